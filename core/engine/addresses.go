@@ -15,8 +15,8 @@ func (e *Engine) ReserveAddresses(size, align uint64) (Segment, error) {
 	return Segment{Addr: addr, SizeBytes: size}, nil
 }
 
-// ReleaseAddresses gives back what ReserveAddresses gave. When that fails it is
-// still reserved.
+// ReleaseAddresses releases the address space of one ReserveAddresses. If it fails the
+// address space stays reserved.
 func (e *Engine) ReleaseAddresses(space Segment) error {
 	virtual, err := e.VirtualMemory()
 	if err != nil {
@@ -29,12 +29,11 @@ func (e *Engine) ReleaseAddresses(space Segment) error {
 	return nil
 }
 
-// DiscardAddresses is ReleaseAddresses for addresses that nothing is mapped at and
-// nobody keeps track of. When the device does not take them now, the engine tries
-// again later.
+// DiscardAddresses is ReleaseAddresses for addresses without mapped memory that no
+// object records. If the device fails to release them, the engine tries again later.
 func (e *Engine) DiscardAddresses(space Segment) {
 	e.discards.discard(func() error { return e.ReleaseAddresses(space) })
 }
 
-// AddressBytes is how much address space of ReserveAddresses is not given back.
+// AddressBytes returns the address space of ReserveAddresses that is not released.
 func (e *Engine) AddressBytes() uint64 { return e.addressBytes.Load() }

@@ -2,16 +2,17 @@ package engine
 
 import "sync/atomic"
 
-// Asleep is what models and pools that sleep keep outside of the device's memory.
+// Asleep counts what sleeping models and pools keep outside the device's memory.
 type Asleep struct {
-	// HostBytes is host memory that holds their bytes, FileBytes disk space.
+	// HostBytes counts the host memory, and FileBytes the disk space, that keep their
+	// contents.
 	HostBytes uint64 `json:"asleep_host_bytes"`
 	FileBytes uint64 `json:"asleep_file_bytes"`
-	// DiscardedBytes is allocations of which nothing is kept.
+	// DiscardedBytes counts allocations whose contents were discarded.
 	DiscardedBytes uint64 `json:"asleep_discarded_bytes"`
 }
 
-// Plus adds up.
+// Plus returns the sum.
 func (a Asleep) Plus(other Asleep) Asleep {
 	return Asleep{
 		HostBytes: a.HostBytes + other.HostBytes, FileBytes: a.FileBytes + other.FileBytes,
@@ -19,7 +20,7 @@ func (a Asleep) Plus(other Asleep) Asleep {
 	}
 }
 
-// Minus takes away what was added before.
+// Minus returns the difference.
 func (a Asleep) Minus(other Asleep) Asleep {
 	return Asleep{
 		HostBytes: a.HostBytes - other.HostBytes, FileBytes: a.FileBytes - other.FileBytes,

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// scratchBytes is the size of the two segments, where there is room.
+	// scratchBytes is the size of the two segments, if the device has enough memory.
 	scratchBytes = 64 << 20
-	// bandwidthRuns is how many times the copies are timed; the median counts.
+	// bandwidthRuns is how many times the copies are timed; the result is the median.
 	bandwidthRuns = 5
-	// maxCopiesPerRun bounds how often small segments are copied in a run.
+	// maxCopiesPerRun bounds the number of copies of small segments in a run.
 	maxCopiesPerRun = 256
 )
 
-// MeasureBandwidth times copies between two scratch segments and keeps the
-// result for MemoryInfo: 10^9 bytes copied per second, by the device's clock.
-// The segments are given back also when it fails; CodeOutOfMemory when the
-// device has no room for two of the smallest. One measurement runs at a time.
+// MeasureBandwidth times copies between two scratch segments and stores the result for
+// MemoryInfo: 10^9 bytes copied per second, by the device's clock. The segments are
+// released even if it fails. It returns CodeOutOfMemory if the device has no memory for
+// two segments of the smallest size. One measurement runs at a time.
 func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 	e.bandwidth.Lock()
 	defer e.bandwidth.Unlock()
@@ -34,7 +34,7 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 		e.Discard(dst)
 		return 0, err
 	}
-	// Closing the stream runs it dry; before that the segments are in use.
+	// Closing the stream drains it. The segments are in use until then.
 	defer e.discards.discard(func() error {
 		if err := stream.Close(); err != nil {
 			return err
@@ -53,7 +53,8 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 	return gbps, nil
 }
 
-// reserveScratch takes two segments of one size, as large as there is room for.
+// reserveScratch allocates two segments of one size, as large as the device can
+// provide.
 func (e *Engine) reserveScratch() (src, dst Segment, err error) {
 	granularity := e.info.GranularityBytes
 	size := max(e.RoundDown(scratchBytes), granularity)
@@ -72,10 +73,11 @@ func (e *Engine) reserveScratch() (src, dst Segment, err error) {
 	}
 }
 
-// timeCopies gives the median of some runs.
+// timeCopies returns the median of several runs.
 func timeCopies(stream device.Stream, dst, src Segment, discard func(func() error)) (float64, error) {
 	size := min(dst.SizeBytes, src.SizeBytes)
-	// The first touch of memory is no copy: both are written before.
+	// Write both segments first, because the first access to memory would add to the
+	// time.
 	for _, segment := range []Segment{src, dst} {
 		if err := stream.Fill(segment.Addr, device.Pattern{WidthBytes: 1}, size); err != nil {
 			return 0, err
@@ -105,7 +107,7 @@ func timeCopies(stream device.Stream, dst, src Segment, discard func(func() erro
 	return runs[len(runs)/2], nil
 }
 
-// timeRun is the device's time from before to behind what queue queues.
+// timeRun returns the device's time for the work that queue queues.
 func timeRun(stream device.Stream, discard func(func() error), queue func() error) (elapsed time.Duration, err error) {
 	start, err := device.RecordTimed(stream)
 	if err != nil {

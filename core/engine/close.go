@@ -2,8 +2,8 @@ package engine
 
 import "ferrum_mem/core/device"
 
-// Close closes the device. It is CodeBusy, and changes nothing, while pools,
-// registrations, segments or streams are left.
+// Close closes the device. It returns CodeBusy, and changes nothing, while pools,
+// registrations, segments or streams exist.
 func (e *Engine) Close() error {
 	if err := e.beginClose(); err != nil {
 		return err
@@ -16,8 +16,8 @@ func (e *Engine) Close() error {
 		return err
 	}
 	if e.calling.Load() > 0 {
-		// A callback that removed itself is on its way out, perhaps on this
-		// very thread: its worker ends after it.
+		// A callback that removed itself is returning, perhaps on this thread. Its
+		// worker ends after it.
 		e.dispatcher.Stop()
 		return nil
 	}
@@ -35,14 +35,15 @@ func (e *Engine) beginClose() error {
 	return nil
 }
 
-// InUse says why Close would be refused now; nil: it would not.
+// InUse returns the error with which Close would fail now; nil: Close would not be
+// rejected.
 func (e *Engine) InUse() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.inUseLocked()
 }
 
-// inUseLocked is InUse. The caller holds mu.
+// inUseLocked implements InUse. The caller holds mu.
 func (e *Engine) inUseLocked() error {
 	if e.closed {
 		return e.closedError("engine.close")

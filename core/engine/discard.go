@@ -2,15 +2,15 @@ package engine
 
 import "sync"
 
-// discards are what the driver did not take back when it was given back.
+// discards has the releases that the driver failed to do.
 type discards struct {
 	// mu is a leaf.
 	mu   sync.Mutex
 	left []func() error
 }
 
-// discard gives something back to the driver for which nobody waits. What
-// fails is tried again before the next segment is taken and before Close.
+// discard releases a resource that no caller waits for. A failed release is tried again
+// before the next segment is allocated and before Close.
 func (d *discards) discard(giveBack func() error) {
 	if err := giveBack(); err != nil {
 		d.mu.Lock()
@@ -19,7 +19,7 @@ func (d *discards) discard(giveBack func() error) {
 	}
 }
 
-// retry tries again to give back what failed before.
+// retry repeats the releases that failed before.
 func (d *discards) retry() {
 	d.mu.Lock()
 	left := d.left

@@ -13,10 +13,10 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Level is the weight of a log message.
+// Level is the level of a log message.
 type Level int32
 
-// The weights of the C ABI.
+// The levels of the C ABI.
 const (
 	Debug   Level = 0
 	Info    Level = 1
@@ -24,16 +24,17 @@ const (
 	Error   Level = 3
 )
 
-// Options are the hooks of the library around an engine.
+// Options has the functions and settings that the library passes to an engine.
 type Options struct {
-	// MayNotWait says whether the calling thread may wait neither for queued work
-	// nor for reclaim callbacks, because it runs inside of one; nil: never.
+	// MayNotWait reports whether the calling thread must wait neither for queued work
+	// nor for reclaim callbacks, because it runs inside one; nil: never.
 	MayNotWait func() bool
 	// Log receives messages, on any thread, with no lock held; nil: none.
 	Log func(level Level, message string)
-	// Debug is what every pool checks, besides what its own settings ask for.
+	// Debug has the checks of every pool, in addition to those of its own settings.
 	Debug memcheck.Flags
-	// CallSites are how the pools find out who calls; the zero value: they do not.
+	// CallSites are the functions with which pools find call sites; the zero value:
+	// none.
 	CallSites memcheck.Hooks
 }
 
@@ -49,14 +50,14 @@ type Engine struct {
 	closed bool
 	shown  shown
 	pools  roster.List[Pool]
-	// retired is the counts of pools that are gone.
+	// retired has the counts of closed pools.
 	retired track.Statistics
-	// held is what was had from the device, scratch included.
+	// held is the memory allocated from the device, including scratch segments.
 	held uint64
 	// addressBytes is the address space of ReserveAddresses.
 	addressBytes atomic.Uint64
 	discards     discards
-	// limit bounds held; 0: none. It is written under mu.
+	// limit bounds held; 0: no limit. It is written under mu.
 	limit       atomic.Uint64
 	subscribers subscribers
 
@@ -64,12 +65,13 @@ type Engine struct {
 	// last is the last reading of the device; nil before the first.
 	last  atomic.Pointer[pastReading]
 	watch watch
-	// watchers has those who begin to watch the use come one by one.
+	// watchers lets one thread at a time begin to watch the use.
 	watchers   sync.Mutex
 	dispatcher *notify.Dispatcher
-	// calling counts callbacks that run right now.
+	// calling counts the callbacks that run now.
 	calling atomic.Int64
-	// round is the token of a reclaim round: whoever has sent into it asks.
+	// round is the token of a reclaim round: a thread that has sent into it may call
+	// the callbacks.
 	round chan struct{}
 
 	bandwidth struct {
@@ -81,7 +83,7 @@ type Engine struct {
 // pressureQueue bounds the level changes that wait for delivery.
 const pressureQueue = 1024
 
-// New makes the engine of a device and owns the device from then on.
+// New creates the engine of a device and owns the device from then on.
 func New(dev device.Device, o Options) *Engine {
 	e := &Engine{dev: dev, info: dev.Info(), options: o, round: make(chan struct{}, 1)}
 	e.dispatcher = notify.New("pressure "+e.info.ID.String(), pressureQueue)
@@ -94,21 +96,21 @@ func New(dev device.Device, o Options) *Engine {
 // Info describes the device.
 func (e *Engine) Info() device.Info { return e.info }
 
-// Device is the device itself, for streams and copies.
+// Device returns the device, for streams and copies.
 func (e *Engine) Device() device.Device { return e.dev }
 
-// ID is the device's id.
+// ID returns the device's id.
 func (e *Engine) ID() device.ID { return e.info.ID }
 
-// Debug is what every pool checks, and how it finds out who calls.
+// Debug returns the checks of every pool, and the functions that find call sites.
 func (e *Engine) Debug() (memcheck.Flags, memcheck.Hooks) {
 	return e.options.Debug, e.options.CallSites
 }
 
-// Totals is where the pools add up.
+// Totals returns the sum of the counters of all pools.
 func (e *Engine) Totals() *track.Totals { return &e.totals }
 
-// Synchronize waits until every stream of the device has run dry.
+// Synchronize waits until every stream of the device is drained.
 func (e *Engine) Synchronize(timeout time.Duration) error {
 	return e.dev.Synchronize(timeout)
 }
@@ -117,7 +119,7 @@ func (e *Engine) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "the device is closed").On(e.ID())
 }
 
-// Pools lists the pools of the device, one of them left out.
+// Pools lists the pools of the device, except one.
 func (e *Engine) Pools(but Pool) []Pool {
 	e.mu.Peek()
 	defer e.mu.Unlock()
@@ -134,13 +136,14 @@ func (e *Engine) mayWait() bool {
 	return e.options.MayNotWait == nil || !e.options.MayNotWait()
 }
 
-// Log hands a message about the device to the log. Callers hold no lock.
+// Log passes a message about the device to the log. Callers hold no lock.
 func (e *Engine) Log(level Level, message string) {
 	if e.options.Log != nil {
 		e.options.Log(level, e.ID().String()+": "+message)
 	}
 }
 
-// NoteRefusal remembers an error with the number of a vendor's runtime or of the system,
-// for the report of a search that finds no room; other errors, and nil, are no refusals.
+// NoteRefusal records an error with the number of a vendor's runtime or of the system,
+// for the report of an allocation that finds no memory. It ignores other errors, and
+// nil.
 func (e *Engine) NoteRefusal(err error) { e.refusals.note(err) }

@@ -9,27 +9,27 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// flightWait bounds how long one allocation waits for freed blocks that queued
-// work still uses: work that waits for this very thread must not hang it.
+// flightWait bounds how long one allocation waits for blocks in flight. Without it an
+// allocation would hang if the queued work waits for its own thread.
 const flightWait = 10 * time.Second
 
-// FindRoom makes room for an allocation, the cheapest way first, and calls
-// retry after each step that may have helped:
+// FindRoom runs the reclaim path for an allocation, in order of cost, and calls retry
+// after each step that may have helped:
 //
-//  1. take in freed blocks whose queued work is done;
-//  2. take back what thread caches of the pool hold;
-//  3. give back cached segments of the pool, then, with what their thread caches
-//     hold, of its siblings;
-//  4. waste a larger block that the same stream has freed (Need.Spare);
-//  5. wait for freed blocks that queued work still uses;
-//  6. ask the reclaim callbacks.
+//  1. It takes freed blocks whose queued work has completed.
+//  2. It takes the idle blocks of the pool's thread caches.
+//  3. It releases cached segments of the pool, then those of its sibling pools with
+//     their thread caches.
+//  4. It uses a larger block that the same stream has freed (Need.Spare).
+//  5. It waits for blocks in flight.
+//  6. It calls the reclaim callbacks.
 //
-// A thread that may not wait stops after step 4: the work that it would wait for
-// may be queued behind it.
+// A thread that may not wait stops after step 4, because the work that it would wait
+// for may be queued behind it.
 //
-// retry says whether it got its block; its error ends the search, unless it is
-// CodeOutOfMemory. When nothing helps the error is CodeOutOfMemory with a
-// report. The caller holds no lock.
+// retry reports whether it got its block. Its error ends the search, unless it is
+// CodeOutOfMemory. If nothing helps, the error is CodeOutOfMemory with a report. The
+// caller holds no lock.
 func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
 	refusals := e.refusals.counted()
 	c := &climb{engine: e, need: need, retry: retry, mayWait: e.mayWait()}
@@ -46,7 +46,7 @@ func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
 	return e.outOfMemory(need, e.refusals.since(refusals))
 }
 
-// climb is one search for room.
+// climb is one run of the reclaim path.
 type climb struct {
 	engine *Engine
 	need   Need
@@ -56,13 +56,13 @@ type climb struct {
 
 	found bool
 	err   error
-	// waited is how long this search has waited for work in flight.
+	// waited is how long this run has waited for work in flight.
 	waited time.Duration
 }
 
 func (c *climb) ended() bool { return c.found || c.err != nil }
 
-// try retries the allocation, and says whether the search is over.
+// try retries the allocation, and reports whether the run has ended.
 func (c *climb) try() bool { return c.attempt(c.retry) }
 
 func (c *climb) attempt(by func() (bool, error)) bool {
@@ -74,7 +74,7 @@ func (c *climb) attempt(by func() (bool, error)) bool {
 	return c.ended()
 }
 
-// sweep is steps 1 to 5.
+// sweep runs steps 1 to 5.
 func (c *climb) sweep() {
 	siblings := c.engine.Pools(c.need.Pool)
 	c.need.Pool.Land()
@@ -106,7 +106,7 @@ func (c *climb) sweep() {
 	}
 }
 
-// release has a pool give back its cached segments, and retries if it did.
+// release makes a pool release its cached segments, and retries if it released any.
 func (c *climb) release(p Pool) (over bool) {
 	released, err := p.ReleaseCached(math.MaxUint64)
 	if err != nil {
@@ -115,9 +115,8 @@ func (c *climb) release(p Pool) (over bool) {
 	return released > 0 && c.try()
 }
 
-// waitFor waits for the freed blocks of a pool one by one. A block of the
-// asking pool may be room by itself; one of a sibling only if a segment comes
-// free with it.
+// waitFor waits for the freed blocks of a pool one by one. A block of the requesting
+// pool may fit by itself; a block of a sibling helps only if its segment becomes free.
 func (c *climb) waitFor(p Pool, own bool) (over bool) {
 	for c.waited < flightWait {
 		start := time.Now()
@@ -137,14 +136,14 @@ func (c *climb) waitFor(p Pool, own bool) (over bool) {
 			return true
 		}
 	}
-	// Nothing is in flight any more. Another call may have taken in the last of it since
-	// this search looked.
+	// Nothing is in flight any more. Another call may have taken the last block since
+	// this run checked.
 	return own && c.try() || c.release(p)
 }
 
-// askAll asks the callbacks in their order, one at a time, with a look for room
-// after each. One thread does so at a time; the others wait for its end and
-// look for room before they ask themselves.
+// askAll calls the callbacks in their order, one at a time, and retries after each. One
+// thread does so at a time. Other threads wait for its end and retry before they call
+// callbacks themselves.
 func (c *climb) askAll() {
 	e := c.engine
 	if !e.subscribers.hasReclaims() {

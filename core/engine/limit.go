@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// RoundUp rounds a size up to the device's granularity; false: that overflows.
+// RoundUp rounds a size up to the device's granularity; false: the result overflows.
 func (e *Engine) RoundUp(size uint64) (uint64, bool) {
 	granularity := e.info.GranularityBytes
 	rest := size % granularity
@@ -23,10 +23,10 @@ func (e *Engine) RoundDown(size uint64) uint64 {
 	return size - size%e.info.GranularityBytes
 }
 
-// Limit is the present limit; 0: none. It takes no lock.
+// Limit returns the present limit; 0: none. It takes no lock.
 func (e *Engine) Limit() uint64 { return e.limit.Load() }
 
-// Capacity is TotalBytes for a bound: math.MaxUint64 when that is not known.
+// Capacity returns TotalBytes as a bound: math.MaxUint64 if it is not known.
 func (e *Engine) Capacity() uint64 {
 	if total := e.TotalBytes(); total != 0 {
 		return total
@@ -34,12 +34,12 @@ func (e *Engine) Capacity() uint64 {
 	return math.MaxUint64
 }
 
-// TotalBytes is the most that this library may ever hold of the device: its size or
-// the limit, whichever is less; 0 when neither is known.
+// TotalBytes returns the most that this library may ever hold of the device: its size
+// or the limit, whichever is less; 0 if neither is known.
 func (e *Engine) TotalBytes() uint64 { return totalWithin(e.info.TotalBytes, e.Limit()) }
 
-// totalWithin is what utilization and pressure are computed from: the limit (0: none),
-// or the size of the device (0: not known) where that is less.
+// totalWithin returns the total for utilization and pressure: the limit (0: none), or
+// the size of the device (0: not known) if that is less.
 func totalWithin(deviceBytes, limitBytes uint64) uint64 {
 	if deviceBytes == 0 || limitBytes == 0 {
 		return max(deviceBytes, limitBytes)
@@ -47,16 +47,17 @@ func totalWithin(deviceBytes, limitBytes uint64) uint64 {
 	return min(deviceBytes, limitBytes)
 }
 
-// room is a reading of the device as far as the limit lets this library use it.
+// room is a reading of the device, restricted by the limit.
 type room struct {
 	device     device.MemoryReading
 	limitBytes uint64
-	// totalBytes is the whole, availableBytes what of it can still be had from the device.
+	// totalBytes is the total, availableBytes the part that can still be allocated from
+	// the device.
 	totalBytes, availableBytes uint64
 }
 
 // roomOf compares a reading with the limit. A device that knows neither its size nor
-// what is free has what the limit still allows. The caller holds Engine.mu.
+// its free memory has what the limit still allows. The caller holds Engine.mu.
 func roomOf(reading device.MemoryReading, e *Engine) room {
 	limit, headroom := e.limit.Load(), e.headroom()
 	r := room{
@@ -69,9 +70,9 @@ func roomOf(reading device.MemoryReading, e *Engine) room {
 	return r
 }
 
-// NeverFits says why a segment of that size can never be had from this device:
-// it is above the capacity or the limit. It is nil when it may be had. what names
-// the argument that asks for it, and its value.
+// NeverFits returns an error if a segment of that size is above the capacity or the
+// limit of the device, and nil otherwise. what names the argument that requests it, and
+// its value.
 func (e *Engine) NeverFits(op, what string, size uint64) error {
 	if total := e.info.TotalBytes; total != 0 && size > total {
 		return device.Errorf(device.CodeOutOfMemory, op,
@@ -86,7 +87,7 @@ func (e *Engine) NeverFits(op, what string, size uint64) error {
 	return nil
 }
 
-// charge enters as much of a segment as the limit allows.
+// charge counts as much of a segment as the limit allows.
 func (e *Engine) charge(want Want) (uint64, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,7 +122,7 @@ func (e *Engine) discharge(size uint64) {
 	e.held -= size
 }
 
-// headroom is what the limit still allows to be taken. The caller holds mu.
+// headroom returns how much the limit still allows to allocate. The caller holds mu.
 func (e *Engine) headroom() uint64 {
 	limit := e.limit.Load()
 	if limit == 0 {
@@ -130,7 +131,7 @@ func (e *Engine) headroom() uint64 {
 	return limit - min(e.held, limit)
 }
 
-// uncharge takes a segment out of what is held.
+// uncharge subtracts a segment from the held bytes.
 func (e *Engine) uncharge(size uint64, from Source) {
 	if e.Holds(from) {
 		e.discharge(size)

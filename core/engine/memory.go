@@ -7,46 +7,45 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// MemoryInfo is a device's memory at one moment. When the total is known,
+// MemoryInfo describes the memory of a device at one moment. If the total is known,
 // used + free + reserved = total.
 type MemoryInfo struct {
-	// TotalBytes is what this library may hold: LimitBytes, or DeviceTotalBytes
-	// where there is no limit or the device has less. Utilization and pressure are
-	// computed from it. 0 means unknown, and ReservedBytes is then 0.
+	// TotalBytes is what this library may hold: LimitBytes, or DeviceTotalBytes if
+	// there is no limit or the device has less. Utilization and pressure are computed
+	// from it. 0 means unknown, and ReservedBytes is then 0.
 	TotalBytes uint64 `json:"total_bytes"`
-	// UsedBytes is blocks that are live or in use by queued work, and what
-	// cannot be handed out. A limit that was lowered below that cuts it: it is never
-	// above TotalBytes.
+	// UsedBytes counts blocks that are live or in flight, and unusable bytes. It is
+	// never above TotalBytes, even if the limit was lowered below the bytes in use.
 	UsedBytes uint64 `json:"used_bytes"`
-	// FreeBytes can still be handed out: free in the device as far as the limit
-	// allows, and cached here.
+	// FreeBytes counts the bytes that can still be allocated: free on the device within
+	// the limit, and cached here.
 	FreeBytes uint64 `json:"free_bytes"`
-	// ReservedBytes is the rest of TotalBytes: it cannot be had, because the driver or
-	// other processes hold that much of the device.
+	// ReservedBytes is the rest of TotalBytes. It cannot be allocated, because the
+	// driver or other processes hold that much of the device.
 	ReservedBytes     uint64 `json:"reserved_bytes"`
 	ActiveAllocations uint64 `json:"active_allocations"`
-	// LargestFreeBytes is the longest run that can be handed out as things are: of
-	// what is cached, or of what is free in the device as far as the limit allows.
+	// LargestFreeBytes is the longest free run that can be allocated now: of the cached
+	// memory, or of the free memory of the device within the limit.
 	LargestFreeBytes uint64 `json:"largest_free_bytes"`
-	// FragmentationRatio is 1 - largest free run / total free, over what was
-	// had from the driver; 0 when nothing is free.
+	// FragmentationRatio is 1 - largest free run / total free, over the memory
+	// allocated from the driver; 0 if nothing is free.
 	FragmentationRatio float32 `json:"fragmentation_ratio"`
 	// BandwidthGBps is 10^9 bytes copied per second; nil: not measured.
 	BandwidthGBps *float32 `json:"bandwidth_gbps"`
-	// Pressure is the level of the moment, without hysteresis.
+	// Pressure is the present level, without hysteresis.
 	Pressure pressure.Level `json:"pressure"`
-	// ReadingAge is how long ago the device was asked; what this library has taken
-	// and given back since is reckoned in.
+	// ReadingAge is the age of the device's reading. Later allocations and releases of
+	// this library are added to the reading.
 	ReadingAge time.Duration `json:"reading_age_ns"`
 	// LimitBytes is the limit of the device; 0: none.
 	LimitBytes uint64 `json:"limit_bytes"`
-	// DeviceTotalBytes and DeviceFreeBytes are what the device says of itself, without
-	// the limit and with everybody's use. A total of 0 means unknown.
+	// DeviceTotalBytes and DeviceFreeBytes are the device's own numbers, without the
+	// limit and with the use of all processes. A total of 0 means unknown.
 	DeviceTotalBytes uint64 `json:"device_total_bytes"`
 	DeviceFreeBytes  uint64 `json:"device_free_bytes"`
 }
 
-// Bandwidth is BandwidthGBps, and 0 where that is not known.
+// Bandwidth returns BandwidthGBps, or 0 if it is not known.
 func (i *MemoryInfo) Bandwidth() float32 {
 	if i.BandwidthGBps == nil {
 		return 0
@@ -54,7 +53,7 @@ func (i *MemoryInfo) Bandwidth() float32 {
 	return *i.BandwidthGBps
 }
 
-// UtilizationPercent is used / total * 100, for display; 0 when the total is
+// UtilizationPercent returns used / total * 100, for display; 0 if the total is
 // unknown.
 func (m MemoryInfo) UtilizationPercent() float32 {
 	if m.TotalBytes == 0 {
@@ -63,12 +62,12 @@ func (m MemoryInfo) UtilizationPercent() float32 {
 	return float32(float64(m.UsedBytes) / float64(m.TotalBytes) * 100)
 }
 
-// PressureLevel is the level of (total - free) / total, decided in integers.
+// PressureLevel returns the level of (total - free) / total, computed in integers.
 func (m MemoryInfo) PressureLevel() pressure.Level {
 	return pressure.LevelOf(m.TotalBytes, m.FreeBytes)
 }
 
-// MemoryInfo asks the device for its reading and joins it with the books.
+// MemoryInfo queries the device and combines its reading with the counters.
 func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 	reading, err := e.read()
 	if err != nil {
@@ -81,17 +80,17 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 	return info, nil
 }
 
-// fill makes one record of the room in the device and of the books. It writes where
-// the caller has the record: for a call that has to be short, handing it from one to
-// the next took longer than making it.
+// fill combines the room in the device and the counters in one record. It writes to the
+// caller's record, because returning the record took longer than computing it, and this
+// call has to be short.
 func (info *MemoryInfo) fill(room room, books track.Brief, measured *float64) {
 	total, available := room.totalBytes, room.availableBytes
 	used := books.ActiveBytes + books.UnusableBytes
 	free := saturatingAdd(available, books.CachedBytes)
 	largest := max(books.LargestFreeBytes, available)
 	if total != 0 {
-		// The reading and the books are of two moments, and a driver may round:
-		// what does not fit is cut, so that the sum is always right.
+		// The reading and the counters are of two moments, and a driver may round.
+		// Reduce the values, so that the sum is always right.
 		used = min(used, total)
 		free = min(free, total-used)
 		largest = min(largest, free)
@@ -109,8 +108,8 @@ func (info *MemoryInfo) fill(room room, books track.Brief, measured *float64) {
 	}
 }
 
-// Statistics is the books of the device: the sum over its pools, the counts of
-// pools that are gone included. Peaks are of the sum, not the sum of peaks.
+// Statistics returns the counters of the device: the sum over its pools, including the
+// counts of closed pools. Peaks are peaks of the sum, not the sum of the peaks.
 func (e *Engine) Statistics() track.Statistics {
 	e.mu.Peek()
 	sum := e.retired
@@ -122,7 +121,7 @@ func (e *Engine) Statistics() track.Statistics {
 	return e.totals.WithPeaks(sum)
 }
 
-// Tags is the use by tag over all pools, the largest first.
+// Tags returns the use by tag over all pools, the largest first.
 func (e *Engine) Tags() []track.TagUse {
 	var uses []track.TagUse
 	for _, p := range e.Pools(nil) {
@@ -131,14 +130,14 @@ func (e *Engine) Tags() []track.TagUse {
 	return track.SumTags(uses)
 }
 
-// AddAsleep enters what a space keeps while it sleeps.
+// AddAsleep counts what a space keeps while it is asleep.
 func (e *Engine) AddAsleep(a Asleep) { e.asleep.add(a) }
 
-// RemoveAsleep takes out what AddAsleep has entered.
+// RemoveAsleep undoes AddAsleep.
 func (e *Engine) RemoveAsleep(a Asleep) { e.asleep.remove(a) }
 
-// Asleep is what all that sleeps on this device keeps elsewhere. It is no part of
-// Statistics, which is about the device's own memory.
+// Asleep returns what all sleeping spaces of this device keep elsewhere. It is not part
+// of Statistics, which counts the device's own memory.
 func (e *Engine) Asleep() Asleep { return e.asleep.sum() }
 
 func saturatingAdd(a, b uint64) uint64 {
@@ -148,10 +147,9 @@ func saturatingAdd(a, b uint64) uint64 {
 	return ^uint64(0)
 }
 
-// RecentMemoryInfo is MemoryInfo from the books and a reading of the device that
-// is no older than maxAge; 0 and less asks the device. Where a pool has thread
-// caches, what other threads did to it since they last asked the pool is left
-// out; MemoryInfo has it.
+// RecentMemoryInfo returns a MemoryInfo from the counters and a reading of the device
+// that is at most maxAge old; 0 or less queries the device. It does not include what
+// thread caches did since they last called their pool; MemoryInfo does.
 func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err error) {
 	last := e.last.Load()
 	if last == nil || maxAge <= 0 {

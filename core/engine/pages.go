@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// VirtualMemory is the capability of the device to have address space apart from
-// the memory behind it; CodeUnsupported where it lacks that.
+// VirtualMemory returns the virtual memory capability of the device, or
+// CodeUnsupported.
 func (e *Engine) VirtualMemory() (device.VirtualMemory, error) {
 	virtual, ok := e.dev.(device.VirtualMemory)
 	if !ok || !e.info.VirtualMemory {
@@ -17,10 +17,9 @@ func (e *Engine) VirtualMemory() (device.VirtualMemory, error) {
 	return virtual, nil
 }
 
-// CreatePages fills pages with new physical pages of pageBytes each, all of them
-// or none; they count against the limit like segments. CodeOutOfMemory says that
-// the device or the limit has no room for them; nothing cached is given up for
-// them.
+// CreatePages fills pages with new physical pages of pageBytes each, all of them or
+// none. They count against the limit like segments. It returns CodeOutOfMemory if the
+// device or the limit has no room for them; it does not reclaim cached memory.
 func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	virtual, err := e.VirtualMemory()
 	if err != nil {
@@ -43,8 +42,8 @@ func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing devi
 	return nil
 }
 
-// ReleasePages gives pages of pageBytes each back. When that fails all of them are
-// still held.
+// ReleasePages releases pages of pageBytes each. If it fails all of them are still
+// held.
 func (e *Engine) ReleasePages(pages []device.Page, pageBytes uint64) error {
 	virtual, err := e.VirtualMemory()
 	if err != nil {
@@ -57,7 +56,7 @@ func (e *Engine) ReleasePages(pages []device.Page, pageBytes uint64) error {
 	return nil
 }
 
-// chargePages enters size bytes of pages if the limit allows all of them.
+// chargePages counts size bytes of pages if the limit allows all of them.
 func (e *Engine) chargePages(size, pages, pageBytes uint64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,5 +78,5 @@ func (e *Engine) chargePages(size, pages, pageBytes uint64) error {
 	return nil
 }
 
-// MayWait says whether the calling thread may wait for queued work.
+// MayWait reports whether the calling thread may wait for queued work.
 func (e *Engine) MayWait() bool { return e.mayWait() }

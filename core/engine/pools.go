@@ -7,36 +7,36 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Pool is what the engine knows of a pool. All methods are called without a
+// Pool is the interface between the engine and a pool. All methods are called without a
 // lock of the engine and are safe for concurrent use, also on a closed pool.
 type Pool interface {
 	Name() string
-	// Land makes every freed block whose queued work is done ready for use.
+	// Land makes every freed block whose queued work has completed ready for reuse.
 	Land()
-	// WaitForFlight waits for one freed block that queued work still uses and
-	// makes it ready. It is false when there is none; CodeTimeout when it takes
-	// longer than timeout.
+	// WaitForFlight waits for one block in flight and makes it ready for reuse. It
+	// returns false if there is none, and CodeTimeout if the wait takes longer than
+	// timeout.
 	WaitForFlight(timeout time.Duration) (bool, error)
-	// Flush takes back what caches in front of the pool hold idle, and says
-	// whether that was anything.
+	// Flush takes the idle blocks of the caches in front of the pool, and reports
+	// whether there were any.
 	Flush() bool
-	// ReleaseCached flushes, and gives segments without a block back to the
-	// device until at least wanted bytes are given or no such segment is left.
+	// ReleaseCached flushes the caches, and releases segments without a block to the
+	// device until at least wanted bytes are released or no such segment is left.
 	ReleaseCached(wanted uint64) (released uint64, err error)
-	// Statistics is the books, which the totals know from then on.
+	// Statistics returns the counters and updates the totals.
 	Statistics() track.Statistics
 	Tags() []track.TagUse
 }
 
-// shower is a pool whose books can be read without asking it.
+// shower is a pool that can publish its counters.
 type shower interface {
-	// ShowAt says where Show is to show the books from now on; nil: nowhere, and what
-	// is shown is hidden first.
+	// ShowAt sets the place where Show publishes the counters; nil: nowhere. Counters
+	// that are published now are first invalidated.
 	ShowAt(place *mirror.Pool)
-	// Show shows the books there until they change.
+	// Show publishes the counters; they stay published until they change.
 	Show()
 }
 
-// briefed is a pool that can give the present values of its books without
-// stopping anybody who is at work.
+// briefed is a pool that returns the present values of its counters without blocking
+// other threads.
 type briefed interface{ Brief() track.Brief }

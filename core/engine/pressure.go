@@ -7,12 +7,13 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// Changed is called by a pool after every change of use, under none of its
-// locks. It costs one load while nobody listens, and four unless the level
-// changes.
+// Changed is called by a pool after every change of use, with none of its locks held.
+// It costs one load while there are no listeners, and four if the level does not
+// change.
 //
-// What others use is looked at when segments come or go, when the limit changes
-// and when a listener comes; a change of theirs alone is not noticed before.
+// The use by other processes is read when segments are allocated or released, when the
+// limit changes and when a listener is added. A change of their use alone is not
+// noticed before that.
 func (e *Engine) Changed() {
 	if e.totals.Watched() {
 		e.compare()
@@ -30,7 +31,7 @@ func (e *Engine) compare() {
 	e.reportDropped(dropped)
 }
 
-// SegmentsChanged is Changed for a pool that took or gave back a segment.
+// SegmentsChanged is Changed for a pool that allocated or released a segment.
 func (e *Engine) SegmentsChanged() {
 	if !e.subscribers.listening() {
 		return
@@ -48,7 +49,7 @@ func (s *subscribers) listening() bool {
 	return s.listeningLocked() > 0
 }
 
-// listeningLocked counts the listeners to pressure. The caller holds mu.
+// listeningLocked returns the number of pressure listeners. The caller holds mu.
 func (s *subscribers) listeningLocked() (count int) {
 	for profile := range s.listeners {
 		count += s.listeners[profile].Len()
@@ -56,14 +57,14 @@ func (s *subscribers) listeningLocked() (count int) {
 	return count
 }
 
-// listenersBy is how many listen by a profile.
+// listenersBy returns the number of listeners of a profile.
 func (s *subscribers) listenersBy(profile pressure.Profile) int {
 	s.mu.Peek()
 	defer s.mu.Unlock()
 	return s.listeners[profile].Len()
 }
 
-// look reads the device. When that fails the former reading stays. The caller holds
+// look reads the device. If that fails the previous reading stays. The caller holds
 // watch.mu.
 func (e *Engine) look() {
 	reading, err := e.read()
@@ -80,8 +81,8 @@ func (e *Engine) look() {
 	}
 }
 
-// evaluate moves the levels to where the use is and tells the listeners of changes. It
-// returns how many were not told because the queue is full. The caller holds watch.mu.
+// evaluate updates the levels and notifies the listeners of changes. It returns how
+// many notifications were dropped because the queue is full. The caller holds watch.mu.
 func (w *watch) evaluate() (dropped int) {
 	if !w.subscribers.listening() {
 		w.sleep()
@@ -106,16 +107,16 @@ func (w *watch) evaluate() (dropped int) {
 		}
 		w.low.Store(low)
 		w.high.Store(high)
-		// A thread that changed the use before the bounds moved has compared it
-		// with the old ones: its change is seen here.
+		// A thread that changed the use before the bounds moved has compared it with
+		// the old bounds. Its change is seen here.
 		if used := w.totals.Used(); high == 0 || (used >= low && used < high) {
 			return dropped
 		}
 	}
 }
 
-// moveLevel moves the level by one profile and gives the uses, others' included, over
-// which it stays. The caller holds watch.mu.
+// moveLevel updates the level of one profile and returns the range of use, including
+// other processes, in which the level stays. The caller holds watch.mu.
 func (w *watch) moveLevel(profile pressure.Profile) (low, high uint64, dropped int) {
 	m := &w.meters[profile]
 	level := m.bounds.Next(m.level, saturatingAdd(w.others, w.totals.Used()))
@@ -144,16 +145,16 @@ func (s *subscribers) listListeners(profile pressure.Profile) []*Registration {
 	return s.listeners[profile].Copy()
 }
 
-// OnPressure is OnPressureBy for the profile pressure.Standard, without the level.
+// OnPressure calls OnPressureBy with the profile pressure.Standard, without the level.
 func (e *Engine) OnPressure(fn func(pressure.Level)) (*Registration, error) {
 	r, _, err := e.OnPressureBy(pressure.Standard, fn)
 	return r, err
 }
 
-// OnPressureBy registers a callback that hears of every change of the pressure
-// level by a profile from now on, one call at a time, on the engine's worker. The
-// level of now, which the changes start from, is returned. A profile that is none
-// is CodeInvalidArgument.
+// OnPressureBy registers a callback for every change of the pressure level by a
+// profile. It is called one call at a time, on the engine's worker. The result is the
+// present level, from which the changes start. It returns CodeInvalidArgument for an
+// unknown profile.
 func (e *Engine) OnPressureBy(profile pressure.Profile, fn func(pressure.Level)) (*Registration, pressure.Level, error) {
 	if err := profile.Check(opOnPressure); err != nil {
 		return nil, pressure.Low, err
@@ -171,8 +172,8 @@ func (e *Engine) OnPressureBy(profile pressure.Profile, fn func(pressure.Level))
 
 const opOnPressure = "engine.on_pressure"
 
-// listen adds a listener and gives the level that its changes start from. The
-// caller has begun to watch the totals.
+// listen adds a listener and returns the level from which its changes start. The caller
+// has begun to watch the totals.
 func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err error) {
 	w := &e.watch
 	w.mu.Lock()
@@ -183,7 +184,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 	}
 	m := &w.meters[r.profile]
 	if e.subscribers.listenersBy(r.profile) == 0 {
-		// The level of now is where changes start from: nobody hears of it.
+		// Changes start from the present level, so no listener is notified of it.
 		e.look()
 		m.level = m.bounds.LevelOf(saturatingAdd(w.others, e.totals.Used()))
 	}
@@ -204,9 +205,9 @@ func (e *Engine) isClosed() bool {
 	return e.closed
 }
 
-// PressureLevel is the present level by a profile, hysteresis included; false:
-// nobody listens to it, and so none is kept. Listeners hear of a change that is
-// found here.
+// PressureLevel returns the present level by a profile, with hysteresis; false: the
+// profile has no listener, so no level is kept. If the call finds a change, the
+// listeners are notified.
 func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) {
 	if !profile.Known() {
 		return pressure.Low, false
@@ -223,8 +224,8 @@ func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) 
 	return level, kept
 }
 
-// keepWatching leaves one watch on the totals while there are listeners, after
-// one was added. The caller holds watch.mu.
+// keepWatching keeps one watch on the totals while there are listeners. It is called
+// after one was added. The caller holds watch.mu.
 func (w *watch) keepWatching() {
 	if !w.watching && w.subscribers.listening() {
 		w.watching = true
@@ -233,15 +234,15 @@ func (w *watch) keepWatching() {
 	w.totals.Watch(false)
 }
 
-// WatchUse has every change of use show in Totals().Used() from now on, until
-// it is called as often with false. That costs each pool some nanoseconds an
-// operation. The caller holds no lock.
+// WatchUse makes every change of use visible in Totals().Used(), until it is called as
+// often with false. It costs each pool some nanoseconds for each operation. The caller
+// holds no lock.
 func (e *Engine) WatchUse(on bool) {
 	if !on {
 		e.totals.Watch(false)
 		return
 	}
-	// Whoever comes second waits for the first one's reading, and needs none.
+	// A second thread waits for the reading of the first and needs none itself.
 	e.watchers.Lock()
 	defer e.watchers.Unlock()
 	watched := e.totals.Watched()
@@ -251,9 +252,9 @@ func (e *Engine) WatchUse(on bool) {
 	}
 }
 
-// PublishLone has a pool that was alone bring the totals up to date before a second
-// one comes, also to a group that is not of this device: alone it did not need to. Pools
-// that are several do so by themselves. The caller holds no lock.
+// PublishLone makes a pool that was alone update the totals before a second pool is
+// added, also the totals of a group of several devices. A lone pool does not update
+// them at each change; several pools do. The caller holds no lock.
 func (e *Engine) PublishLone() {
 	e.mu.Peek()
 	count, pools := e.pools.Len(), e.pools.All()
@@ -266,7 +267,7 @@ func (e *Engine) PublishLone() {
 	}
 }
 
-// publish has every pool bring the totals up to date. The caller holds no lock.
+// publish makes every pool update the totals. The caller holds no lock.
 func (e *Engine) publish() {
 	for _, p := range e.Pools(nil) {
 		p.Statistics()

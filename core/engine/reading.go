@@ -7,14 +7,14 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// pastReading is what the device said, when, and what was had from it then.
+// pastReading is a reading of the device, its time, and the bytes that were held then.
 type pastReading struct {
 	device.MemoryReading
 	at   time.Duration
 	held uint64
 }
 
-// read asks the device and keeps what it says.
+// read queries the device and stores the reading.
 func (e *Engine) read() (device.MemoryReading, error) {
 	e.mu.Peek()
 	held := e.held
@@ -30,7 +30,7 @@ func (e *Engine) read() (device.MemoryReading, error) {
 	return reading, nil
 }
 
-// now is the reading brought up to date with what is held now.
+// now returns the reading adjusted to the bytes that are held now.
 func (r *pastReading) now(held uint64) device.MemoryReading {
 	reading := r.MemoryReading
 	if held >= r.held {

@@ -10,9 +10,10 @@ import (
 	"ferrum_mem/core/notify"
 )
 
-// ReclaimConfig are the settings of a reclaim callback.
+// ReclaimConfig has the settings of a reclaim callback.
 type ReclaimConfig struct {
-	// Priority: lower ones are asked first, equal ones in order of registration.
+	// Priority sets the order: lower values are called first, and equal ones in order
+	// of registration.
 	Priority int32
 	// Deadline is how long an allocation waits for a call; 0: 100 ms.
 	Deadline time.Duration
@@ -20,12 +21,12 @@ type ReclaimConfig struct {
 
 const defaultReclaimDeadline = 100 * time.Millisecond
 
-// reclaimQueue bounds the calls that wait for one that overruns its deadline.
+// reclaimQueue bounds the calls that wait for a call that exceeds its deadline.
 const reclaimQueue = 64
 
-// OnReclaim registers a callback that is asked to free memory when an
-// allocation would otherwise fail. It runs on a worker with no lock held and
-// gives the bytes that it freed. A negative deadline is CodeInvalidArgument.
+// OnReclaim registers a callback that is called to free memory before an allocation
+// fails. It runs on a worker with no lock held and returns the bytes that it freed. It
+// returns CodeInvalidArgument for a negative deadline.
 func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) (*Registration, error) {
 	r, err := e.NewReclaim(c, fn)
 	if err != nil {
@@ -40,9 +41,9 @@ func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) 
 	return r, nil
 }
 
-// NewReclaim makes a reclaim callback that no search for room of the engine asks:
-// its owner does, with Ask, and removes it before the engine is closed. A negative
-// deadline is CodeInvalidArgument.
+// NewReclaim creates a reclaim callback that the engine's reclaim path does not call.
+// Its owner calls it with Ask, and removes it before the engine is closed. It returns
+// CodeInvalidArgument for a negative deadline.
 func (e *Engine) NewReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) (*Registration, error) {
 	if c.Deadline < 0 {
 		return nil, device.Errorf(device.CodeInvalidArgument, "engine.on_reclaim",
@@ -57,7 +58,7 @@ func (e *Engine) NewReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64)
 	return r, nil
 }
 
-// listReclaims is the callbacks in the order in which they are asked.
+// listReclaims lists the callbacks in the order in which they are called.
 func (s *subscribers) listReclaims() []*Registration {
 	s.mu.Lock()
 	reclaims := s.reclaims.Copy()
@@ -72,17 +73,17 @@ func (s *subscribers) hasReclaims() bool {
 	return s.reclaims.Len() > 0
 }
 
-// The states of one question to a callback.
+// The states of one call of a callback.
 const (
 	questionWaits = iota
 	questionRuns
 	questionAbandoned
 )
 
-// Ask has the callback called on its worker and waits for its end, no longer than
-// the deadline or until enough is closed; nil never is. It is false when the
-// callback did not end by the deadline. A call that runs goes on, one that waits
-// behind it is given up. The caller holds no lock.
+// Ask runs the callback on its worker and waits for its end, at most until the deadline
+// or until enough is closed (nil: never). inTime is false if the callback did not end
+// by the deadline. A running call continues; a call that waits behind it is abandoned.
+// The caller holds no lock.
 func (r *Registration) Ask(neededBytes uint64, enough <-chan struct{}) (freed uint64, inTime bool) {
 	var state atomic.Int32
 	answer := make(chan uint64, 1)

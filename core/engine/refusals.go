@@ -7,16 +7,16 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// refusals remember what the driver refused last, for the report of a search that found
-// no room for it: on its own that says what is free, and not why it cannot be had.
+// refusals records the last error of the driver, for the report of an allocation that
+// found no memory. The free bytes alone do not explain why they cannot be allocated.
 type refusals struct {
 	mu    sync.Mutex
 	count uint64
 	last  *device.Error
 }
 
-// note remembers an error with the number of a vendor's runtime or of the system; other
-// errors, and nil, are no refusals.
+// note records an error with the number of a vendor's runtime or of the system. It
+// ignores other errors, and nil.
 func (r *refusals) note(err error) {
 	var refused *device.Error
 	if !errors.As(err, &refused) || refused.Native == 0 {
@@ -28,14 +28,14 @@ func (r *refusals) note(err error) {
 	r.last = refused
 }
 
-// counted is how many there were.
+// counted returns the number of recorded errors.
 func (r *refusals) counted() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
 }
 
-// since is the last one, unless there were only so many.
+// since returns the last error, unless there are still only count of them.
 func (r *refusals) since(count uint64) *device.Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

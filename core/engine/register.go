@@ -1,6 +1,6 @@
 package engine
 
-// Register adds a pool; CodeInvalidState after Close.
+// Register adds a pool. It returns CodeInvalidState after Close.
 func (e *Engine) Register(p Pool) error {
 	e.PublishLone()
 	e.mu.Lock()
@@ -17,7 +17,7 @@ func (e *Engine) Register(p Pool) error {
 	return nil
 }
 
-// Unregister takes a pool out that holds nothing any more and keeps its counts.
+// Unregister removes a pool without memory and keeps its counts.
 func (e *Engine) Unregister(p Pool) {
 	final := p.Statistics()
 	if s, ok := p.(shower); ok {

@@ -13,16 +13,16 @@ import (
 // Registration is a registered callback.
 type Registration struct {
 	engine *Engine
-	// One of the two is set.
+	// One of hear and reclaim is set.
 	hear    func(pressure.Level)
 	reclaim func(neededBytes uint64) uint64
 
-	// profile is what levels are by that hear is told.
+	// profile is the profile of the levels that hear gets.
 	profile  pressure.Profile
 	priority int32
 	deadline time.Duration
-	// worker runs the calls of a reclaim callback: its own, so that one that
-	// overruns its deadline holds up no other.
+	// worker runs the calls of a reclaim callback. Each callback has its own worker, so
+	// that one that exceeds its deadline does not delay others.
 	worker *notify.Dispatcher
 
 	mu      sync.Mutex
@@ -31,12 +31,12 @@ type Registration struct {
 	removed bool
 }
 
-// subscribers are the registered callbacks of an engine.
+// subscribers has the registered callbacks of an engine.
 type subscribers struct {
-	// mu is the engine's, so that none comes to one that is closed.
+	// mu is the engine's lock, so that no callback is added to a closed engine.
 	mu       *mirror.Lock
 	reclaims roster.List[*Registration]
-	// listeners are by the profile that they listen by.
+	// listeners has the pressure callbacks by profile.
 	listeners [pressure.ProfileCount]roster.List[*Registration]
 }
 
@@ -46,7 +46,7 @@ func newRegistration(e *Engine) *Registration {
 	return r
 }
 
-// call runs fn as a call of the callback, unless that has been removed.
+// call runs fn as a call of the callback, unless the callback was removed.
 func (r *Registration) call(fn func()) bool {
 	r.mu.Lock()
 	if r.removed {
@@ -67,9 +67,9 @@ func (r *Registration) call(fn func()) bool {
 	return true
 }
 
-// Remove ends the registration: the callback is not called again. It waits for
-// a running call, unless inside says that it is called from that call. A second
-// Remove only waits.
+// Remove ends the registration: the callback is not called again. It waits for a
+// running call, unless inside states that it is called from that call. A second Remove
+// only waits.
 func (r *Registration) Remove(inside bool) {
 	e := r.engine
 	e.mu.Lock()

@@ -7,12 +7,12 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// reportedTags is how many holders an out-of-memory report names.
+// reportedTags is how many tags an out-of-memory report names.
 const reportedTags = 5
 
-// outOfMemory is the error of an allocation for which no room was found: the
-// request, what is free, the largest free run, the bounds and who holds most, and
-// what the driver refused meanwhile, unless that is nil.
+// outOfMemory is the error of an allocation for which no memory was found. It states
+// the request, the free bytes, the largest free run, the bounds, the tags that hold
+// most, and the driver's error during the search, unless that is nil.
 func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	var text strings.Builder
 	room := uint64(0)
@@ -31,7 +31,7 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	if inFlight := own.Active.Current - own.Allocated.Current; inFlight > 0 {
 		fmt.Fprintf(&text, "; freed but in use by queued work: %d", inFlight)
 	}
-	// The two are of two moments.
+	// The two values are of two moments.
 	if all := e.Statistics().Cached.Current; all > own.Cached.Current {
 		fmt.Fprintf(&text, "; free beside live blocks of other pools: %d", all-own.Cached.Current)
 	}
@@ -80,18 +80,18 @@ func (e *Engine) writeHolders(text *strings.Builder) {
 	}
 }
 
-// Need is an allocation that found no room in its pool and none in the device.
+// Need is an allocation that found no memory in its pool and none on the device.
 type Need struct {
 	Pool Pool
 	// Op is the operation for the error, such as "pool.alloc".
 	Op             string
 	SizeBytes      uint64
 	AlignmentBytes uint64
-	// Bound says, in words for the report, what bounds the pool; "" if nothing.
+	// Bound describes for the report what bounds the pool; "" if nothing does.
 	Bound string
-	// BoundRoomBytes is what that lets the pool have besides what it holds.
+	// BoundRoomBytes is how much more that bound allows the pool to hold.
 	BoundRoomBytes uint64
-	// Spare tries to serve the allocation from freed blocks that its stream may
-	// have at once, also where it wastes most of them; nil: there are none.
+	// Spare tries to serve the allocation from freed blocks that its stream may reuse
+	// at once, even if that wastes most of a block; nil: there are none.
 	Spare func() (bool, error)
 }

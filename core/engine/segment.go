@@ -2,7 +2,7 @@ package engine
 
 import "ferrum_mem/core/device"
 
-// Source is where segments come from.
+// Source is the source of segments.
 type Source int8
 
 const (
@@ -10,14 +10,14 @@ const (
 	SourceDevice Source = iota
 	// SourcePinned is page-locked memory of the host (device.PinnedHost).
 	SourcePinned
-	// SourceManaged is memory that the device's system moves (device.Managed).
+	// SourceManaged is memory that the device's system migrates (device.Managed).
 	SourceManaged
 	// SourceOrdered is the device's own memory from the pool of its runtime
 	// (device.StreamOrdered).
 	SourceOrdered
 )
 
-// String says what there is from that source.
+// String describes the memory from that source.
 func (s Source) String() string {
 	switch s {
 	case SourcePinned:
@@ -31,20 +31,20 @@ func (s Source) String() string {
 	}
 }
 
-// Segment is memory had from the device in one piece.
+// Segment is memory that was allocated from the device in one piece.
 type Segment struct {
 	Addr      device.Addr
 	SizeBytes uint64
-	// HostAddr is the same memory as the process addresses it, if it is page-locked
-	// memory of the host or managed memory; else 0.
+	// HostAddr is the address of the same memory in the process, if it is page-locked
+	// host memory or managed memory; otherwise 0.
 	HostAddr device.HostAddr
-	// Source is where it came from, and goes back to.
+	// Source is the source to which it is released.
 	Source Source
 }
 
-// Want is the size of a segment: what is good to have, and the least that will
-// do. Both are multiples of the device's granularity (RoundUp), not 0, and
-// MinBytes is not above PreferredBytes.
+// Want is the size of a segment: the preferred and the smallest acceptable size. Both
+// are multiples of the device's granularity (RoundUp) and not 0, and MinBytes is not
+// above PreferredBytes.
 type Want struct {
 	MinBytes       uint64
 	PreferredBytes uint64

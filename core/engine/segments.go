@@ -7,9 +7,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Reserve takes a segment from the device, of the preferred size or, where the
-// device or the limit has less, by halves down to the least. CodeOutOfMemory
-// says that not even that can be had. Nothing cached is given up for it.
+// Reserve allocates a segment from the device, of the preferred size. If the device or
+// the limit has less, it tries halves down to the smallest size. It returns
+// CodeOutOfMemory if even that fails. It does not reclaim cached memory.
 func (e *Engine) Reserve(want Want) (Segment, error) {
 	e.discards.retry()
 	size := want.PreferredBytes
@@ -32,7 +32,7 @@ func (e *Engine) Reserve(want Want) (Segment, error) {
 	}
 }
 
-// Release gives a segment back. When that fails it is still held.
+// Release releases a segment. If it fails the segment is still held.
 func (e *Engine) Release(segment Segment) error {
 	if err := e.free(segment); err != nil {
 		return err
@@ -41,9 +41,8 @@ func (e *Engine) Release(segment Segment) error {
 	return nil
 }
 
-// SetLimit bounds what is taken from the device, all pools together; 0 takes
-// the bound away. What is held above it and holds no block is given back; what
-// is live stays.
+// SetLimit bounds the memory that all pools together hold from the device; 0 removes
+// the limit. Memory above it without a block is released; live blocks stay.
 func (e *Engine) SetLimit(limitBytes uint64) error {
 	e.mu.Lock()
 	if e.closed {
@@ -53,8 +52,8 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 	e.limit.Store(limitBytes)
 	e.mu.Unlock()
 	for _, p := range e.Pools(nil) {
-		// What a pool shows of its largest free run was computed with the former limit:
-		// Land hides it.
+		// A pool computed its published largest free run with the previous limit. Land
+		// invalidates it.
 		p.Land()
 		e.mu.Peek()
 		limit, held := e.limit.Load(), e.held
@@ -63,7 +62,7 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 			continue
 		}
 		if _, err := p.ReleaseCached(held - limit); err != nil {
-			// The limit holds all the same: nothing more is taken.
+			// The limit applies in spite of the error: nothing more is allocated.
 			e.Log(Warning, fmt.Sprintf("set_limit %d: pool %q could not give back memory: %v",
 				limitBytes, p.Name(), err))
 		}
@@ -72,8 +71,8 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 	return nil
 }
 
-// Discard gives back a segment that nobody uses or keeps track of. When the
-// device does not take it now, the engine tries again later.
+// Discard releases a segment that nothing uses and no object records. If the device
+// fails to release it now, the engine tries again later.
 func (e *Engine) Discard(segment Segment) {
 	e.discards.discard(func() error { return e.Release(segment) })
 }

@@ -6,9 +6,9 @@ import (
 	"ferrum_mem/core/mirror"
 )
 
-// ShowAt has the books of the device shown at a place from now on, when Show asks for
-// it; nil: nowhere. handle is what readers know the device by. No pool is registered,
-// and no other engine shows anything there before this one has another place.
+// ShowAt sets the place where Show publishes the counters of the device; nil: nowhere.
+// Readers find the device by handle. No pool may be registered yet, and no other engine
+// may use the place until this one has another place.
 func (e *Engine) ShowAt(place *mirror.Device, handle uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -20,8 +20,8 @@ func (e *Engine) ShowAt(place *mirror.Device, handle uint64) {
 	e.mu.Place(&place.Version)
 }
 
-// Show shows the books, and those of each pool, as far as they are not shown already.
-// They can be read until they change. A closed engine shows nothing.
+// Show publishes the counters, and those of each pool, if they are not published
+// already. They can be read until they change. A closed engine publishes nothing.
 func (e *Engine) Show() {
 	e.mu.Peek()
 	if e.mu.Wanted() && !e.closed {
@@ -37,7 +37,7 @@ func (e *Engine) Show() {
 	}
 }
 
-// shownBooks is what is shown of the books. The caller holds mu.
+// shownBooks returns the published part of the counters. The caller holds mu.
 func (e *Engine) shownBooks() mirror.DeviceBooks {
 	b := mirror.DeviceBooks{Handle: e.shown.handle, Partial: 1}
 	last := e.last.Load()

@@ -6,17 +6,17 @@ import (
 	"ferrum_mem/core/mirror"
 )
 
-// shown is where the books of a device can be read. All of it is under Engine.mu.
+// shown is where the counters of a device are published. Engine.mu guards all of it.
 type shown struct {
 	place  *mirror.Device
 	handle uint64
-	// pools has whose each place of a pool is; nil: nobody's.
+	// pools has the pool of each place; nil: the place is free.
 	pools [mirror.PoolCount]Pool
-	// others counts the pools that are shown nowhere.
+	// others counts the pools without a place.
 	others int
 }
 
-// add finds a place for a new pool, or nil.
+// add finds a place for a new pool, or returns nil.
 func (s *shown) add(p Pool) *mirror.Pool {
 	if _, ok := p.(shower); ok && s.place != nil {
 		if i := slices.Index(s.pools[:], nil); i >= 0 {
@@ -28,7 +28,7 @@ func (s *shown) add(p Pool) *mirror.Pool {
 	return nil
 }
 
-// remove takes out a pool that shows nothing any more.
+// remove removes a pool that publishes nothing any more.
 func (s *shown) remove(p Pool) {
 	if i := slices.Index(s.pools[:], p); i >= 0 {
 		s.pools[i] = nil

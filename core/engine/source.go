@@ -2,7 +2,7 @@ package engine
 
 import "ferrum_mem/core/device"
 
-// Has says whether the device has that source: CodeUnsupported where it lacks that.
+// Has returns CodeUnsupported if the device lacks that source.
 func (e *Engine) Has(s Source) error {
 	has := true
 	switch s {
@@ -23,9 +23,9 @@ func (e *Engine) Has(s Source) error {
 	return nil
 }
 
-// Holds says whether memory counts as had from the device, against its limit. That of
-// the host does where it is the device's own memory. Managed memory does not: it is on
-// the device only while it is used there.
+// Holds reports whether memory of a source counts as held from the device, against its
+// limit. Host memory counts if it is the device's own memory. Managed memory does not
+// count, because it is on the device only while it is used there.
 func (e *Engine) Holds(s Source) bool {
 	return s == SourceDevice || s == SourceOrdered || e.info.HostAddressable
 }

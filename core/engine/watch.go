@@ -10,22 +10,22 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// watch is the present pressure level by each profile that somebody listens to,
-// and when one of them changes. Nothing is watched while nobody listens.
+// watch has the present pressure level of each profile with listeners, and the bounds
+// at which one of them changes. Nothing is watched without listeners.
 type watch struct {
 	totals      *track.Totals
 	subscribers *subscribers
 	dispatcher  *notify.Dispatcher
 
-	// low and high bound the use of our own (track.Totals.Used) over which all
+	// low and high bound the use by this library (track.Totals.Used) in which all
 	// levels stay: low <= used < high.
 	low, high atomic.Uint64
 
 	mu sync.Mutex
-	// watching says that the totals are watched for the listeners.
+	// watching states that the totals are watched for the listeners.
 	watching bool
-	// others is what of the total is neither ours nor free, as of the last look at the
-	// device.
+	// others is the part of the total that is neither used by this library nor free, at
+	// the last reading of the device.
 	others uint64
 	meters [pressure.ProfileCount]meter
 }

@@ -4,9 +4,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Addr is where the buffer is on its side: an address of the device, or one of the
-// process's memory. It is good until the buffer moves. CodeInvalidState when it has
-// ended.
+// Addr returns the address of the buffer on its side: an address of the device, or one
+// in the process. It is valid until the buffer moves. It returns CodeInvalidState for
+// an ended buffer.
 func (b *Buffer) Addr() (device.Addr, Side, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -16,7 +16,7 @@ func (b *Buffer) Addr() (device.Addr, Side, error) {
 	return b.addrLocked(), b.side, nil
 }
 
-// addrLocked is where the buffer is. The caller holds b.mu.
+// addrLocked returns the address of the buffer. The caller holds b.mu.
 func (b *Buffer) addrLocked() device.Addr {
 	if b.side == CPU {
 		return b.cpu.Addr
@@ -24,19 +24,19 @@ func (b *Buffer) addrLocked() device.Addr {
 	return b.gpu.Buffer
 }
 
-// IsOver says that the buffer has ended, or that its manager has or is ending.
+// IsOver reports whether the buffer has ended, or its manager has ended or is ending.
 func (b *Buffer) IsOver() bool { return b.FallbackBuffer.IsOver() || b.manager.IsOver() }
 
-// Owner is the manager of the buffer.
+// Owner returns the manager of the buffer.
 func (b *Buffer) Owner() *Manager { return b.manager }
 
-// Movable says that the manager may bring the buffer to the device by itself.
+// Movable reports whether the manager may move the buffer to the device by itself.
 func (b *Buffer) Movable() bool { return b.movable }
 
-// Location is the side with its device.
+// Location returns the side with its device.
 func (b *Buffer) Location() BufferLocation { return b.manager.locationOf(b.Side()) }
 
-// PinAddr is Pin with Addr.
+// PinAddr pins the buffer and returns its address and side.
 func (b *Buffer) PinAddr() (device.Addr, Side, error) {
 	if err := b.Pin(); err != nil {
 		return 0, b.Side(), on(err, b.manager.gpu.engine)
@@ -50,25 +50,25 @@ type Part struct {
 	SizeBytes   uint64
 }
 
-// Write copies bytes of the process's memory into the buffer, wherever it is, after
-// what the device's default stream has queued, and returns when they are there.
+// Write copies bytes of the process's memory into the buffer, on whichever side it is,
+// after the work queued on the device's default stream, and returns after the copy.
 // Errors: CodeNullPointer, CodeInvalidSize for no bytes, CodeInvalidOffset for a part
-// that leaves the buffer, those of the copy.
+// outside the buffer, those of the copy.
 func (b *Buffer) Write(to Part, src device.HostAddr) error {
 	return b.reach("fallback.write", to, src, func(s device.Stream, at device.Addr) error {
 		return s.CopyFromHost(at, src, to.SizeBytes)
 	})
 }
 
-// Read is Write the other way.
+// Read is Write in the other direction.
 func (b *Buffer) Read(from Part, dst device.HostAddr) error {
 	return b.reach("fallback.read", from, dst, func(s device.Stream, at device.Addr) error {
 		return s.CopyToHost(dst, at, from.SizeBytes)
 	})
 }
 
-// reach runs a copy between a part of the buffer and the process's memory. The
-// buffer does not move meanwhile.
+// reach runs a copy between a part of the buffer and the process's memory. The buffer
+// does not move during the copy.
 func (b *Buffer) reach(op string, p Part, host device.HostAddr, queue func(device.Stream, device.Addr) error) error {
 	m := b.manager
 	switch {
@@ -85,7 +85,7 @@ func (b *Buffer) reach(op string, p Part, host device.HostAddr, queue func(devic
 	}
 	defer m.end()
 	return on(b.use(op, func() error {
-		// It does not move meanwhile.
+		// The buffer does not move during the copy.
 		b.mu.Lock()
 		at, side := b.addrLocked(), b.side
 		b.mu.Unlock()

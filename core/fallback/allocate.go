@@ -9,48 +9,48 @@ import (
 // TagMax is the longest tag, in bytes.
 const TagMax = 63
 
-// Place is where a buffer may be made.
+// Place selects the side where a buffer may be allocated.
 type Place int32
 
 // The places of the C ABI.
 const (
-	// OnEither is the device or, when that has no room, the host.
+	// OnEither selects the device or, if it has no memory, the host.
 	OnEither Place = 0
-	// OnGPU forbids to fall back.
+	// OnGPU forbids the fallback.
 	OnGPU Place = 1
-	// OnCPU makes the buffer on the host, which is no falling back.
+	// OnCPU allocates the buffer on the host; this does not count as a fallback.
 	OnCPU Place = 2
 )
 
-// Request is a buffer as asked for.
+// Request is the request for a buffer.
 type Request struct {
 	Shape
 	// Tag is for the tracker, at most TagMax bytes.
 	Tag string
-	// Movable lets the manager bring the buffer to the device by itself, should it
-	// fall back, while nobody has pinned it.
+	// Movable lets the manager move the buffer to the device by itself after a
+	// fallback, while it is not pinned.
 	Movable bool
 	Place   Place
-	// Stream of the device uses the buffer first; nil: the default one.
+	// Stream of the device uses the buffer first; nil: the default stream.
 	Stream device.Stream
 }
 
-// Buffer is a buffer of a manager. It is ended by Free.
+// Buffer is a buffer of a manager. Free ends it.
 type Buffer struct {
 	*FallbackBuffer[Lease[device.Addr], pool.Block]
 	manager *Manager
 	movable bool
-	// displaced says that the buffer fell back and has not been moved since. It is
-	// guarded by Manager.mu.
+	// displaced states that the buffer fell back and has not been moved since.
+	// Manager.mu guards it.
 	displaced bool
 }
 
-// Alloc makes a buffer, on the device or, when that has no room and falling back
-// is allowed, on the host. What is in it is not defined. A failed call leaves all
-// else as it was. Errors: CodeInvalidSize for no elements, CodeInvalidArgument for a
-// type, place or tag that is none, CodeOverflow, CodeOutOfMemory when no side that
-// may be used has room, CodeInvalidState for the host with a manager that does not
-// fall back, those of the devices.
+// Alloc allocates a buffer on the device or, if the device has no memory and the
+// fallback is allowed, on the host. Its initial contents are not defined. A failed call
+// changes nothing else. Errors: CodeInvalidSize for no elements; CodeInvalidArgument
+// for an unknown type or place or a tag that is too long; CodeOverflow; CodeOutOfMemory
+// when no permitted side has memory; CodeInvalidState for the host with a manager
+// without fallback; those of the devices.
 func (m *Manager) Alloc(r Request) (*Buffer, error) {
 	const op = "fallback.alloc"
 	bytes, err := r.check(op)
@@ -78,7 +78,7 @@ func (m *Manager) Alloc(r Request) (*Buffer, error) {
 	return b, nil
 }
 
-// make makes the storage of a buffer on the device or, if it may be, on the host.
+// make allocates the storage of a buffer on the device or, if permitted, on the host.
 func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
 	lease, err := m.gpu.Alloc(bytes, r.Stream, Use{})
 	if err == nil {
@@ -100,7 +100,7 @@ func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
 	return nil
 }
 
-// makeOnCPU makes the storage of a buffer on the host.
+// makeOnCPU allocates the storage of a buffer on the host.
 func (m *Manager) makeOnCPU(b *Buffer, s Shape, bytes uint64) error {
 	block, err := cpuSide{m}.Alloc(bytes)
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *Manager) makeOnCPU(b *Buffer, s Shape, bytes uint64) error {
 	return err
 }
 
-// track enters a new buffer with the tracker, if there is one.
+// track adds a new buffer to the tracker, if there is one.
 func (m *Manager) track(b *Buffer, tag string) error {
 	if m.tracker == nil {
 		return nil
@@ -146,7 +146,8 @@ func (m *Manager) enter(b *Buffer) {
 	}
 }
 
-// settle takes a buffer from those that are brought back. The caller holds mu.
+// settle removes a buffer from those that wait to return to the device. The caller
+// holds mu.
 func (m *Manager) settle(b *Buffer) {
 	if b.displaced && b.movable {
 		m.displaced.Add(-1)
@@ -154,7 +155,7 @@ func (m *Manager) settle(b *Buffer) {
 	b.displaced = false
 }
 
-// note reports a failure that the caller can do nothing about.
+// note logs a failure that the caller cannot handle.
 func (m *Manager) note(what string, err error) {
 	if err != nil {
 		m.gpu.engine.Log(engine.Warning, what+": "+err.Error())

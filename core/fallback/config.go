@@ -16,46 +16,45 @@ const (
 
 const mib = 1 << 20
 
-// MemoryConfig is the settings of a pool and of a manager. All of them hold.
+// MemoryConfig has the settings of a pool and of a manager. All bounds apply together.
 type MemoryConfig struct {
 	// GPUMemoryFraction is the share of the device's capacity that the pool may hold,
-	// from 0.1 to 1, by millionths; no bound where the capacity is unknown.
+	// from 0.1 to 1, in millionths. There is no bound if the capacity is unknown.
 	GPUMemoryFraction float64
-	// CPUFallback has a manager make on the host what the device has no room
+	// CPUFallback makes a manager allocate on the host what the device has no memory
 	// for.
 	CPUFallback bool
-	// MinFreeBytes of the device stay free: the pool takes no more from it when less
-	// would be left.
+	// MinFreeBytes of the device stay free: the pool does not grow if less would
+	// remain.
 	MinFreeBytes uint64
-	// TrackAllocations keeps a record of every buffer in use.
+	// TrackAllocations records every buffer in use.
 	TrackAllocations bool
-	// MaxPooledPerBucket bounds the free buffers that a bucket keeps; 0: none are
-	// kept.
+	// MaxPooledPerBucket bounds the free buffers that a bucket keeps; 0: it keeps none.
 	MaxPooledPerBucket uint64
-	// MaxPooledBytes bounds them over all buckets; 0: no bound.
+	// MaxPooledBytes bounds the free bytes over all buckets; 0: no bound.
 	MaxPooledBytes uint64
-	// PreAllocate has the pool made with a free buffer of each of PreAllocSizes,
-	// or not at all.
+	// PreAllocate creates the pool with a free buffer of each of PreAllocSizes; if one
+	// cannot be allocated, the creation fails.
 	PreAllocate   bool
 	PreAllocSizes []uint64
 }
 
-// DefaultMemoryConfig is the settings when nothing is asked for. It does not depend
-// on how the library was built: tracking is off until asked for.
+// DefaultMemoryConfig returns the default settings. They do not depend on the build of
+// the library: tracking is off.
 func DefaultMemoryConfig() MemoryConfig {
 	return MemoryConfig{
 		GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8, MaxPooledBytes: 1024 * mib,
 	}
 }
 
-// ForInference takes the most memory.
+// ForInference uses the most memory.
 func ForInference() MemoryConfig {
 	return MemoryConfig{
 		GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4, MaxPooledBytes: 512 * mib,
 	}
 }
 
-// ForTraining leaves more free, and says so rather than to fall back. Add
+// ForTraining leaves more memory free, and fails instead of falling back. Add
 // WithTracking to find leaks.
 func ForTraining() MemoryConfig {
 	return MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16, MaxPooledBytes: 4096 * mib}
@@ -79,7 +78,7 @@ const (
 	PresetConstrained Preset = 3
 )
 
-// Config is the settings; CodeInvalidArgument for a preset that is none.
+// Config returns the settings; CodeInvalidArgument for an unknown preset.
 func (p Preset) Config() (MemoryConfig, error) {
 	switch p {
 	case PresetDefault:
@@ -94,32 +93,32 @@ func (p Preset) Config() (MemoryConfig, error) {
 	return MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, "fallback.preset", "preset %d is none of 0 to 3", int32(p))
 }
 
-// WithGPUMemoryFraction sets the share of the device, brought to the nearest of 0.1
-// to 1; what is no number stays, and is refused where the settings are used.
+// WithGPUMemoryFraction sets the share of the device, limited to the range 0.1 to 1.
+// NaN stays, and is rejected where the settings are used.
 func (c MemoryConfig) WithGPUMemoryFraction(fraction float64) MemoryConfig {
 	c.GPUMemoryFraction = min(max(fraction, MinGPUMemoryFraction), MaxGPUMemoryFraction)
 	return c
 }
 
-// WithCPUFallback allows or forbids to fall back.
+// WithCPUFallback allows or forbids the fallback.
 func (c MemoryConfig) WithCPUFallback(enabled bool) MemoryConfig {
 	c.CPUFallback = enabled
 	return c
 }
 
-// WithMinFreeBytes sets what stays free.
+// WithMinFreeBytes sets the bytes that stay free.
 func (c MemoryConfig) WithMinFreeBytes(bytes uint64) MemoryConfig {
 	c.MinFreeBytes = bytes
 	return c
 }
 
-// WithTracking turns records of buffers on or off.
+// WithTracking turns the records of buffers on or off.
 func (c MemoryConfig) WithTracking(enabled bool) MemoryConfig {
 	c.TrackAllocations = enabled
 	return c
 }
 
-// WithMaxPooled sets how many free buffers a bucket keeps.
+// WithMaxPooled sets the maximum number of free buffers in a bucket.
 func (c MemoryConfig) WithMaxPooled(perBucket uint64) MemoryConfig {
 	c.MaxPooledPerBucket = perBucket
 	return c
@@ -131,13 +130,13 @@ func (c MemoryConfig) WithMaxPooledBytes(bytes uint64) MemoryConfig {
 	return c
 }
 
-// WithPreAllocation sets what is allocated ahead, and turns that on.
+// WithPreAllocation sets the sizes to preallocate, and enables it.
 func (c MemoryConfig) WithPreAllocation(sizes []uint64) MemoryConfig {
 	c.PreAllocate, c.PreAllocSizes = true, slices.Clone(sizes)
 	return c
 }
 
-// Check says what makes no sense in the settings.
+// Check returns an error for invalid settings.
 func (c MemoryConfig) Check() error {
 	const op = "fallback.config"
 	f := c.GPUMemoryFraction
@@ -176,12 +175,12 @@ func (c MemoryConfig) Check() error {
 	return nil
 }
 
-// millionths is the unit in which the share of a device is decided: 0.7, which no
-// floating-point number is exactly, means 70 %.
+// millionths is the unit of the share of a device. A floating-point number cannot
+// represent 0.7 exactly; in millionths it means 70 %.
 const millionths = 1_000_000
 
-// bound is what the pool may hold of a device with that capacity; no bound for 0,
-// which means unknown.
+// bound returns how much of a device the pool may hold; there is no bound for a
+// capacity of 0, which means unknown.
 func (c MemoryConfig) bound(totalBytes uint64) uint64 {
 	if totalBytes == 0 {
 		return math.MaxUint64

@@ -16,36 +16,38 @@ var (
 	_ GpuMemoryPool = (*Manager)(nil)
 )
 
-// growthBytes is what the pool takes from a device at a time where it cannot take
-// single pages.
+// growthBytes is the size that the pool allocates from a device at a time, if it cannot
+// allocate single pages.
 const growthBytes = 64 * mib
 
 // DevicePool is the GpuMemoryPool of any open device. All methods are safe for
-// concurrent use; after Close those that take or give memory are CodeInvalidState.
+// concurrent use. After Close, methods that allocate or free return CodeInvalidState.
 type DevicePool struct {
 	engine *engine.Engine
 	config MemoryConfig
 	inner  *pool.Pool
 	free   *GenericMemoryPool[device.Addr]
 
-	// growth is held while the bound of inner is decided, and while Shrink lowers what
-	// it is decided by. It is not held while memory is looked for: that runs callbacks.
+	// growth is held while the bound of inner is computed, and while Shrink lowers the
+	// values that it depends on. It is not held during the reclaim path, which runs
+	// callbacks.
 	growth sync.Mutex
-	// bound is what inner may hold, as it was told last.
+	// bound is the last bound that was set for inner.
 	bound uint64
 
 	mu     sync.Mutex
 	inUse  map[device.Addr]Lease[device.Addr]
 	closed bool
 
-	// ending is held while inner is closed, and guards ended, which says that it is.
+	// ending is held while inner is being closed. It guards ended, which states that
+	// inner is closed.
 	ending sync.Mutex
 	ended  bool
 }
 
-// NewDevicePool makes a pool on a device, with its free buffers if the settings ask
-// for any ahead. Errors: CodeInvalidConfig, and for what is allocated ahead those of
-// Alloc; nothing is left then.
+// NewDevicePool creates a pool on a device and preallocates the free buffers of the
+// settings. Errors: CodeInvalidConfig, and those of Alloc for preallocated buffers;
+// nothing is left then.
 func NewDevicePool(e *engine.Engine, c MemoryConfig) (*DevicePool, error) {
 	if err := c.Check(); err != nil {
 		return nil, on(err, e)
@@ -90,8 +92,7 @@ func on(err error, e *engine.Engine) error {
 	return named.On(e.ID())
 }
 
-// giveBack is the end of a buffer that no queued work uses: it needs no call of the
-// device.
+// giveBack frees a buffer that no queued work uses; this needs no driver call.
 func (p *DevicePool) giveBack(addr device.Addr, _ uint64) error { return p.inner.FreeAfter(addr, nil) }
 
 func (p *DevicePool) preAlloc() error {
@@ -110,20 +111,20 @@ func (p *DevicePool) preAlloc() error {
 	return nil
 }
 
-// Engine is the device.
+// Engine returns the engine of the device.
 func (p *DevicePool) Engine() *engine.Engine { return p.engine }
 
-// Config is the settings.
+// Config returns the settings.
 func (p *DevicePool) Config() MemoryConfig { return p.config }
 
-// Tracker is the records of the buffers in use; nil when the settings ask for none.
+// Tracker returns the records of the buffers in use; nil without tracking.
 func (p *DevicePool) Tracker() *AllocationTracker { return p.free.Tracker() }
 
-// Alloc takes a buffer of at least so many bytes, to be used first by the stream
-// (nil: the default one): from its bucket, from what core/pool holds, or from the
-// device as far as the settings allow. Before it fails the buckets are emptied. A
-// failed call leaves the buffers in use as they were. Errors: CodeInvalidSize for 0,
-// CodeOverflow, CodeOutOfMemory, and those of the device.
+// Alloc allocates a buffer of at least that many bytes, which the stream (nil: the
+// default one) uses first. It comes from its bucket, from memory that core/pool holds,
+// or from the device as far as the settings allow. Before Alloc fails, it empties the
+// buckets. A failed call does not change the buffers in use. Errors: CodeInvalidSize
+// for 0, CodeOverflow, CodeOutOfMemory, and those of the device.
 func (p *DevicePool) Alloc(bytes uint64, stream device.Stream, u Use) (Lease[device.Addr], error) {
 	if u.Location.Device.Backend == "" {
 		u.Location.Device = p.engine.ID()
@@ -143,14 +144,14 @@ func (p *DevicePool) Alloc(bytes uint64, stream device.Stream, u Use) (Lease[dev
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		// The memory goes with core/pool.
+		// The memory is freed with core/pool.
 		return Lease[device.Addr]{}, p.closedError("fallback.alloc")
 	}
 	p.inUse[lease.Buffer] = lease
 	return lease, nil
 }
 
-// fresh makes a buffer that comes from no bucket.
+// fresh allocates a buffer that comes from no bucket.
 func (p *DevicePool) fresh(bytes uint64, stream device.Stream, u Use) (Lease[device.Addr], error) {
 	block, err := p.grow(bytes, stream)
 	if errors.Is(err, device.CodeOutOfMemory) && p.free.PooledCount() > 0 {
@@ -169,8 +170,8 @@ func (p *DevicePool) fresh(bytes uint64, stream device.Stream, u Use) (Lease[dev
 	return Lease[device.Addr]{Buffer: block.Addr, Bytes: block.SizeBytes, ID: id}, nil
 }
 
-// grow takes a block from core/pool, which takes memory from the device for it if
-// the settings allow that now.
+// grow allocates a block from core/pool, which allocates memory from the device if the
+// settings allow that now.
 func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error) {
 	if _, err := p.decideBound(); err != nil {
 		return pool.Block{}, err
@@ -183,7 +184,7 @@ func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error
 	return block, err
 }
 
-// decideBound tells core/pool what it may hold now, and gives that.
+// decideBound sets the present bound of core/pool, and returns it.
 func (p *DevicePool) decideBound() (uint64, error) {
 	p.growth.Lock()
 	defer p.growth.Unlock()
@@ -198,23 +199,25 @@ func (p *DevicePool) decideBound() (uint64, error) {
 	return bound, nil
 }
 
-// readings bounds how often the device is asked because the pool grew meanwhile.
+// readings bounds how often the device is queried again because the pool grew during a
+// query.
 const readings = 8
 
-// boundNow is what the pool may hold: its share of the device, or of its limit, and no
-// more than it holds already where less than the wanted minimum would be left free in the
-// device.
+// boundNow returns how much the pool may hold: its share of the device, or of its
+// limit. It is not more than the pool holds now if fewer than MinFreeBytes would remain
+// free on the device.
 func (p *DevicePool) boundNow() (uint64, error) {
 	share := p.config.bound(p.engine.TotalBytes())
 	if share != math.MaxUint64 {
 		share = p.engine.RoundDown(share)
 	}
-	// To core/pool 0 is no bound.
+	// For core/pool 0 means no bound.
 	share = max(share, 1)
 	if p.config.MinFreeBytes == 0 {
 		return share, nil
 	}
-	// What is held and what is free are of one moment when nothing was taken between.
+	// The held and the free bytes are of one moment if nothing was allocated in
+	// between.
 	held := p.inner.HeldBytes()
 	for range readings {
 		reading, err := p.engine.Device().Memory()
@@ -231,13 +234,13 @@ func (p *DevicePool) boundNow() (uint64, error) {
 		}
 		held = now
 	}
-	// Others take and give without a pause: nothing more, until that is over.
+	// Other threads allocate and free all the time. The pool must not grow during that.
 	return max(min(share, held), 1), nil
 }
 
-// hasRoom says that a buffer can be made without anybody having to give something
-// up for it: from a bucket, from what core/pool holds free, or from what is free in
-// the device and within the bound.
+// hasRoom reports whether a buffer can be allocated without reclaiming memory: from a
+// bucket, from free memory of core/pool, or from free memory of the device within the
+// bound.
 func (p *DevicePool) hasRoom(bytes uint64) (bool, error) {
 	if p.free.has(bytes) || p.inner.Statistics().LargestFreeBytes >= bytes {
 		return true, nil
@@ -257,11 +260,11 @@ func (p *DevicePool) hasRoom(bytes uint64) (bool, error) {
 	return info.LargestFreeBytes >= needed, err
 }
 
-// Free ends the use of a buffer by what is queued on the stream (nil: the default
-// one) until now. It goes into its bucket when nothing is queued; else core/pool has
-// it, and hands it out as its streams allow. Errors, after which it is as much in
-// use as before: CodeInvalidAddress for what is no buffer in use, those of the
-// stream.
+// Free ends the use of a buffer. Work that is queued on the stream (nil: the default
+// one) may still use it. The buffer goes to its bucket if no work is queued. Otherwise
+// it goes to core/pool, which reuses it as its streams allow. Errors, after which it is
+// in use as before: CodeInvalidAddress for an address without a buffer in use, those of
+// the stream.
 func (p *DevicePool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.engine.Device().DefaultStream()
@@ -303,30 +306,30 @@ func (p *DevicePool) resume(lease Lease[device.Addr]) {
 	p.inUse[lease.Buffer] = lease
 }
 
-// release is Free of a buffer whose use has been ended and that nothing queued uses.
+// release frees a buffer whose use has ended and that no queued work uses.
 func (p *DevicePool) release(lease Lease[device.Addr]) error {
 	_, err := p.free.ReturnBuffer(lease)
 	return err
 }
 
-// BackendName is the backend of the device.
+// BackendName returns the backend of the device.
 func (p *DevicePool) BackendName() string { return p.engine.ID().Backend }
 
-// Stats is the counters of the pool's buffers.
+// Stats returns the counters of the pool's buffers.
 func (p *DevicePool) Stats() MemoryStats { return p.free.Stats() }
 
-// TotalMemory is the capacity of the device, or its limit where that is less; 0 means
+// TotalMemory returns the capacity of the device, or its limit if that is less; 0 means
 // unknown.
 func (p *DevicePool) TotalMemory() uint64 { return p.engine.TotalBytes() }
 
-// FreeMemory asks the device what can still be had, by any pool. Buffers in buckets
-// are not free in that sense.
+// FreeMemory queries the device for the bytes that any pool can still allocate. Buffers
+// in buckets do not count as free.
 func (p *DevicePool) FreeMemory() (uint64, error) {
 	info, err := p.engine.MemoryInfo()
 	return info.FreeBytes, err
 }
 
-// Pressure is the level of the device by the profile pressure.Early.
+// Pressure returns the level of the device by the profile pressure.Early.
 func (p *DevicePool) Pressure() (pressure.Level, error) {
 	info, err := p.engine.MemoryInfo()
 	if err != nil {
@@ -335,7 +338,8 @@ func (p *DevicePool) Pressure() (pressure.Level, error) {
 	return pressure.Early.LevelOf(info.TotalBytes, info.FreeBytes), nil
 }
 
-// HeldBytes is what the pool has from the device, with what no buffer uses.
+// HeldBytes returns the bytes that the pool holds from the device, including unused
+// ones.
 func (p *DevicePool) HeldBytes() uint64 { return p.inner.HeldBytes() }
 
 // ClearPool empties the buckets into core/pool.
@@ -346,7 +350,7 @@ func (p *DevicePool) ClearPool() error {
 	return p.free.Clear()
 }
 
-// Shrink empties the buckets and gives what holds no buffer back to the device.
+// Shrink empties the buckets and releases memory without a buffer to the device.
 func (p *DevicePool) Shrink() (releasedBytes uint64, err error) {
 	if p.isClosed() {
 		return 0, p.closedError("fallback.shrink")
@@ -358,9 +362,9 @@ func (p *DevicePool) Shrink() (releasedBytes uint64, err error) {
 	return released, errors.Join(failure, err)
 }
 
-// Close gives everything back to the device. Without force it is CodeBusy, and
-// changes nothing, while buffers are in use. When the device fails to take memory
-// back, Close may be called again. Closed, it is nil.
+// Close releases all memory to the device. Without force it returns CodeBusy, and
+// changes nothing, while buffers are in use. If the device fails to release memory,
+// Close may be called again. On a closed pool it returns nil.
 func (p *DevicePool) Close(force bool) error {
 	const op = "fallback.close"
 	p.mu.Lock()

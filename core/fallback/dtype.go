@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// DType is what the elements of a buffer are. The zero value is F32.
+// DType is the type of the elements of a buffer. The zero value is F32.
 type DType int32
 
 // The types of the C ABI.
@@ -33,7 +33,7 @@ var dtypes = [...]struct {
 
 func (t DType) known() bool { return t >= 0 && int(t) < len(dtypes) }
 
-// String is the short name, such as "bf16".
+// String returns the short name, such as "bf16".
 func (t DType) String() string {
 	if !t.known() {
 		return "unknown"
@@ -41,7 +41,7 @@ func (t DType) String() string {
 	return dtypes[t].name
 }
 
-// Width is the bytes of an element; 0 for a type that is none.
+// Width returns the bytes of an element; 0 for an unknown type.
 func (t DType) Width() uint64 {
 	if !t.known() {
 		return 0
@@ -49,14 +49,14 @@ func (t DType) Width() uint64 {
 	return dtypes[t].width
 }
 
-// Shape is how many elements of what type.
+// Shape is a number of elements and their type.
 type Shape struct {
 	DType DType
 	Len   uint64
 }
 
-// Bytes is what the elements take. Errors: CodeInvalidArgument for a type that is
-// none, CodeOverflow for what does not fit 64 bits.
+// Bytes returns the bytes of all elements. Errors: CodeInvalidArgument for an unknown
+// type, CodeOverflow for a size above 64 bits.
 func (s Shape) Bytes() (uint64, error) {
 	const op = "fallback.shape"
 	if !s.DType.known() {

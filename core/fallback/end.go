@@ -7,10 +7,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Free ends a buffer after what is queued on the stream (nil: the default one). A
-// movable buffer that fell back may come to the device then. Errors, after which the
-// buffer is as it was: CodeBusy while it is pinned, CodeInvalidState when it has
-// ended, those of the stream.
+// Free ends a buffer after the work that is queued on the stream (nil: the default
+// one). A movable buffer that fell back may then move to the device. Errors, after
+// which the buffer does not change: CodeBusy while it is pinned, CodeInvalidState if it
+// has ended, those of the stream.
 func (b *Buffer) Free(stream device.Stream) error {
 	const op = "fallback.free"
 	m := b.manager
@@ -27,7 +27,7 @@ func (b *Buffer) Free(stream device.Stream) error {
 	return nil
 }
 
-// forget takes a buffer that has no storage any more out of the books.
+// forget removes a buffer without storage from the counters.
 func (m *Manager) forget(b *Buffer) {
 	if m.tracker != nil {
 		m.tracker.Untrack(b.ID())
@@ -39,10 +39,10 @@ func (m *Manager) forget(b *Buffer) {
 	minus(&m.active, 1)
 }
 
-// Take ends a buffer on that side and gives its storage to the caller, who gives it
-// back with Release or makes another buffer of it with Adopt. Errors, after which the
-// buffer is as it was: CodeBusy while it is pinned, CodeInvalidState when it is on
-// the other side or has ended.
+// Take ends a buffer on that side and passes its storage to the caller, who frees it
+// with Release or makes another buffer of it with Adopt. Errors, after which the buffer
+// does not change: CodeBusy while it is pinned, CodeInvalidState if it is on the other
+// side or has ended.
 func (b *Buffer) Take(side Side) (device.Addr, error) {
 	const op = "fallback.take"
 	m := b.manager
@@ -68,16 +68,16 @@ func (b *Buffer) Take(side Side) (device.Addr, error) {
 	return taken.addr, nil
 }
 
-// Taken is storage that Take has given.
+// Taken is storage that Take has returned.
 type Taken struct {
 	Side Side
 	Addr device.Addr
 }
 
-// Release ends storage that Take has given, after what is queued on the stream (nil:
-// the default one). Errors, after which it is the caller's as before:
-// CodeInvalidArgument for a side that is none, CodeInvalidAddress for storage that is
-// none, those of the stream.
+// Release frees storage that Take has returned, after the work that is queued on the
+// stream (nil: the default one). Errors, after which the caller still has the storage:
+// CodeInvalidArgument for an unknown side, CodeInvalidAddress for an address without
+// such storage, those of the stream.
 func (m *Manager) Release(t Taken, stream device.Stream) error {
 	const op = "fallback.release"
 	if err := m.begin(op); err != nil {
@@ -103,11 +103,11 @@ func (m *Manager) Release(t Taken, stream device.Stream) error {
 	return nil
 }
 
-// Adopt makes a buffer of storage that Take has given. Errors, after which it is the
-// caller's as before: CodeInvalidArgument for a side that is none, CodeInvalidAddress
-// for storage that is none, CodeInvalidSize for storage that is smaller than the
-// elements, and those of Alloc for the request, of which the stream and the place mean
-// nothing.
+// Adopt makes a buffer of storage that Take has returned. It ignores the stream and the
+// place of the request. Errors, after which the caller still has the storage:
+// CodeInvalidArgument for an unknown side, CodeInvalidAddress for an address without
+// such storage, CodeInvalidSize for storage that is smaller than the elements, and
+// those of Alloc for the request.
 func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
 	const op = "fallback.adopt"
 	if _, err := r.check(op); err != nil {
@@ -140,7 +140,7 @@ func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
 	return b, nil
 }
 
-// takeBack takes storage out of what the caller has.
+// takeBack removes storage from the list of the caller's storage.
 func (m *Manager) takeBack(op string, t Taken) (storage, error) {
 	if err := t.Side.Check(op); err != nil {
 		return storage{}, on(err, m.gpu.engine)
@@ -157,11 +157,11 @@ func (m *Manager) takeBack(op string, t Taken) (storage, error) {
 	return kept, nil
 }
 
-// Return brings the buffers that fell back to the device, the oldest first, until it
-// has no room for the next; pinned ones stay, and nobody is asked to give anything
-// up. It is not for a thread that holds on to the address of a buffer that it has not
-// pinned. While another thread is at it, it brings none. Errors, with how many came:
-// those of the devices.
+// Return moves the buffers that fell back to the device, the oldest first, until the
+// device has no memory for the next. Pinned buffers stay, and nothing is reclaimed for
+// it. A thread that uses the address of a buffer without pinning it must not call
+// Return. While another thread runs Return, it moves none. Errors, with the number of
+// moved buffers: those of the devices.
 func (m *Manager) Return() (moved int, err error) {
 	if err := m.begin("fallback.return"); err != nil {
 		return 0, err
@@ -175,8 +175,8 @@ func (m *Manager) Return() (moved int, err error) {
 	return moved, on(err, m.gpu.engine)
 }
 
-// bringBackSome is Return for the movable buffers, after something was given back. It
-// waits for a copy, and so does nothing for a thread that may not wait.
+// bringBackSome is Return for the movable buffers, after memory was freed. It waits for
+// a copy, so it does nothing on a thread that may not wait.
 func (m *Manager) bringBackSome() {
 	if m.displaced.Load() <= 0 || !m.gpu.engine.MayWait() || !m.returning.TryLock() {
 		return
@@ -186,7 +186,7 @@ func (m *Manager) bringBackSome() {
 	m.note("a buffer could not be brought back to the device", err)
 }
 
-// bringBack moves displaced buffers of which may is true. The caller holds returning.
+// bringBack moves displaced buffers that may accepts. The caller holds returning.
 func (m *Manager) bringBack(may func(*Buffer) bool) (moved int, err error) {
 	m.mu.Lock()
 	var waiting []*Buffer
@@ -212,9 +212,9 @@ func (m *Manager) bringBack(may func(*Buffer) bool) (moved int, err error) {
 			m.settle(b)
 			m.mu.Unlock()
 		case device.CodeBusy, device.CodeInvalidState:
-			// It is in use, or gone.
+			// The buffer is in use, or has ended.
 		case device.CodeOutOfMemory:
-			// Somebody else was faster.
+			// Another thread has taken the memory first.
 			return moved, nil
 		default:
 			return moved, err
@@ -223,7 +223,8 @@ func (m *Manager) bringBack(may func(*Buffer) bool) (moved int, err error) {
 	return moved, nil
 }
 
-// makeRoom says that the device has room, if need be with the buckets empty.
+// makeRoom reports whether the device has memory, if necessary after emptying the
+// buckets.
 func (m *Manager) makeRoom(bytes uint64) (bool, error) {
 	room, err := m.gpu.hasRoom(bytes)
 	if room || err != nil || m.gpu.free.PooledCount() == 0 {
@@ -235,12 +236,13 @@ func (m *Manager) makeRoom(bytes uint64) (bool, error) {
 	return m.gpu.hasRoom(bytes)
 }
 
-// ToCPU moves the buffer to the host, after what the device's default stream has
-// queued. It stays there until ToGPU. Errors as for FallbackBuffer.ToCPU;
-// CodeInvalidState for a manager that does not fall back.
+// ToCPU moves the buffer to the host, after the work queued on the device's default
+// stream. It stays there until ToGPU. Errors as for FallbackBuffer.ToCPU;
+// CodeInvalidState for a manager without fallback.
 func (b *Buffer) ToCPU() error { return b.move("fallback.to_cpu", b.FallbackBuffer.ToCPU) }
 
-// ToGPU moves the buffer to the device; CodeOutOfMemory when that has no room.
+// ToGPU moves the buffer to the device. It returns CodeOutOfMemory if the device has no
+// memory.
 func (b *Buffer) ToGPU() error { return b.move("fallback.to_gpu", b.FallbackBuffer.ToGPU) }
 
 func (b *Buffer) move(op string, move func() error) error {

@@ -8,32 +8,33 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Storage is one side's memory.
+// Storage is the memory of one side.
 type Storage[S any] interface {
-	// Alloc makes storage of at least so many bytes.
+	// Alloc allocates storage of at least that many bytes.
 	Alloc(bytes uint64) (S, error)
-	// Bytes is the size of a storage.
+	// Bytes returns the size of a storage.
 	Bytes(storage S) uint64
-	// Release ends a storage that nothing uses. When it fails the storage is as
-	// it was.
+	// Release frees a storage that no work uses. If it fails the storage does not
+	// change.
 	Release(storage S) error
 }
 
-// Sides is what a FallbackBuffer moves between. Both copies return when the bytes
-// are there, or when nothing writes to dst any more.
+// Sides has the two storages of a FallbackBuffer and the copies between them. A copy
+// returns when the bytes are copied, or when it has failed and no work writes to dst
+// any more.
 type Sides[G, C any] struct {
 	GPU   Storage[G]
 	CPU   Storage[C]
 	ToCPU func(dst C, src G, bytes uint64) error
 	ToGPU func(dst G, src C, bytes uint64) error
-	// Moved is told of each move before anybody can see it; nil: nobody is.
+	// Moved is called for each move before other threads can see it; nil: no call.
 	Moved func(id BufferID, now Side)
 }
 
-// FallbackBuffer is elements that are on one side or the other. All methods are
-// safe for concurrent use; what AsGPU and AsCPU give is good until the buffer moves,
-// and it does not move while it is pinned. Pin and what moves, takes or ends the
-// buffer wait for one another; the rest waits for nothing.
+// FallbackBuffer has elements on one side or the other. All methods are safe for
+// concurrent use. The results of AsGPU and AsCPU are valid until the buffer moves. It
+// does not move while it is pinned. Pin and the calls that move, take or end the buffer
+// wait for each other; other methods do not wait.
 type FallbackBuffer[G, C any] struct {
 	sides Sides[G, C]
 	id    BufferID
@@ -41,22 +42,23 @@ type FallbackBuffer[G, C any] struct {
 	bytes uint64
 
 	mu sync.Mutex
-	// settled is signalled when claimed or uses has fallen.
+	// settled is signalled when claimed or uses has decreased.
 	settled *sync.Cond
-	// claimed says that one call moves or ends the buffer, and uses how many copy to
-	// or from it. Neither begins before the other is over, and mu is held for neither.
+	// claimed states that one call moves or ends the buffer. uses counts the calls that
+	// copy to or from it. Neither begins before the other has ended, and mu is not held
+	// during either.
 	claimed bool
 	uses    int
 	side    Side
 	gpu     G
 	cpu     C
-	// gone says that the storage was taken or released.
+	// gone states that the storage was taken or released.
 	gone bool
 	pins uint32
 }
 
-// NewGPUBuffer makes a buffer of storage on the GPU; CodeInvalidSize when that is
-// less than the elements take.
+// NewGPUBuffer makes a buffer of storage on the GPU. It returns CodeInvalidSize if the
+// storage is smaller than the elements.
 func NewGPUBuffer[G, C any](sides Sides[G, C], s Shape, storage G) (*FallbackBuffer[G, C], error) {
 	b := newBuffer(sides, s)
 	b.side, b.gpu = GPU, storage
@@ -77,7 +79,7 @@ func newBuffer[G, C any](sides Sides[G, C], s Shape) *FallbackBuffer[G, C] {
 }
 
 // NewFloat32Buffer makes a buffer on the CPU with a copy of the numbers, each in 4
-// bytes with the lowest first.
+// bytes, little-endian.
 func NewFloat32Buffer[G any](sides Sides[G, []byte], data []float32) (*FallbackBuffer[G, []byte], error) {
 	storage := make([]byte, 0, 4*len(data))
 	for _, number := range data {
@@ -97,42 +99,42 @@ func (b *FallbackBuffer[G, C]) fit(has func() uint64) (err error) {
 	return nil
 }
 
-// ID names the buffer; it keeps it when it moves.
+// ID returns the id of the buffer, which does not change when the buffer moves.
 func (b *FallbackBuffer[G, C]) ID() BufferID { return b.id }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (b *FallbackBuffer[G, C]) Len() uint64 { return b.shape.Len }
 
-// DType is what they are.
+// DType returns the type of the elements.
 func (b *FallbackBuffer[G, C]) DType() DType { return b.shape.DType }
 
-// SizeBytes is what they take.
+// SizeBytes returns the size of the elements.
 func (b *FallbackBuffer[G, C]) SizeBytes() uint64 { return b.bytes }
 
-// IsEmpty says that there are none.
+// IsEmpty reports whether there are no elements.
 func (b *FallbackBuffer[G, C]) IsEmpty() bool { return b.shape.Len == 0 }
 
-// Side is where the buffer is or, once its storage was taken, was last.
+// Side returns the side of the buffer or, after its storage was taken, its last side.
 func (b *FallbackBuffer[G, C]) Side() Side {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.side
 }
 
-// IsGPU says that it is on the GPU.
+// IsGPU reports whether the buffer is on the GPU.
 func (b *FallbackBuffer[G, C]) IsGPU() bool { return b.Side() == GPU }
 
-// IsCPUFallback says that it is on the CPU.
+// IsCPUFallback reports whether the buffer is on the CPU.
 func (b *FallbackBuffer[G, C]) IsCPUFallback() bool { return b.Side() == CPU }
 
-// AsGPU is the storage on the GPU; false when the buffer is not there.
+// AsGPU returns the storage on the GPU; false if the buffer is not there.
 func (b *FallbackBuffer[G, C]) AsGPU() (G, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.gpu, b.side == GPU && !b.gone
 }
 
-// AsCPU is the storage on the CPU; false when the buffer is not there.
+// AsCPU returns the storage on the CPU; false if the buffer is not there.
 func (b *FallbackBuffer[G, C]) AsCPU() (C, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

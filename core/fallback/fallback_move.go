@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// TakeGPU is AsGPU, and the storage is the caller's from then on: the buffer has
-// none. False also while the buffer is pinned.
+// TakeGPU returns the storage on the GPU and passes it to the caller: the buffer then
+// has none. It returns false if the buffer is not there, or is pinned.
 func (b *FallbackBuffer[G, C]) TakeGPU() (storage G, ok bool) {
 	if b.claimOn(GPU, "fallback.take_gpu") != nil {
 		return storage, false
@@ -28,8 +28,8 @@ func (b *FallbackBuffer[G, C]) TakeCPU() (storage C, ok bool) {
 	return storage, true
 }
 
-// Pin keeps the buffer where it is until Unpin has been called as often. Errors:
-// CodeInvalidState when it has no storage, CodeResourceExhausted for one that is
+// Pin keeps the buffer where it is until Unpin was called as often as Pin. Errors:
+// CodeInvalidState if it has no storage, CodeResourceExhausted for a buffer that is
 // pinned 2^32 - 1 times.
 func (b *FallbackBuffer[G, C]) Pin() error {
 	const op = "fallback.pin"
@@ -48,7 +48,7 @@ func (b *FallbackBuffer[G, C]) Pin() error {
 	return nil
 }
 
-// Unpin ends one Pin; CodeInvalidState when there is none.
+// Unpin ends one Pin. It returns CodeInvalidState if there is none.
 func (b *FallbackBuffer[G, C]) Unpin() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,14 +59,14 @@ func (b *FallbackBuffer[G, C]) Unpin() error {
 	return nil
 }
 
-// Pins is how often the buffer is pinned.
+// Pins returns how often the buffer is pinned.
 func (b *FallbackBuffer[G, C]) Pins() uint32 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.pins
 }
 
-// IsOver says that the storage was released or taken.
+// IsOver reports whether the storage was released or taken.
 func (b *FallbackBuffer[G, C]) IsOver() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +77,8 @@ func (b *FallbackBuffer[G, C]) goneError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "%v has no storage any more", b.id)
 }
 
-// movableLocked says why the storage cannot be moved now. The caller holds mu.
+// movableLocked returns an error if the storage cannot be moved now. The caller holds
+// mu.
 func (b *FallbackBuffer[G, C]) movableLocked(op string) error {
 	if b.gone {
 		return b.goneError(op)
@@ -88,8 +89,8 @@ func (b *FallbackBuffer[G, C]) movableLocked(op string) error {
 	return nil
 }
 
-// claim makes the caller the one that changes the buffer, until leave: it alone
-// touches the fields of the storage. An error means that it may not be changed.
+// claim gives the caller the exclusive right to change the buffer, until endClaim: only
+// it uses the storage fields. It returns an error if the buffer must not be changed.
 func (b *FallbackBuffer[G, C]) claim(op string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,12 +104,12 @@ func (b *FallbackBuffer[G, C]) claim(op string) error {
 	return nil
 }
 
-// claimOn is claim of a buffer that must be on that side.
+// claimOn claims a buffer that must be on that side.
 func (b *FallbackBuffer[G, C]) claimOn(side Side, op string) error {
 	if err := b.claim(op); err != nil {
 		return err
 	}
-	// The caller alone changes the side.
+	// Only the caller may change the side.
 	if b.side != side {
 		b.endClaim(false)
 		return device.Errorf(device.CodeInvalidState, op, "%v is on the %v", b.id, b.side)
@@ -116,7 +117,7 @@ func (b *FallbackBuffer[G, C]) claimOn(side Side, op string) error {
 	return nil
 }
 
-// endClaim ends a claim; with gone the buffer has no storage any more.
+// endClaim ends a claim. With gone the buffer has no storage any more.
 func (b *FallbackBuffer[G, C]) endClaim(gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,8 +129,8 @@ func (b *FallbackBuffer[G, C]) endClaim(gone bool) {
 	b.settled.Broadcast()
 }
 
-// end has the buffer be without storage, which goes in another way. Nobody moves it or
-// copies to or from it.
+// end marks the buffer as having no storage; the storage is freed elsewhere. No call
+// moves it or copies to or from it.
 func (b *FallbackBuffer[G, C]) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,7 +138,7 @@ func (b *FallbackBuffer[G, C]) end() {
 	b.forgetLocked()
 }
 
-// forgetLocked lets go of both storages. The caller holds mu.
+// forgetLocked removes the references to both storages. The caller holds mu.
 func (b *FallbackBuffer[G, C]) forgetLocked() {
 	var noGPU G
 	var noCPU C
@@ -165,7 +166,7 @@ func (b *FallbackBuffer[G, C]) use(op string, during func() error) error {
 	return during()
 }
 
-// mayMove looks, without waiting, whether a move is of any use.
+// mayMove checks, without waiting, whether a move is needed.
 func (b *FallbackBuffer[G, C]) mayMove(op string, to Side) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,9 +174,9 @@ func (b *FallbackBuffer[G, C]) mayMove(op string, to Side) (bool, error) {
 	return err == nil && b.side != to, err
 }
 
-// ToCPU moves the buffer to the CPU; on the CPU already it does nothing. A failed
-// call leaves it whole where it was. Errors: CodeBusy while it is pinned,
-// CodeInvalidState when it has no storage, those of the storage and of the copy.
+// ToCPU moves the buffer to the CPU. If it is already there, ToCPU does nothing. After
+// a failed call the buffer is unchanged where it was. Errors: CodeBusy while it is
+// pinned, CodeInvalidState if it has no storage, those of the storage and of the copy.
 func (b *FallbackBuffer[G, C]) ToCPU() error {
 	const op = "fallback.to_cpu"
 	if useful, err := b.mayMove(op, CPU); !useful {
@@ -205,7 +206,7 @@ func (b *FallbackBuffer[G, C]) ToCPU() error {
 	return nil
 }
 
-// ToGPU is ToCPU the other way.
+// ToGPU is ToCPU in the other direction.
 func (b *FallbackBuffer[G, C]) ToGPU() error {
 	const op = "fallback.to_gpu"
 	if useful, err := b.mayMove(op, GPU); !useful {
@@ -247,13 +248,13 @@ func (b *FallbackBuffer[G, C]) arrive(side Side, gpu G, cpu C) {
 	b.settled.Broadcast()
 }
 
-// Close releases the storage. Errors, after which the buffer is as it was: CodeBusy
-// while it is pinned, CodeInvalidState when it has no storage, those of the storage.
+// Close releases the storage. Errors, after which the buffer does not change: CodeBusy
+// while it is pinned, CodeInvalidState if it has no storage, those of the storage.
 func (b *FallbackBuffer[G, C]) Close() error {
 	return b.closeBy("fallback.free", b.sides.GPU.Release)
 }
 
-// closeBy is Close with another end for storage of the GPU.
+// closeBy is Close with another release of GPU storage.
 func (b *FallbackBuffer[G, C]) closeBy(op string, releaseGPU func(G) error) error {
 	if err := b.claim(op); err != nil {
 		return err

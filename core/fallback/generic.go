@@ -8,17 +8,17 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// MaxReuseRatio bounds what reuse may waste: no request is served from a free
-// buffer more than so many times its size.
+// MaxReuseRatio bounds the waste of reuse: a free buffer serves no request that is
+// smaller than its size divided by this ratio.
 const MaxReuseRatio = 4
 
-// bucketCount is one for each power of two.
+// bucketCount is one bucket for each power of two.
 const bucketCount = 64
 
-// GenericMemoryPool keeps free buffers of any kind for reuse. A buffer is filed
-// under the power of two at or above its size, and serves no request that is larger
-// than itself. It allocates nothing: the caller does, when TryGet has nothing, and
-// says so with RecordAllocation. All methods are safe for concurrent use.
+// GenericMemoryPool keeps free buffers of any kind for reuse. The bucket of a buffer is
+// the power of two at or above its size. A buffer serves no request that is larger than
+// itself. The pool allocates nothing: if TryGet finds no buffer, the caller allocates
+// one and calls RecordAllocation. All methods are safe for concurrent use.
 type GenericMemoryPool[B any] struct {
 	config  MemoryConfig
 	release func(buffer B, bytes uint64) error
@@ -27,7 +27,7 @@ type GenericMemoryPool[B any] struct {
 
 	mu      sync.Mutex
 	buckets [bucketCount][]pooled[B]
-	// bytes and count are of the buckets.
+	// bytes and count are the totals of the buckets.
 	bytes uint64
 	count int
 }
@@ -40,21 +40,21 @@ type pooled[B any] struct {
 // Lease is a buffer that is in use.
 type Lease[B any] struct {
 	Buffer B
-	// Bytes is its size, which may be more than was asked for.
+	// Bytes is its size, which may exceed the request.
 	Bytes uint64
 	// ID is 0 unless the pool tracks.
 	ID BufferID
 }
 
-// Use is what a buffer is taken for, for the tracker alone.
+// Use describes the use of a buffer for the tracker.
 type Use struct {
 	NumElements uint64
 	Location    BufferLocation
 	Tag         string
 }
 
-// NewGenericMemoryPool makes an empty pool. release ends buffers that the pool does
-// not keep, and is called with no lock held; nil: there is nothing to end.
+// NewGenericMemoryPool creates an empty pool. release frees buffers that the pool does
+// not keep, and is called with no lock held; nil: nothing has to be freed.
 func NewGenericMemoryPool[B any](c MemoryConfig, release func(buffer B, bytes uint64) error) (*GenericMemoryPool[B], error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -66,18 +66,18 @@ func NewGenericMemoryPool[B any](c MemoryConfig, release func(buffer B, bytes ui
 	return p, nil
 }
 
-// Config is the settings.
+// Config returns the settings.
 func (p *GenericMemoryPool[B]) Config() MemoryConfig { return p.config }
 
-// Tracker is the records of the buffers in use; nil when the settings ask for none.
+// Tracker returns the records of the buffers in use; nil without tracking.
 func (p *GenericMemoryPool[B]) Tracker() *AllocationTracker { return p.tracker }
 
-// Stats is the counters. It takes no lock.
+// Stats returns the counters. It takes no lock.
 func (p *GenericMemoryPool[B]) Stats() MemoryStats { return p.stats.read() }
 
-// RecordAllocation accounts for a buffer that the caller has made and uses. The id
-// is 0 unless the pool tracks. Errors, after which nothing has changed:
-// CodeInvalidSize for 0, CodeOverflow when the total would not fit 64 bits.
+// RecordAllocation counts a buffer that the caller has allocated and uses. The id is 0
+// unless the pool tracks. Errors, after which nothing has changed: CodeInvalidSize for
+// 0, CodeOverflow if the total would not fit in 64 bits.
 func (p *GenericMemoryPool[B]) RecordAllocation(bytes uint64, u Use) (BufferID, error) {
 	const op = "fallback.record_allocation"
 	if bytes == 0 {
@@ -117,10 +117,10 @@ func (p *GenericMemoryPool[B]) track(bytes uint64, u Use) (BufferID, error) {
 	return m.ID, p.tracker.Track(m)
 }
 
-// TryGet takes a free buffer of at least so many bytes: of the request's own bucket,
-// or of a larger one up to MaxReuseRatio times the request; the smallest that will
-// do. False: there is none, and the caller makes one. Errors: CodeInvalidSize for 0,
-// CodeOverflow for a size without a power of two above it.
+// TryGet takes a free buffer of at least that many bytes: from the request's own
+// bucket, or from a larger one up to MaxReuseRatio times the request. It takes the
+// smallest that fits. False: there is none, and the caller allocates one. Errors:
+// CodeInvalidSize for 0, CodeOverflow for a size without a power of two above it.
 func (p *GenericMemoryPool[B]) TryGet(minBytes uint64, u Use) (Lease[B], bool, error) {
 	const op = "fallback.try_get"
 	if minBytes == 0 {
@@ -159,7 +159,7 @@ func (p *GenericMemoryPool[B]) take(first int, minBytes uint64) (pooled[B], bool
 	return p.remove(bucket, i), true
 }
 
-// has says that TryGet would find a buffer.
+// has reports whether TryGet would find a buffer.
 func (p *GenericMemoryPool[B]) has(minBytes uint64) bool {
 	first, err := bucketOf(minBytes)
 	if err != nil {
@@ -171,8 +171,8 @@ func (p *GenericMemoryPool[B]) has(minBytes uint64) bool {
 	return i >= 0
 }
 
-// find is the place of the smallest free buffer that serves a request, in the request's
-// own bucket or above; below 0: there is none. The caller holds mu.
+// find returns the position of the smallest free buffer that serves a request, in the
+// request's own bucket or above; below 0: there is none. The caller holds mu.
 func (p *GenericMemoryPool[B]) find(first int, minBytes uint64) (bucket, i int) {
 	if p.count == 0 {
 		return 0, -1
@@ -192,12 +192,12 @@ func (p *GenericMemoryPool[B]) find(first int, minBytes uint64) (bucket, i int) 
 	return 0, -1
 }
 
-// remove takes a free buffer out of its bucket. The caller holds mu.
+// remove removes a free buffer from its bucket. The caller holds mu.
 func (p *GenericMemoryPool[B]) remove(bucket, i int) pooled[B] {
 	free := p.buckets[bucket]
 	got, last := free[i], len(free)-1
 	free[i] = free[last]
-	// The buffer is not kept alive by a slot that nobody reads.
+	// Clear the unused slot, so that it does not keep the buffer alive.
 	free[last] = pooled[B]{}
 	p.buckets[bucket] = free[:last]
 	p.bytes -= got.bytes
@@ -205,12 +205,12 @@ func (p *GenericMemoryPool[B]) remove(bucket, i int) pooled[B] {
 	return got
 }
 
-// ReturnBuffer ends the use of a buffer with the size and id that it was recorded
-// or taken with (id 0 in a pool that does not track). It goes into its bucket or,
-// when that is full, is released: kept says which. Errors, after which nothing has
-// changed: CodeInvalidSize for 0 and for more than is in use, CodeInvalidArgument
-// for an id that is not in use or a size that is not its own. An error of the
-// release is returned, and the buffer is the pool's no more.
+// ReturnBuffer ends the use of a buffer. l must have the size and id with which it was
+// recorded or taken (id 0 in a pool that does not track). The buffer goes to its bucket
+// (kept) or, if the bucket is full, is released. Errors, after which nothing has
+// changed: CodeInvalidSize for 0 and for more than is in use, CodeInvalidArgument for
+// an id that is not in use or has another size. An error of the release is returned;
+// the pool does not have the buffer then.
 func (p *GenericMemoryPool[B]) ReturnBuffer(l Lease[B]) (kept bool, err error) {
 	if err := p.endUse(l.Bytes, l.ID); err != nil {
 		return false, err
@@ -223,8 +223,8 @@ func (p *GenericMemoryPool[B]) ReturnBuffer(l Lease[B]) (kept bool, err error) {
 	return false, p.drop([]pooled[B]{returned})
 }
 
-// Discard is ReturnBuffer for a buffer that is not to be kept and that the caller
-// ends: the pool forgets it.
+// Discard is ReturnBuffer for a buffer that the caller frees: the pool does not keep
+// it.
 func (p *GenericMemoryPool[B]) Discard(l Lease[B]) error {
 	if err := p.endUse(l.Bytes, l.ID); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (p *GenericMemoryPool[B]) endUse(bytes uint64, id BufferID) error {
 	}
 }
 
-// end is Untrack of a buffer that must be known, with that size.
+// end removes a buffer that must be tracked with that size.
 func (t *AllocationTracker) end(op string, id BufferID, bytes uint64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,7 +274,7 @@ func (t *AllocationTracker) end(op string, id BufferID, bytes uint64) error {
 	return nil
 }
 
-// file puts a free buffer into its bucket; false: there is no room.
+// file adds a free buffer to its bucket; false: the bucket is full.
 func (p *GenericMemoryPool[B]) file(free pooled[B]) bool {
 	bucket, err := bucketOf(free.bytes)
 	if err != nil {
@@ -292,8 +292,8 @@ func (p *GenericMemoryPool[B]) file(free pooled[B]) bool {
 	return true
 }
 
-// AddFree files a buffer that nobody has used yet; CodeResourceExhausted when its
-// bucket is full. Errors otherwise as for RecordAllocation.
+// AddFree adds a buffer that was not used yet. It returns CodeResourceExhausted if its
+// bucket is full. Other errors as for RecordAllocation.
 func (p *GenericMemoryPool[B]) AddFree(buffer B, bytes uint64) error {
 	const op = "fallback.pre_allocate"
 	if bytes == 0 {
@@ -311,7 +311,7 @@ func (p *GenericMemoryPool[B]) AddFree(buffer B, bytes uint64) error {
 	return nil
 }
 
-// drop ends free buffers that are in no bucket.
+// drop releases free buffers that are in no bucket.
 func (p *GenericMemoryPool[B]) drop(gone []pooled[B]) error {
 	var failures []error
 	for _, free := range gone {
@@ -327,7 +327,7 @@ func (p *GenericMemoryPool[B]) drop(gone []pooled[B]) error {
 // RecordCPUFallback counts a request that was served on the host.
 func (p *GenericMemoryPool[B]) RecordCPUFallback() { p.stats.fallbacks.Add(1) }
 
-// PooledCount is how many free buffers there are.
+// PooledCount returns the number of free buffers.
 func (p *GenericMemoryPool[B]) PooledCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,8 +340,8 @@ func (p *GenericMemoryPool[B]) Clear() error {
 	return err
 }
 
-// Shrink releases all free buffers and gives their bytes. It says nothing of what
-// the device got back: that is known to whoever owns the buffers.
+// Shrink releases all free buffers and returns the sum of their bytes. The owner of the
+// buffers knows how much of it the device got back.
 func (p *GenericMemoryPool[B]) Shrink() (droppedBytes uint64, err error) {
 	p.mu.Lock()
 	var gone []pooled[B]
@@ -355,8 +355,7 @@ func (p *GenericMemoryPool[B]) Shrink() (droppedBytes uint64, err error) {
 	return dropped, p.drop(gone)
 }
 
-// Drain takes up to count free buffers out of the pool, which the caller ends: the
-// pool forgets them.
+// Drain removes up to count free buffers from the pool; the caller frees them.
 func (p *GenericMemoryPool[B]) Drain(count int) []Lease[B] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -372,7 +371,8 @@ func (p *GenericMemoryPool[B]) Drain(count int) []Lease[B] {
 	return gone
 }
 
-// bucketOf is the power of two at or above a size.
+// bucketOf returns the bucket of a size: the exponent of the power of two at or above
+// it.
 func bucketOf(bytes uint64) (int, error) {
 	class, err := SizeClass(bytes)
 	if err != nil {

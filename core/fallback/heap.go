@@ -6,11 +6,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Heap is Storage of the language's own memory, for the CPU side of a
-// FallbackBuffer that no engine stands behind.
+// Heap is Storage on the Go heap, for the CPU side of a FallbackBuffer without an
+// engine.
 type Heap struct{}
 
-// Alloc makes bytes that are 0; CodeOverflow for more than a slice can have.
+// Alloc allocates zeroed bytes. It returns CodeOverflow for more than a slice can have.
 func (Heap) Alloc(bytes uint64) ([]byte, error) {
 	if bytes > math.MaxInt {
 		return nil, device.Errorf(device.CodeOverflow, "fallback.heap", "size_bytes %d is more than a slice has", bytes)
@@ -18,8 +18,8 @@ func (Heap) Alloc(bytes uint64) ([]byte, error) {
 	return make([]byte, bytes), nil
 }
 
-// Bytes is the length.
+// Bytes returns the length.
 func (Heap) Bytes(storage []byte) uint64 { return uint64(len(storage)) }
 
-// Release leaves the bytes to the collector.
+// Release leaves the bytes to the garbage collector.
 func (Heap) Release([]byte) error { return nil }

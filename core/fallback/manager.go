@@ -11,14 +11,14 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// Manager makes buffers on a device, and on the host while the device has no room.
-// All methods are safe for concurrent use; after Close those that need its memory
-// are CodeInvalidState.
+// Manager allocates buffers on a device, and on the host while the device has no
+// memory. All methods are safe for concurrent use. After Close, methods that need its
+// memory return CodeInvalidState.
 type Manager struct {
 	config  MemoryConfig
 	gpu     *DevicePool
 	tracker *AllocationTracker
-	// host and cpu are nil where there is no falling back.
+	// host and cpu are nil without fallback.
 	host *engine.Engine
 	cpu  *pool.Pool
 
@@ -26,36 +26,38 @@ type Manager struct {
 	// displaced counts the movable buffers that fell back and are on the CPU.
 	displaced atomic.Int64
 
-	// returning is held while buffers are brought back.
+	// returning is held while buffers move back to the device.
 	returning sync.Mutex
-	// ending is held while the pools are closed, and guards cpuEnded, which says that
-	// cpu is.
+	// ending is held while the pools are being closed. It guards cpuEnded, which states
+	// that cpu is closed.
 	ending   sync.Mutex
 	cpuEnded bool
 
 	mu sync.Mutex
-	// idle is signalled when no call is under way any more.
+	// idle is signalled when no call is in progress.
 	idle   *sync.Cond
 	calls  int
 	closed bool
 	live   map[BufferID]*Buffer
-	// taken is the storage that the caller has.
+	// taken has the storage that the caller has taken.
 	taken map[place]storage
-	// stranded is memory that a copy which could not be waited for may still write to.
+	// stranded has memory that a copy may still write to, because the wait for it
+	// failed.
 	stranded map[place]bool
 }
 
-// storage is what a buffer is made of, on one side.
+// storage is the memory of a buffer on one side.
 type storage struct {
 	gpu Lease[device.Addr]
 	cpu pool.Block
 }
 
-// Stats is the counters of a manager.
+// Stats has the counters of a manager.
 type Stats struct {
-	// MemoryStats is of the device's buffers, but for ActiveBuffers, which is of all.
+	// MemoryStats counts the buffers on the device, except ActiveBuffers, which counts
+	// all.
 	MemoryStats
-	// CPUBytes and CPUBuffers are what is on the host now.
+	// CPUBytes and CPUBuffers count what is on the host now.
 	CPUBytes   uint64 `json:"cpu_bytes"`
 	CPUBuffers uint64 `json:"cpu_buffers"`
 	// MovedToCPU and MovedToGPU count moves.
@@ -63,10 +65,10 @@ type Stats struct {
 	MovedToGPU uint64 `json:"moved_to_gpu"`
 }
 
-// NewManager makes a manager on a device. host is where buffers go that the device
-// has no room for; nil only with settings that forbid to fall back. Errors:
-// CodeInvalidConfig without a host that is needed, CodeInvalidArgument for one that is
-// the device itself or that the process cannot address, those of NewDevicePool.
+// NewManager creates a manager on a device. Buffers for which the device has no memory
+// go to host; host may be nil only if the settings forbid the fallback. Errors:
+// CodeInvalidConfig if host is needed and nil, CodeInvalidArgument if host is the
+// device itself or the process cannot address its memory, those of NewDevicePool.
 func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 	const op = "fallback.new_manager"
 	if c.CPUFallback {
@@ -85,7 +87,7 @@ func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 		m.tracker = NewAllocationTracker()
 	}
 	var err error
-	// The records are the manager's, of both sides.
+	// The manager has the records of both sides.
 	if m.gpu, err = NewDevicePool(gpu, c.WithTracking(false)); err != nil {
 		return nil, err
 	}
@@ -103,16 +105,17 @@ func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 	return m, nil
 }
 
-// Config is the settings.
+// Config returns the settings.
 func (m *Manager) Config() MemoryConfig { return m.config }
 
-// Pool is the pool of the device.
+// Pool returns the pool of the device.
 func (m *Manager) Pool() GpuMemoryPool { return m.gpu }
 
-// Engines are the device's and the host's; the latter is nil without falling back.
+// Engines returns the engines of the device and of the host; the latter is nil without
+// fallback.
 func (m *Manager) Engines() (gpu, host *engine.Engine) { return m.gpu.engine, m.host }
 
-// PoolOn is what the manager holds of a device; nil: nothing.
+// PoolOn returns the manager's pool on a device; nil: none.
 func (m *Manager) PoolOn(e *engine.Engine) *pool.Pool {
 	switch e {
 	case m.gpu.engine:
@@ -123,11 +126,10 @@ func (m *Manager) PoolOn(e *engine.Engine) *pool.Pool {
 	return nil
 }
 
-// Tracker is the records of the buffers on both sides; nil when the settings ask
-// for none.
+// Tracker returns the records of the buffers on both sides; nil without tracking.
 func (m *Manager) Tracker() *AllocationTracker { return m.tracker }
 
-// FallbackStats is the counters. It takes no lock.
+// FallbackStats returns the counters. It takes no lock.
 func (m *Manager) FallbackStats() Stats {
 	return Stats{
 		MemoryStats: m.Stats(), CPUBytes: m.cpuBytes.Load(), CPUBuffers: m.cpuBuffers.Load(),
@@ -135,30 +137,31 @@ func (m *Manager) FallbackStats() Stats {
 	}
 }
 
-// Stats is the counters of the device's pool, with the buffers of both sides.
+// Stats returns the counters of the device's pool, with the active buffers of both
+// sides.
 func (m *Manager) Stats() MemoryStats {
 	stats := m.gpu.Stats()
 	stats.ActiveBuffers = m.active.Load()
 	return stats
 }
 
-// BackendName is that of the device.
+// BackendName returns the backend of the device.
 func (m *Manager) BackendName() string { return m.gpu.BackendName() }
 
-// TotalMemory is that of the device.
+// TotalMemory returns the total memory of the device.
 func (m *Manager) TotalMemory() uint64 { return m.gpu.TotalMemory() }
 
-// FreeMemory is that of the device.
+// FreeMemory returns the free memory of the device.
 func (m *Manager) FreeMemory() (uint64, error) { return m.gpu.FreeMemory() }
 
-// Pressure is that of the device.
+// Pressure returns the pressure level of the device.
 func (m *Manager) Pressure() (pressure.Level, error) { return m.gpu.Pressure() }
 
-// ClearPool is that of the device's pool.
+// ClearPool empties the buckets of the device's pool.
 func (m *Manager) ClearPool() error { return m.gpu.ClearPool() }
 
-// Shrink gives what holds no buffer back, on both sides. The result is what the
-// device has taken back.
+// Shrink releases memory without a buffer on both sides. It returns the bytes that were
+// released to the device.
 func (m *Manager) Shrink() (releasedBytes uint64, err error) {
 	released, err := m.gpu.Shrink()
 	if m.cpu == nil || errors.Is(err, device.CodeInvalidState) {
@@ -169,20 +172,22 @@ func (m *Manager) Shrink() (releasedBytes uint64, err error) {
 }
 
 // OnPressure registers a callback for changes of the device's level by the profile
-// pressure.Early; see engine.OnPressureBy. The device cannot be closed before
-// the registration is removed.
+// pressure.Early; see engine.OnPressureBy. The device cannot be closed before the
+// registration is removed.
 func (m *Manager) OnPressure(fn func(pressure.Level)) (*engine.Registration, pressure.Level, error) {
 	return m.gpu.engine.OnPressureBy(pressure.Early, fn)
 }
 
-// IsOver says that the manager has ended or is ending: what Close does not refuse.
+// IsOver reports whether the manager is closed or closing. Close accepts a manager in
+// these states.
 func (m *Manager) IsOver() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closed
 }
 
-// begin announces a call that uses the manager's memory; true is followed by end.
+// begin counts a call that uses the manager's memory. After success the caller must
+// call end.
 func (m *Manager) begin(op string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,10 +205,11 @@ func (m *Manager) end() {
 	m.idle.Broadcast()
 }
 
-// Close gives everything back. Without force it is CodeBusy, and changes nothing,
-// while buffers are live or storage is taken; with force it waits for the device's
-// and the host's queues and ends them, pinned or not. Calls under way are waited for.
-// When a device fails, Close may be called again. Closed, it is nil.
+// Close releases all memory. Without force it returns CodeBusy, and changes nothing,
+// while buffers are live or storage is taken. With force it waits for the queues of the
+// device and of the host and ends the buffers, even pinned ones. It waits for calls in
+// progress. If a device fails, Close may be called again. On a closed manager it
+// returns nil.
 func (m *Manager) Close(force bool) error {
 	m.mu.Lock()
 	for m.calls > 0 {
@@ -236,11 +242,11 @@ func (m *Manager) Close(force bool) error {
 	return err
 }
 
-// dropAll forgets all buffers: their memory goes with the pools.
+// dropAll ends all buffers; their memory is freed with the pools.
 func (m *Manager) dropAll() {
 	m.mu.Lock()
 	live := m.live
-	// New ones: to empty large ones takes its time, in which others would wait.
+	// Replace the maps, because clearing large maps would hold the lock for long.
 	m.live, m.taken, m.stranded = map[BufferID]*Buffer{}, map[place]storage{}, map[place]bool{}
 	m.mu.Unlock()
 	for _, b := range live {

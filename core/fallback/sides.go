@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// gpuSide and cpuSide are the storages of a manager's buffers. Release is for what
-// no queued work uses, and asks no device.
+// gpuSide and cpuSide are the storages of a manager's buffers. Release is for storage
+// that no queued work uses, and makes no driver call.
 type gpuSide struct{ m *Manager }
 
 func (s gpuSide) Alloc(bytes uint64) (Lease[device.Addr], error) {
@@ -58,7 +58,7 @@ func (s cpuSide) Release(b pool.Block) error {
 	return nil
 }
 
-// sides is what a manager's buffers move between.
+// sides returns the two sides of a manager's buffers.
 func (m *Manager) sides() Sides[Lease[device.Addr], pool.Block] {
 	return Sides[Lease[device.Addr], pool.Block]{
 		GPU: gpuSide{m}, CPU: cpuSide{m},
@@ -82,8 +82,8 @@ type place struct {
 	addr device.Addr
 }
 
-// copy runs a copy into new memory on the device's default stream. If it fails and
-// may still write there, that memory stays out of use until the manager is closed,
+// copy runs a copy into new memory on the device's default stream. If it fails and may
+// still write to that memory, the memory stays unused until the manager is closed,
 // which waits for the device.
 func (m *Manager) copy(dst place, queue func(device.Stream) error) error {
 	stopped, err := run(m.gpu.engine.Device().DefaultStream(), queue)
@@ -101,8 +101,8 @@ func (m *Manager) isStranded(at place) bool {
 	return m.stranded[at]
 }
 
-// run queues work on a stream and waits for it, and for what was queued there
-// before. stopped says that nothing of it runs any more.
+// run waits for the work queued on a stream, queues work and waits for it. stopped
+// reports that no part of it runs any more.
 func run(stream device.Stream, queue func(device.Stream) error) (stopped bool, err error) {
 	if err := stream.Synchronize(device.Forever); err != nil {
 		return true, err
@@ -114,7 +114,7 @@ func run(stream device.Stream, queue func(device.Stream) error) (stopped bool, e
 	if err == nil {
 		return true, nil
 	}
-	// The failure may be of the copy, which has ended then, or of the waiting.
+	// The failure may be a failure of the copy, which has then ended, or of the wait.
 	for range 2 {
 		if idle, failure := stream.Idle(); failure == nil && idle {
 			return true, err
@@ -126,7 +126,7 @@ func run(stream device.Stream, queue func(device.Stream) error) (stopped bool, e
 	return false, err
 }
 
-// moved enters a move in the books.
+// moved updates the counters for a move.
 func (m *Manager) moved(id BufferID, now Side) {
 	where := m.locationOf(now)
 	if now == CPU {
@@ -146,5 +146,6 @@ func (m *Manager) locationOf(side Side) BufferLocation {
 	return BufferLocation{Side: GPU, Device: m.gpu.engine.ID()}
 }
 
-// noRoom says that there was no memory, which is what falling back helps against.
+// noRoom reports whether memory was missing, which is the only error that a fallback
+// can avoid.
 func noRoom(err error) bool { return errors.Is(err, device.CodeOutOfMemory) }

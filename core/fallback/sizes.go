@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// RoundUpPowerOf2 is the least power of two that is n or more; 1 for 0. Above 2^63 there
-// is none: CodeOverflow.
+// RoundUpPowerOf2 returns the smallest power of two at or above n; 1 for 0. Above 2^63
+// there is none: CodeOverflow.
 func RoundUpPowerOf2(n uint64) (uint64, error) {
 	if n <= 1 {
 		return 1, nil
@@ -19,13 +19,13 @@ func RoundUpPowerOf2(n uint64) (uint64, error) {
 	return 1 << bits.Len64(n-1), nil
 }
 
-// SizeClass is the bucket that a size belongs to: the next power of two.
+// SizeClass returns the bucket of a size: the next power of two.
 func SizeClass(bytes uint64) (uint64, error) { return RoundUpPowerOf2(bytes) }
 
-// F32Bytes and F16Bytes are what that many numbers of 4 and of 2 bytes take.
+// F32Bytes returns the size of count numbers of 4 bytes.
 func F32Bytes(count uint64) (uint64, error) { return elements("fallback.f32_bytes", count, 4) }
 
-// F16Bytes is F32Bytes for numbers of 2 bytes.
+// F16Bytes returns the size of count numbers of 2 bytes.
 func F16Bytes(count uint64) (uint64, error) { return elements("fallback.f16_bytes", count, 2) }
 
 func elements(op string, count, width uint64) (uint64, error) {

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// MemoryStats is the counters of a pool. Nothing but its own buffers is in them:
-// the device may well be full while the pool is not.
+// MemoryStats has the counters of a pool. They count only its own buffers: the device
+// may be full while the pool is not.
 type MemoryStats struct {
-	// TotalAllocatedBytes is the buffers that were had from the device and not given
-	// back: those in use and those pooled.
+	// TotalAllocatedBytes counts the buffers that the pool has allocated from the
+	// device: those in use and those pooled.
 	TotalAllocatedBytes uint64 `json:"total_allocated_bytes"`
 	InUseBytes          uint64 `json:"in_use_bytes"`
 	PooledBytes         uint64 `json:"pooled_bytes"`
@@ -25,7 +25,7 @@ type MemoryStats struct {
 	ActiveBuffers uint64 `json:"active_buffers"`
 }
 
-// HitRate is hits / (hits + misses); 0 when nothing was asked for.
+// HitRate returns hits / (hits + misses); 0 without requests.
 func (s MemoryStats) HitRate() float64 {
 	asked := float64(s.PoolHits) + float64(s.PoolMisses)
 	if asked == 0 {
@@ -34,8 +34,8 @@ func (s MemoryStats) HitRate() float64 {
 	return float64(s.PoolHits) / asked
 }
 
-// Utilization is the part of what was had from the device that is in use; 0 when
-// that is nothing.
+// Utilization returns the part of the allocated bytes that is in use; 0 if nothing is
+// allocated.
 func (s MemoryStats) Utilization() float64 {
 	if s.TotalAllocatedBytes == 0 {
 		return 0
@@ -43,8 +43,8 @@ func (s MemoryStats) Utilization() float64 {
 	return float64(s.InUseBytes) / float64(s.TotalAllocatedBytes)
 }
 
-// Efficiency is Utilization, but 1 when nothing was had from the device: nothing
-// is wasted then.
+// Efficiency is Utilization, but 1 if nothing is allocated, because nothing is wasted
+// then.
 func (s MemoryStats) Efficiency() float64 {
 	if s.TotalAllocatedBytes == 0 {
 		return 1
@@ -52,17 +52,17 @@ func (s MemoryStats) Efficiency() float64 {
 	return s.Utilization()
 }
 
-// MemoryRatios is what the counters of a pool come to.
+// MemoryRatios has the ratios of the counters of a pool.
 type MemoryRatios struct{ HitRate, Utilization, Efficiency float64 }
 
-// Ratios is HitRate, Utilization and Efficiency.
+// Ratios returns HitRate, Utilization and Efficiency.
 func (s MemoryStats) Ratios() MemoryRatios {
 	return MemoryRatios{HitRate: s.HitRate(), Utilization: s.Utilization(), Efficiency: s.Efficiency()}
 }
 
-// Merge is the counters of two pools together. What does not fit 64 bits stays at
-// their end. The peak is the larger of the two, since the pools need not have
-// peaked together: a lower bound of that of both.
+// Merge returns the sum of the counters of two pools. Sums above 64 bits are limited to
+// the largest value. The peak is the larger of the two peaks, because the pools need
+// not have had their peaks together: it is a lower bound of the common peak.
 func (s MemoryStats) Merge(other MemoryStats) MemoryStats {
 	return MemoryStats{
 		TotalAllocatedBytes: capped(s.TotalAllocatedBytes, other.TotalAllocatedBytes),
@@ -83,7 +83,7 @@ func capped(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// String is one line for people, MB being 2^20 bytes.
+// String returns one line for people; MB means 2^20 bytes.
 func (s MemoryStats) String() string {
 	return fmt.Sprintf("allocated %.2f MB, in use %.2f MB, pooled %.2f MB, peak %.2f MB, hit rate %.1f%%, %d CPU fallbacks, %d active buffers",
 		megabytes(s.TotalAllocatedBytes), megabytes(s.InUseBytes), megabytes(s.PooledBytes), megabytes(s.PeakBytes),
@@ -92,8 +92,8 @@ func (s MemoryStats) String() string {
 
 func megabytes(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
-// counters is MemoryStats under change. Each is right by itself at any time, and
-// all fit together while no call is under way.
+// counters has the values of MemoryStats as atomic counters. Each is right at any time.
+// Together they are consistent while no call is in progress.
 type counters struct {
 	total, inUse, pooled, peak, hits, misses, fallbacks, active atomic.Uint64
 }
@@ -104,12 +104,12 @@ func (c *counters) read() MemoryStats {
 		PeakBytes: c.peak.Load(), PoolHits: c.hits.Load(), PoolMisses: c.misses.Load(),
 		CPUFallbacks: c.fallbacks.Load(), ActiveBuffers: c.active.Load(),
 	}
-	// A rise may be on its way into the peak.
+	// Another thread may be about to update the peak.
 	s.PeakBytes = max(s.PeakBytes, s.InUseBytes)
 	return s
 }
 
-// use adds to what is in use, and to the peak.
+// use adds to the bytes in use, and updates the peak.
 func (c *counters) use(bytes uint64) {
 	c.active.Add(1)
 	now := c.inUse.Add(bytes)
@@ -121,5 +121,5 @@ func (c *counters) use(bytes uint64) {
 	}
 }
 
-// minus takes from a counter.
+// minus subtracts from a counter.
 func minus(c *atomic.Uint64, n uint64) { c.Add(-n) }

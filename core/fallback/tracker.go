@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// AllocationTracker knows live buffers. All methods are safe for concurrent use;
-// the totals are read without a lock.
+// AllocationTracker records live buffers. All methods are safe for concurrent use; the
+// totals are read without a lock.
 type AllocationTracker struct {
 	mu    sync.RWMutex
 	known map[BufferID]BufferMetadata
@@ -22,14 +22,14 @@ type AllocationTracker struct {
 	total, peak atomic.Uint64
 }
 
-// NewAllocationTracker makes one that knows nothing.
+// NewAllocationTracker returns an empty tracker.
 func NewAllocationTracker() *AllocationTracker {
 	return &AllocationTracker{known: map[BufferID]BufferMetadata{}}
 }
 
-// Track adds a buffer. One whose id is known already replaces that. Errors, after
-// which nothing has changed: CodeInvalidArgument for id 0, CodeOverflow when the
-// sum of all sizes would not fit 64 bits.
+// Track adds a buffer, and replaces a record with the same id. Errors, after which
+// nothing has changed: CodeInvalidArgument for id 0, CodeOverflow if the sum of all
+// sizes would not fit in 64 bits.
 func (t *AllocationTracker) Track(m BufferMetadata) error {
 	const op = "fallback.track"
 	if m.ID == 0 {
@@ -44,13 +44,13 @@ func (t *AllocationTracker) Track(m BufferMetadata) error {
 			"size_bytes %d of %v: with the %d bytes of all others it does not fit 64 bits", m.SizeBytes, m.ID, others)
 	}
 	t.known[m.ID] = m
-	// In this order nobody who reads without the lock sees a total above the peak.
+	// In this order a reader without the lock never sees a total above the peak.
 	t.peak.Store(max(t.peak.Load(), total))
 	t.total.Store(total)
 	return nil
 }
 
-// Untrack removes a buffer and gives its record; false: it is not known.
+// Untrack removes a buffer and returns its record; false: it is not tracked.
 func (t *AllocationTracker) Untrack(id BufferID) (BufferMetadata, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *AllocationTracker) Untrack(id BufferID) (BufferMetadata, bool) {
 	return m, ok
 }
 
-// SetLocation says where a buffer is now; false: it is not known.
+// SetLocation records where a buffer is now; false: it is not tracked.
 func (t *AllocationTracker) SetLocation(id BufferID, where BufferLocation) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *AllocationTracker) SetLocation(id BufferID, where BufferLocation) bool 
 	return ok
 }
 
-// Get is the record of a buffer; false: it is not known.
+// Get returns the record of a buffer; false: it is not tracked.
 func (t *AllocationTracker) Get(id BufferID) (BufferMetadata, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -94,12 +94,12 @@ func (t *AllocationTracker) AllAllocations() []BufferMetadata {
 }
 
 // FindOldAllocations lists the buffers that are strictly older than age, the oldest
-// first: what may have been forgotten.
+// first. They may have been forgotten.
 func (t *AllocationTracker) FindOldAllocations(age time.Duration) []BufferMetadata {
 	return olderThan(t.AllAllocations(), track.Now(), age)
 }
 
-// olderThan is the head of a list that begins with the oldest.
+// olderThan returns the start of a list that is sorted with the oldest first.
 func olderThan(all []BufferMetadata, now, age time.Duration) []BufferMetadata {
 	young := slices.IndexFunc(all, func(m BufferMetadata) bool { return now-m.AllocatedAt <= age })
 	if young < 0 {
@@ -108,24 +108,24 @@ func olderThan(all []BufferMetadata, now, age time.Duration) []BufferMetadata {
 	return all[:young]
 }
 
-// Count is the number of buffers.
+// Count returns the number of buffers.
 func (t *AllocationTracker) Count() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.known)
 }
 
-// TotalBytes is the sum of their sizes.
+// TotalBytes returns the sum of their sizes.
 func (t *AllocationTracker) TotalBytes() uint64 { return t.total.Load() }
 
-// PeakBytes is the highest value that TotalBytes has had.
+// PeakBytes returns the highest value of TotalBytes.
 func (t *AllocationTracker) PeakBytes() uint64 { return t.peak.Load() }
 
-// Clear forgets all buffers. The peak stays.
+// Clear removes all buffers. The peak stays.
 func (t *AllocationTracker) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A new one: to empty a large one takes its time, in which others would wait.
+	// Replace the map, because clearing a large map would hold the lock for long.
 	t.known = map[BufferID]BufferMetadata{}
 	t.total.Store(0)
 }
