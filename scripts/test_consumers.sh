@@ -165,6 +165,22 @@ step "cmake --install, a prefix with a space" cmake_install
 step "cmake: the tree is whole" whole "$out/by cmake" lib
 step "cmake: find_package, C and C++" with_cmake by-cmake "$out/by cmake" lib
 
+# cmake_uninstall  The target removes the files of the prefix that was installed last and
+# nothing else, install_manifest.txt names them all, and DESTDIR is remembered.
+cmake_uninstall() {
+    local prefix="$out/by cmake" build=$out/cmake other
+    diff <(sort "$build/install_manifest.txt") <(find "$prefix" -type f -o -type l | sort) || return 1
+    for other in include/ferrum_mem/other.h lib/other; do echo other >"$prefix/$other"; done
+    cmake --build "$build" --target uninstall || return 1
+    diff <(cd "$prefix" && find . -type f -o -type l | sort) <(printf '%s\n' ./include/ferrum_mem/other.h ./lib/other) || return 1
+    if cmake --build "$build" --target uninstall; then echo "what is not installed was uninstalled"; return 1; fi
+    DESTDIR=$out/by-cmake-stage cmake --install "$build" --prefix /opt/ferrum || return 1
+    whole "$out/by-cmake-stage/opt/ferrum" lib || return 1
+    cmake --build "$build" --target uninstall || return 1
+    if [ -e "$out/by-cmake-stage" ]; then find "$out/by-cmake-stage"; return 1; fi
+}
+step "cmake --target uninstall" cmake_uninstall
+
 as_subdirectory() {
     cmake -S tests/consumer/subdirectory -B "$out/subdirectory" && cmake --build "$out/subdirectory" &&
         "$out/subdirectory/consumer_c"
