@@ -1,6 +1,6 @@
-//! A small engine that is written against the published traits and knows nothing of
-//! ferrum_mem but its constructor: prompts come in, their KV blocks are filled, copied
-//! to another device and given back, and memory pressure makes it drop its oldest ones.
+//! A small engine that uses only the published traits, except for the constructor of ferrum_mem.
+//! For each prompt it fills a KV block, copies the block and frees it. Under memory pressure it
+//! drops the oldest blocks.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,7 @@ impl Engine {
         })
     }
 
-    /// Keeps the state of a prompt, in place of the oldest ones when memory is short.
+    /// Keeps the state of a prompt, and drops the oldest ones when memory is short.
     async fn prefill(&mut self, prompt: &[u8]) -> Result<MemoryHandle> {
         while self.is_short.load(Ordering::Acquire) || self.blocks.len() == 40 {
             let Some(oldest) = self.blocks.pop_front() else {
@@ -73,7 +73,7 @@ impl Engine {
             .memory
             .map_memory(block, MemoryAccess::WriteOnly)
             .await?;
-        // SAFETY: the block is mapped, and longer.
+        // SAFETY: the block is mapped, and is longer.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         self.memory.unmap_memory(block).await
     }
@@ -102,7 +102,7 @@ impl Engine {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    // Another implementation of the traits is another constructor here.
+    // Another implementation of the traits needs only another constructor here.
     let factory = ferrum_mem_interfaces::FerrumMem::start()?;
 
     let mut engine = Engine::start(&factory, Device::CPU).await?;

@@ -40,7 +40,7 @@ fn pattern_of(pattern: AccessPattern) -> AccessPatternType {
     }
 }
 
-/// A mapping on its way to the caller: ended when that has gone.
+/// A mapping on its way to the caller. It ends if the caller's future is dropped.
 struct Mapped {
     memory: sys::ferrum_memory,
     id: u64,
@@ -49,7 +49,7 @@ struct Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         unsafe { sys::ferrum_memory_unmap(self.memory, self.id) };
     }
 }
@@ -62,7 +62,7 @@ fn map(hub: &Hub, handle: MemoryHandle, access: MemoryAccess) -> Result<Mapped> 
         ..sys::ferrum_map_request::INIT
     };
     let mut mapping = sys::ferrum_mapping::INIT;
-    // SAFETY: the request lives through the call, mapping is an output of it.
+    // SAFETY: the request is valid during the call, mapping is an output of it.
     check(unsafe { sys::ferrum_memory_map(&request, &mut mapping) })?;
     Ok(Mapped {
         memory: block.memory.raw(),
@@ -73,34 +73,34 @@ fn map(hub: &Hub, handle: MemoryHandle, access: MemoryAccess) -> Result<Mapped> 
 
 #[async_trait]
 impl AdvancedMemoryManager for FerrumMemoryManager {
-    /// The whole block, after what is queued on the streams that have used it. The same
-    /// access nests: it gives the same pointer, and wants as many calls of
-    /// `unmap_memory`. While it is mapped a block is neither moved nor given back.
+    /// Maps the whole block after the work that is queued on the streams that have used it.
+    /// Mappings with the same access nest: they return the same pointer, and need as many calls of
+    /// `unmap_memory`. A mapped block is neither moved nor freed.
     async fn map_memory(&self, handle: MemoryHandle, access: MemoryAccess) -> Result<*mut u8> {
         let hub = self.inner.hub.clone();
-        // On a worker: it waits for the streams.
+        // On a worker, because it waits for the streams.
         let call = move || map(&hub, handle, access);
         let mapped = self.inner.hub.workers.run(call).await?;
         let address = mapped.address;
-        // From here on it is the caller's to end.
+        // From here on the caller ends it.
         std::mem::forget(mapped);
         Ok(address as *mut u8)
     }
 
-    /// Ends the mapping that was made last. When the future is dropped, one that has
-    /// begun is finished.
+    /// Ends the newest mapping. If the future is dropped, a call that has begun runs to its end.
     async fn unmap_memory(&self, handle: MemoryHandle) -> Result<()> {
         let hub = self.inner.hub.clone();
         let call = move || {
             let block = hub.block(handle)?;
-            // SAFETY: plain values.
+            // SAFETY: takes only numbers.
             check(unsafe { sys::ferrum_memory_unmap(block.memory.raw(), 0) })
         };
-        // On a worker: what is mapped by a copy is written back.
+        // On a worker, because a staging copy is written back.
         self.inner.hub.workers.run(call).await
     }
 
-    /// The memory counts as the source device's, and is free when both blocks are.
+    /// The counters of the source device include the memory. It is freed when both blocks are
+    /// freed.
     async fn create_mapping(
         &self,
         src_device: &Device,
@@ -137,8 +137,8 @@ impl AdvancedMemoryManager for FerrumMemoryManager {
         self.inner.hub.unmoved(call).await
     }
 
-    /// None also without `enable_tracking`. Of a block that was never accessed
-    /// `last_access` is the time of its allocation, and every number 0.
+    /// Also `None` without `enable_tracking`. For a block that was never accessed, `last_access` is
+    /// the time of its allocation, and every number is 0.
     fn access_stats(&self, handle: MemoryHandle) -> Option<MemoryAccessStats> {
         let block = self.inner.hub.block(handle).ok()?;
         let stats = block.memory.access_stats().ok()??;
@@ -153,8 +153,7 @@ impl AdvancedMemoryManager for FerrumMemoryManager {
         })
     }
 
-    /// A hint takes the place of an earlier one of the same kind: order, direction,
-    /// lifetime.
+    /// A hint replaces an earlier one of the same kind: order, direction, lifetime.
     async fn set_usage_hint(&self, handle: MemoryHandle, hint: MemoryUsageHint) -> Result<()> {
         let call = move |hub: &Hub| {
             let block = hub.block(handle)?;

@@ -1,4 +1,4 @@
-//! One answer from one thread to one future.
+//! One result that one thread passes to one future.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,9 +10,9 @@ use ferrum_types::{FerrumError, Result};
 enum State<T> {
     Waiting(Option<Waker>),
     Answered(T),
-    /// The promise went without an answer.
+    /// The promise was dropped without a result.
     Broken,
-    /// Nobody waits: the answer was taken, or the future was dropped.
+    /// No future waits: it took the result, or was dropped.
     Over,
 }
 
@@ -22,14 +22,14 @@ fn lock<T>(cell: &Cell<T>) -> MutexGuard<'_, State<T>> {
     cell.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The end that answers. One that is dropped without an answer makes the future
-/// fail, so that no future waits for ever.
+/// The sending end. If it is dropped without a result, the future fails, so that no future waits
+/// forever.
 pub(crate) struct Promise<T>(Option<Cell<T>>);
 
-/// The end that waits. Dropping it tells the other end that nobody does.
+/// The waiting end. After its drop the promise is abandoned.
 pub(crate) struct Answer<T>(Cell<T>);
 
-/// A promise and the future of its answer.
+/// A promise and the future of its result.
 pub(crate) fn pair<T>() -> (Promise<T>, Answer<T>) {
     let cell = Arc::new(Mutex::new(State::Waiting(None)));
     (Promise(Some(cell.clone())), Answer(cell))
@@ -43,7 +43,7 @@ impl<T> Promise<T> {
             .is_none_or(|cell| matches!(*lock(cell), State::Over))
     }
 
-    /// Answers; gives the value back when nobody waits for it.
+    /// Passes the result. Returns the value if no future waits for it.
     pub(crate) fn fulfil(mut self, value: T) -> std::result::Result<(), T> {
         match self.0.take() {
             Some(cell) => settle(&cell, State::Answered(value)).map_err(|refused| match refused {
@@ -58,7 +58,7 @@ impl<T> Promise<T> {
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
         if let Some(cell) = self.0.take() {
-            // Refused when nobody waits, who then needs not be told.
+            // Fails if no future waits; then there is nothing to report.
             let _ = settle(&cell, State::Broken);
         }
     }
@@ -102,7 +102,7 @@ impl<T> Future for Answer<T> {
 
 impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
-        // What was answered and not taken is dropped with no lock held.
+        // A result that was not taken is dropped with no lock held.
         let left = std::mem::replace(&mut *lock(&self.0), State::Over);
         drop(left);
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn test_an_abandoned_promise_gives_the_value_back() {
+    fn test_abandoned_promise_returns_the_value() {
         let (promise, answer) = pair();
         drop(answer);
         assert!(promise.is_abandoned());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn test_an_answer_that_nobody_takes_is_dropped() {
+    fn test_result_that_is_not_taken_is_dropped() {
         let held = Arc::new(());
         let (promise, answer) = pair();
         promise.fulfil(held.clone()).unwrap();

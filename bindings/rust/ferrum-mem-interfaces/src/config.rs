@@ -25,7 +25,7 @@ fn memory_type_of(kind: ferrum_mem::MemoryType) -> MemoryType {
         ferrum_mem::MemoryType::Cache => MemoryType::Cache,
         ferrum_mem::MemoryType::Temporary => MemoryType::Temporary,
         ferrum_mem::MemoryType::Pinned => MemoryType::Pinned,
-        // The traits have no word for memory that moves: devices share it.
+        // The traits have no type for managed memory. Devices share it, like mapped memory.
         _ => MemoryType::Mapped,
     }
 }
@@ -68,12 +68,12 @@ pub(crate) fn pressure_of(level: PressureLevel) -> MemoryPressure {
         PressureLevel::Low => MemoryPressure::Low,
         PressureLevel::Medium => MemoryPressure::Medium,
         PressureLevel::High => MemoryPressure::High,
-        // The traits have no level above it.
+        // The traits have no higher level.
         _ => MemoryPressure::Critical,
     }
 }
 
-/// A count as the traits have it.
+/// A number in the type of the traits.
 pub(crate) fn count(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
@@ -100,7 +100,7 @@ pub(crate) fn defragmentation(stats: &ferrum_mem::DefragmentationStats) -> Defra
     }
 }
 
-/// Rounded up, so that nothing takes no time.
+/// Rounded up, so that no duration becomes 0.
 pub(crate) fn whole_milliseconds(nanoseconds: u128) -> u64 {
     u64::try_from(nanoseconds.div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

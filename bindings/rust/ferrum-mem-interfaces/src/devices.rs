@@ -7,8 +7,7 @@ use ferrum_types::{Device, FerrumError, Result};
 use crate::error::error_of;
 use crate::hub::locked;
 
-/// The devices of the traits and what they are to the library. Each is opened when
-/// it is first used.
+/// The devices of the traits, and their devices in the library. Each is opened at its first use.
 pub(crate) struct Devices {
     library: Library,
     names: HashMap<Device, String>,
@@ -16,7 +15,7 @@ pub(crate) struct Devices {
     by_handle: Arc<ByHandle>,
 }
 
-/// The devices by their handles. It keeps nothing alive, for callbacks.
+/// The devices by handle, for callbacks. It keeps no device open.
 pub(crate) type ByHandle = Mutex<HashMap<u64, Device>>;
 
 impl Devices {
@@ -40,14 +39,14 @@ impl Devices {
             .cloned()
             .unwrap_or_else(|| match device {
                 Device::CPU => "cpu:0".into(),
-                // Those with a number are named as the library names them; the one
-                // without is the first of its kind.
+                // A device with a number has the same name in the library. A device without one is
+                // the first of its backend.
                 numbered if numbered.index().is_some() => numbered.to_string(),
                 only => format!("{only}:0"),
             })
     }
 
-    /// The open device. Opening one may take its time.
+    /// The open device. Opening one may take long.
     pub(crate) fn open(&self, device: &Device) -> Result<ferrum_mem::Device> {
         if let Some(found) = self.find(device) {
             return Ok(found);
@@ -63,19 +62,19 @@ impl Devices {
                 }
             })?;
         locked(&self.by_handle).insert(opened.raw().id, device.clone());
-        // Of two that opened it at once both have the same one.
+        // Two threads that open it at once get the same device.
         Ok(locked(&self.open)
             .entry(device.clone())
             .or_insert(opened)
             .clone())
     }
 
-    /// The device as far as it is open.
+    /// The device, if it is open.
     pub(crate) fn find(&self, device: &Device) -> Option<ferrum_mem::Device> {
         locked(&self.open).get(device).cloned()
     }
 
-    /// Which device of the traits has which handle.
+    /// The device of the traits for each handle.
     pub(crate) fn by_handle(&self) -> &Arc<ByHandle> {
         &self.by_handle
     }

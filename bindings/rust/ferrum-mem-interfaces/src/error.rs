@@ -7,7 +7,7 @@ pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
         return Ok(());
     }
     let mut info = sys::ferrum_error_info::default();
-    // SAFETY: info is a struct of the library's own, with its size set.
+    // SAFETY: info is a struct of the library, with its size set.
     unsafe { sys::ferrum_last_error(&mut info) };
     if info.status != status {
         return Err(failed_with(ErrorKind::from_status(status)));
@@ -30,13 +30,13 @@ pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
     Err(kind_of(kind, message))
 }
 
-/// The error of a status of which no more is known.
+/// The error of a status without further details.
 pub(crate) fn failed_with(kind: ErrorKind) -> FerrumError {
     kind_of(kind, format!("{}: {}", kind.name(), kind.text()))
 }
 
-/// The error of the traits that says what one of the library does. The text has the
-/// name of the status, so that nothing is lost where several become one.
+/// The error of the traits for an error of the library. Its text has the name of the status,
+/// because several statuses become one error of the traits.
 pub(crate) fn error_of(error: Error) -> FerrumError {
     let message = match error.device.as_str() {
         "" => format!("{} ({})", error, error.function),

@@ -5,16 +5,16 @@ use ferrum_interfaces::memory::EventHandle;
 use ferrum_mem::Event;
 use ferrum_types::{FerrumError, Result};
 
-/// The upper half of every event's handle, so that no other number is taken for one.
+/// The upper half of every event's handle, so that other numbers are not taken for events.
 const MARK: u64 = 0x4556_4e54 << 32;
 
-/// Events by handle. The traits never end one, so that one which has been passed is
-/// forgotten here: to wait for it is to wait for nothing.
+/// Events by handle. The traits never destroy an event, so a completed event is removed here:
+/// waiting for it is waiting for nothing.
 #[derive(Default)]
 pub(crate) struct Events {
     made: u64,
     open: BTreeMap<u64, Arc<Event>>,
-    /// How many may be open before the passed ones are looked for.
+    /// The number of open events at which completed ones are searched.
     bound: usize,
 }
 
@@ -23,8 +23,7 @@ impl Events {
         if self.open.len() >= self.bound {
             self.open
                 .retain(|_, event| !matches!(event.is_ready(), Ok(true)));
-            // Twice what is left, so that a look at all of them is paid for by as
-            // many new ones.
+            // Twice the rest, so that the cost of a search is spread over as many new events.
             self.bound = (2 * self.open.len()).max(32);
         }
         self.made += 1;
@@ -32,7 +31,7 @@ impl Events {
         EventHandle(MARK | self.made)
     }
 
-    /// The event, or none when it has been passed.
+    /// The event; `None` if it has completed.
     pub(crate) fn find(&self, handle: EventHandle) -> Result<Option<Arc<Event>>> {
         let number = handle.0 ^ MARK;
         if number == 0 || number > self.made {

@@ -19,17 +19,17 @@ use crate::monitor::FerrumMemoryMonitor;
 use crate::strategy::FerrumAllocationStrategy;
 use crate::stream::FerrumStreamManager;
 
-/// What the traits do not say.
+/// Settings that the traits lack.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How the library is started.
+    /// The settings of the library.
     pub library: ferrum_mem::Config,
-    /// Which device of the library one of the traits is, where that is not the one
-    /// of the same name: `CUDA(1)` as "cpu:1" runs an engine without its GPU.
+    /// The device of the library for a device of the traits, where the names differ: `CUDA(1)` as
+    /// "cpu:1" runs an engine without its GPU.
     pub devices: HashMap<Device, String>,
-    /// Whether a defragmentation may move blocks. The traits show no address but that
-    /// of a mapping, which holds its block where it is; [`FerrumMem::pin`] gives one
-    /// that stays.
+    /// Whether a defragmentation may move blocks. The only address in the traits is that of a
+    /// mapping, and a mapped block does not move. [`FerrumMem::pin`] returns an address that stays
+    /// valid.
     pub relocatable: bool,
 }
 
@@ -43,9 +43,9 @@ impl Default for Settings {
     }
 }
 
-/// [`MemoryManagerFactory`] on ferrum_mem: the one constructor that an engine changes.
-/// Clones, and all that is made by them, share one table of handles, and keep the
-/// library started.
+/// [`MemoryManagerFactory`] on ferrum_mem: the only constructor that an engine has to change.
+/// Clones, and all objects that they create, share one table of handles, and keep the library
+/// started.
 #[derive(Clone)]
 pub struct FerrumMem {
     hub: Arc<Hub>,
@@ -62,7 +62,7 @@ impl std::fmt::Debug for FerrumMem {
 }
 
 impl FerrumMem {
-    /// Starts the library with all defaults, or joins it when it runs.
+    /// Starts the library with all defaults, or joins it if it runs.
     ///
     /// # Errors
     ///
@@ -71,11 +71,11 @@ impl FerrumMem {
         Self::start_with(&Settings::default())
     }
 
-    /// Starts the library, or joins it when it runs with these settings.
+    /// Starts the library, or joins it if it runs with these settings.
     ///
     /// # Errors
     ///
-    /// [`ferrum_types::FerrumError::Config`] for settings that make no sense, and those of `ferrum_init`.
+    /// [`ferrum_types::FerrumError::Config`] for invalid settings, and those of `ferrum_init`.
     pub fn start_with(settings: &Settings) -> Result<Self> {
         let library = Library::start_with(&settings.library).map_err(error_of)?;
         Ok(Self {
@@ -85,7 +85,7 @@ impl FerrumMem {
         })
     }
 
-    /// Makes a strategy that chooses a device for an allocation.
+    /// Creates a strategy that chooses a device for an allocation.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl FerrumMem {
         &self.hub
     }
 
-    /// Makes a monitor, which watches nothing yet.
+    /// Creates a monitor without registrations.
     ///
     /// # Errors
     ///
@@ -108,18 +108,19 @@ impl FerrumMem {
         FerrumMemoryMonitor::new(self.hub.clone())
     }
 
-    /// The address of a block on its device, which stays until [`FerrumMem::unpin`] was
-    /// called as often. A pinned block cannot be deallocated.
+    /// The address of a block on its device. It is valid until [`FerrumMem::unpin`] has been called
+    /// as often as `pin`. A pinned block cannot be deallocated.
     ///
     /// # Errors
     ///
-    /// [`ferrum_types::FerrumError::NotFound`] for a handle that names no block, and those of `ferrum_memory_pin`.
+    /// [`ferrum_types::FerrumError::NotFound`] for a handle without a block, and those of
+    /// `ferrum_memory_pin`.
     pub async fn pin(&self, handle: MemoryHandle) -> Result<u64> {
         let call = move |hub: &Hub| {
             let block = hub.block(handle)?;
             let pinned = block.memory.pin().map_err(error_of)?;
             let address = pinned.address();
-            // The traits' handles are values: who unpins does so by number.
+            // The handles of the traits are values, so unpin() ends the pin by the handle.
             std::mem::forget(pinned);
             Ok(address)
         };
@@ -130,19 +131,19 @@ impl FerrumMem {
     ///
     /// # Errors
     ///
-    /// [`ferrum_types::FerrumError::NotFound`] for a handle that names no block, and those of
+    /// [`ferrum_types::FerrumError::NotFound`] for a handle without a block, and those of
     /// `ferrum_memory_unpin`.
     pub fn unpin(&self, handle: MemoryHandle) -> Result<()> {
         let block = self.hub.block(handle)?;
-        // SAFETY: a plain handle; its pins are counted.
+        // SAFETY: takes only a handle, whose pins are counted.
         check(unsafe { ferrum_mem_sys::ferrum_memory_unpin(block.memory.raw()) })
     }
 
-    /// The manager as its own type, which is an advanced one, too.
+    /// The manager as its own type, which is an advanced manager too.
     ///
     /// # Errors
     ///
-    /// [`ferrum_types::FerrumError::Config`] for settings that make no sense,
+    /// [`ferrum_types::FerrumError::Config`] for invalid settings,
     /// [`ferrum_types::FerrumError::NotFound`] for a device that the library does not have.
     pub async fn create_manager(
         &self,

@@ -1,5 +1,4 @@
-//! Calls while a stream stands still until it is told to go on, so that what is in
-//! flight is known.
+//! Tests with a stream that is blocked at a gate, so that the work in flight is known.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -70,7 +69,7 @@ fn rig(transfers: usize) -> Rig {
 }
 
 impl Rig {
-    /// Has the stream stand still until the gate is opened, or dropped.
+    /// Blocks the stream until the sender sends or is dropped.
     fn gate(&self, stream: StreamHandle) -> Sender<()> {
         let (open, gate) = channel();
         let queue = self.factory.hub().queue(stream, &CPU).unwrap();
@@ -90,7 +89,7 @@ impl Rig {
                 .manager
                 .map_memory(self.from, MemoryAccess::WriteOnly)
                 .await;
-            // SAFETY: the block is mapped, and as long.
+            // SAFETY: the block is mapped, and is that long.
             unsafe { to.unwrap().write_bytes(byte, SIZE) };
             self.manager.unmap_memory(self.from).await.unwrap();
         });
@@ -124,7 +123,7 @@ fn poll<T>(call: &mut Call<'_, T>) -> Option<Result<T>> {
 }
 
 #[test]
-fn test_a_wait_for_a_stream_holds_nobody_up() {
+fn test_waiting_for_a_stream_blocks_no_thread() {
     let rig = rig(4);
     let gate = rig.gate(rig.stream);
     let mut waits: Vec<Call<'_, ()>> = (0..50)
@@ -133,20 +132,20 @@ fn test_a_wait_for_a_stream_holds_nobody_up() {
     assert!(waits.iter_mut().all(|wait| poll(wait).is_none()));
     assert!(!block_on(rig.streams.is_stream_ready(rig.stream)).unwrap());
     waits.truncate(25);
-    // The one thread that there is goes on with other calls.
+    // The only executor thread continues with other calls.
     let other = block_on(rig.manager.allocate(SIZE, &CPU)).unwrap();
     block_on(rig.manager.copy(rig.from, other, SIZE, 0, 0)).unwrap();
     gate.send(()).unwrap();
     for wait in waits {
         block_on(wait).unwrap();
     }
-    // The marks of those that gave up may be behind the last one that was waited for.
+    // The host functions of dropped waits may be behind the last one that was awaited.
     block_on(rig.streams.synchronize_stream(rig.stream)).unwrap();
     assert!(block_on(rig.streams.is_stream_ready(rig.stream)).unwrap());
 }
 
 #[test]
-fn test_work_that_is_queued_later_is_not_waited_for() {
+fn test_synchronize_does_not_wait_for_later_work() {
     let rig = rig(4);
     let first = rig.gate(rig.stream);
     let mut wait = rig.streams.synchronize_stream(rig.stream);
@@ -160,7 +159,7 @@ fn test_work_that_is_queued_later_is_not_waited_for() {
 }
 
 #[test]
-fn test_a_copy_waits_for_what_uses_its_blocks() {
+fn test_copy_waits_for_earlier_work_on_its_blocks() {
     let rig = rig(4);
     rig.put(1);
     let gate = rig.gate(rig.stream);
@@ -173,7 +172,7 @@ fn test_a_copy_waits_for_what_uses_its_blocks() {
 }
 
 #[test]
-fn test_copies_wait_for_their_turn_and_lose_their_place() {
+fn test_copies_wait_for_slots_and_dropped_ones_leave_the_queue() {
     let rig = rig(1);
     rig.put(7);
     let gate = rig.gate(rig.stream);
@@ -209,7 +208,7 @@ fn test_a_dropped_copy_that_was_queued_is_done() {
 }
 
 #[test]
-fn test_a_refused_deallocation_is_seen_by_nobody() {
+fn test_rejected_deallocation_never_hides_the_block() {
     let rig = rig(4);
     block_on(rig.factory.pin(rig.from)).unwrap();
     let (manager, pinned) = (&rig.manager, rig.from);
@@ -247,13 +246,13 @@ fn test_a_stream_that_is_destroyed_ends_after_its_work() {
 }
 
 #[test]
-fn test_events_hold_a_stream_until_they_are_passed() {
+fn test_events_block_a_stream_until_they_complete() {
     let rig = rig(4);
     let gate = rig.gate(rig.stream);
     let other = block_on(rig.streams.create_stream(&CPU)).unwrap();
     block_on(async {
         let event = rig.streams.record_event(rig.stream).await.unwrap();
-        // Many others after it, so that passed ones are looked for.
+        // Many other events after it, so that completed ones are searched.
         for _ in 0..200 {
             rig.streams.record_event(other).await.unwrap();
         }
@@ -265,14 +264,14 @@ fn test_events_hold_a_stream_until_they_are_passed() {
     block_on(wait).unwrap();
 }
 
-/// Everything is dropped while a stream stands still: nobody is held up by it.
+/// Everything is dropped while a stream is blocked, and no drop waits for it.
 #[test]
-fn test_everything_goes_while_a_stream_stands_still() {
+fn test_drops_do_not_wait_for_a_blocked_stream() {
     let mut rig = rig(4);
     let gate = rig.gate(rig.stream);
     block_on(rig.manager.copy_async(rig.transfer(), Some(rig.stream))).unwrap();
     let hub = Arc::downgrade(rig.factory.hub());
-    // Nobody asks for it but a monitor: it keeps nothing.
+    // Only a monitor queries this handle. The query keeps no reference.
     assert!(rig.manager.handle_info(MemoryHandle(u64::MAX)).is_none());
     let Rig {
         manager,

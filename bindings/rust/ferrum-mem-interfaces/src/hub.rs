@@ -13,37 +13,35 @@ use crate::devices::Devices;
 use crate::error::error_of;
 use crate::events::Events;
 use crate::stream::Queue;
-use crate::turns::{Turn, Turns};
+use crate::transfer_slots::{TransferSlot, TransferSlots};
 use crate::workers::Workers;
 
-/// What the managers, stream managers and monitors of one [`crate::FerrumMem`] share:
-/// a handle that one of them gave means the same to all.
-///
-/// Lock order: `moves`, then a block; the tables are leaves, held for a look-up only.
+/// The state that the managers, stream managers and monitors of one [`crate::FerrumMem`] share. A
+/// handle has the same meaning for all of them. Lock order: `moves`, then a block. The tables are
+/// locked last and only for a look-up.
 pub(crate) struct Hub {
     pub(crate) devices: Devices,
     pub(crate) workers: Arc<Workers>,
     pub(crate) events: Mutex<Events>,
     blocks: RwLock<HashMap<u64, Arc<Block>>>,
     pub(crate) streams: RwLock<HashMap<u64, Arc<Queue>>>,
-    /// Streams of this crate's own for copies without one, idle, by device.
+    /// Idle streams of this crate, by device, for copies without a stream.
     lanes: Mutex<HashMap<Device, Vec<Arc<Stream>>>>,
-    /// Held for writing while blocks are moved: a call that wants such a block waits
-    /// for its move, so it is then made on a thread of our own.
+    /// Write-locked while blocks are moved. A call that uses such a block waits for the move, so it
+    /// is then made on a worker.
     moves: RwLock<()>,
 }
 
-/// A block that has a handle. It is given back when the table and every call that
-/// uses it have let go of it.
+/// A block with a handle. It is freed when the table and all calls have dropped it.
 pub(crate) struct Block {
     pub(crate) memory: Memory,
     pub(crate) device: Device,
-    /// Which manager it goes with.
+    /// The manager that owns it.
     pub(crate) owner: u64,
-    pub(crate) turns: Arc<Turns>,
-    /// When it was allocated, by the clock of the traits.
+    pub(crate) transfer_slots: Arc<TransferSlots>,
+    /// Time of its allocation, by the clock of the traits.
     pub(crate) at: Instant,
-    /// The same by the library's.
+    /// The same, by the library's clock.
     pub(crate) at_library: Duration,
 }
 
@@ -63,7 +61,7 @@ pub(crate) fn unknown_memory(handle: MemoryHandle) -> FerrumError {
     FerrumError::not_found(format!("memory handle {:#x} is not alive", handle.0))
 }
 
-/// A copy that has been looked up.
+/// A copy with its blocks.
 #[derive(Clone)]
 pub(crate) struct Copying {
     pub(crate) src: Arc<Block>,
@@ -79,7 +77,7 @@ impl Copying {
             .with_dst_offset(t.dst_offset as u64)
     }
 
-    /// Whether earlier work on the blocks has to be waited for.
+    /// Whether earlier work on the blocks is in flight.
     fn is_busy(&self) -> Result<bool> {
         for block in [&self.src, &self.dst] {
             if block.memory.info().map_err(error_of)?.operations_in_flight > 0 {
@@ -90,7 +88,7 @@ impl Copying {
     }
 }
 
-/// An idle stream of the hub's own; dropping it gives it back.
+/// A stream of the hub. A drop returns it to the idle ones.
 struct Lane {
     hub: Arc<Hub>,
     device: Device,
@@ -118,7 +116,7 @@ impl Hub {
         }))
     }
 
-    /// The open device; opening it may take its time.
+    /// The open device. Opening it may take long.
     pub(crate) async fn opened(self: &Arc<Self>, device: &Device) -> Result<ferrum_mem::Device> {
         if let Some(found) = self.devices.find(device) {
             return Ok(found);
@@ -127,7 +125,7 @@ impl Hub {
         self.workers.run(move || hub.devices.open(&device)).await
     }
 
-    /// Enters a block, and gives its handle, which is that of the C ABI.
+    /// Inserts a block, and returns its handle, which is the handle of the C ABI.
     pub(crate) fn insert(&self, block: Block) -> MemoryHandle {
         let id = block.memory.raw().id;
         written(&self.blocks).insert(id, Arc::new(block));
@@ -139,7 +137,7 @@ impl Hub {
         found.ok_or_else(|| unknown_memory(handle))
     }
 
-    /// Takes all blocks of a manager out of the table.
+    /// Removes all blocks of a manager from the table.
     pub(crate) fn take_blocks(&self, owner: u64) -> Vec<Arc<Block>> {
         let mut blocks = written(&self.blocks);
         let ids: Vec<u64> = blocks
@@ -150,8 +148,8 @@ impl Hub {
         ids.iter().filter_map(|id| blocks.remove(id)).collect()
     }
 
-    /// Makes a call that waits at most for the move of a block: here while nothing
-    /// is moved, otherwise on a thread of our own.
+    /// Makes a call that may wait for the move of a block: here if nothing is being moved, and
+    /// otherwise on a worker.
     pub(crate) async fn unmoved<T: Send + 'static>(
         self: &Arc<Self>,
         call: impl FnOnce(&Self) -> Result<T> + Send + 'static,
@@ -165,7 +163,7 @@ impl Hub {
         }
     }
 
-    /// Makes the call now, or gives it back when blocks are being moved.
+    /// Makes the call now, or returns it if blocks are being moved.
     fn while_nothing_moves<T, F: FnOnce(&Self) -> T>(&self, call: F) -> std::result::Result<T, F> {
         let _guard = match self.moves.try_read() {
             Ok(guard) => guard,
@@ -189,11 +187,11 @@ impl Hub {
             .await
     }
 
-    /// Gives a block back. The handle is dead from here on, unless it fails. A block
-    /// that a call of another thread uses now goes at the end of that call.
+    /// Frees a block. Its handle is invalid from here on, unless the call fails. If another
+    /// thread's call uses the block, the block is freed at the end of that call.
     pub(crate) fn deallocate(&self, handle: MemoryHandle) -> Result<()> {
-        // Held until it is decided: nobody misses a block that stays. The library does not
-        // wait here.
+        // Held until the result is known, so that no thread misses a block that stays. The library
+        // does not wait here.
         let mut blocks = written(&self.blocks);
         let removed = blocks.remove(&handle.0);
         let (block, error) = match Arc::try_unwrap(removed.ok_or_else(|| unknown_memory(handle))?) {
@@ -203,7 +201,7 @@ impl Hub {
                     return Ok(());
                 };
                 let error = error_of(*failed.error);
-                // A block whose neighbourhood was overwritten is gone all the same.
+                // A corrupted block is freed too.
                 let Some(memory) = failed.object else {
                     return Err(error);
                 };
@@ -218,7 +216,7 @@ impl Hub {
                     }
                 };
                 if !info.is_mapped && info.pin_count == 0 {
-                    // The last user ends it, and may have to wait.
+                    // The last user frees it, and may have to wait.
                     drop(blocks);
                     return Ok(());
                 }
@@ -244,16 +242,16 @@ impl Hub {
         let copying = self.copying(transfer)?;
         let looked = copying.clone();
         if self.unmoved(move |_| looked.is_busy()).await? {
-            // The library knows which streams have to be waited for.
+            // The library knows the streams that the copy must wait for.
             let call = move || ferrum_mem::Memory::copy(copying.transfer()).map_err(error_of);
             return self.workers.run(call).await;
         }
-        let turn = copying.dst.turns.take().await?;
+        let slot = copying.dst.transfer_slots.acquire().await?;
         let lane = self.lane(&copying.dst.device)?;
         let queued = self.unmoved(move |_| {
             ferrum_mem::Memory::copy_async(copying.transfer(), Some(&lane.stream))
                 .map_err(error_of)?;
-            lane.when_done(turn)
+            lane.when_done(slot)
         });
         queued.await?.await?
     }
@@ -276,19 +274,19 @@ impl Hub {
 }
 
 impl Lane {
-    /// How the lane's copy ends. Lane and turn are given back then, whether anybody
-    /// waits or not.
-    fn when_done(self, turn: Turn) -> Result<Answer<Result<()>>> {
+    /// The result of the lane's copy. Afterwards lane and slot are released, whether or not a
+    /// future waits.
+    fn when_done(self, slot: TransferSlot) -> Result<Answer<Result<()>>> {
         let (promise, answer) = pair();
         let stream = self.stream.clone();
         let called = move || {
-            // A worker asks how it went: while the library makes this call, the
-            // stream counts it as work.
+            // A worker queries the result, because the stream counts this call of the library as
+            // work until it has returned.
             let hub = self.hub.clone();
             hub.workers.submit(move || {
                 let result = self.stream.synchronize(None).map_err(error_of);
-                drop((turn, self));
-                // Given back when nobody waits: then there is nobody to tell.
+                drop((slot, self));
+                // It returns the result if no future waits; then there is nothing to report.
                 drop(promise.fulfil(result));
             });
         };

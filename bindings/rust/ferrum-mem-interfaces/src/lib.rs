@@ -2,7 +2,7 @@
 //!
 //! An engine that is written against [`DeviceMemoryManager`], [`AdvancedMemoryManager`],
 //! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`] and [`AllocationStrategy`] runs on
-//! ferrum_mem when its factory is made by [`FerrumMem::start`]:
+//! ferrum_mem when [`FerrumMem::start`] creates its factory:
 //!
 //! ```no_run
 //! use ferrum_interfaces::memory::{MemoryManagerConfig, MemoryManagerFactory};
@@ -20,23 +20,20 @@
 //!
 //! # Asynchronous calls
 //!
-//! No runtime is needed: every future may be polled by any executor, and wakes it from
-//! a thread of the library or of this crate. None of them waits on the thread that
-//! polls. Work of a stream, and a copy, say that they are done through a callback of
-//! the stream. Calls of the library that may wait without one, such as an allocation
-//! when memory is short or a defragmentation, are made on threads of this crate, which
-//! come when none is idle and end when they have nothing to do.
+//! No runtime is needed: any executor may poll the futures, and a thread of the library or of this
+//! crate wakes it. No future blocks the thread that polls it. A callback of the stream reports the end
+//! of a stream's work and of a copy. Calls of the library that may wait without such a callback, such
+//! as an allocation when memory is short or a defragmentation, run on threads of this crate. These
+//! threads start when none is idle, and end when they are idle for a while.
 //!
-//! A future that is dropped leaks nothing and leaves the books right: what it had not
-//! begun is never done, what it had begun is finished, and a block that it would have
-//! given is given back.
+//! A future that is dropped leaks nothing and leaves the counters right: a call that it had not begun is
+//! not made, a call that it had begun runs to its end, and a block that it would have returned is freed.
 //!
 //! # Handles
 //!
-//! All managers, stream managers and monitors of one [`FerrumMem`] know each other's
-//! handles; those of another are [`ferrum_types::FerrumError::NotFound`], as is every
-//! number that was not given or whose object is gone. Handles of memory and of streams are those
-//! of the C ABI.
+//! All managers, stream managers and monitors of one [`FerrumMem`] share their handles. A handle of
+//! another one, an unknown number, and the handle of a destroyed object give
+//! [`ferrum_types::FerrumError::NotFound`]. Handles of memory and of streams are those of the C ABI.
 //!
 //! [`DeviceMemoryManager`]: ferrum_interfaces::memory::DeviceMemoryManager
 //! [`AdvancedMemoryManager`]: ferrum_interfaces::memory::AdvancedMemoryManager
@@ -62,7 +59,7 @@ mod strategy;
 mod stream;
 #[cfg(test)]
 mod testing;
-mod turns;
+mod transfer_slots;
 mod workers;
 
 pub use factory::{FerrumMem, Settings};

@@ -15,12 +15,12 @@ use crate::config;
 use crate::error::error_of;
 use crate::hub::{locked, Block, Hub};
 use crate::pressure::Pressures;
-use crate::turns::Turns;
+use crate::transfer_slots::TransferSlots;
 
-/// [`DeviceMemoryManager`] and [`ferrum_interfaces::memory::AdvancedMemoryManager`] on
-/// ferrum_mem; [`crate::FerrumMem`] makes it. It serves the device that it was made
-/// for and, as each call names one, any other with the same settings. Its blocks go
-/// with it. Handles are those of the C ABI.
+/// [`DeviceMemoryManager`] and [`ferrum_interfaces::memory::AdvancedMemoryManager`] on ferrum_mem.
+/// [`crate::FerrumMem`] creates it. It serves the device of its creation and, because each call
+/// names a device, any other device with the same settings. Its blocks end with it. Handles are
+/// those of the C ABI.
 pub struct FerrumMemoryManager {
     pub(crate) inner: Arc<Inner>,
 }
@@ -31,36 +31,37 @@ pub(crate) struct Inner {
     config: ManagerConfig,
     relocatable: bool,
     parts: Mutex<HashMap<Device, Arc<Part>>>,
-    /// Held while a part is made, by workers only.
+    /// Locked while a part is created, by workers only.
     making: Mutex<()>,
     pressures: Arc<Pressures>,
     registrations: Mutex<HashMap<Device, Registration>>,
 }
 
-/// The manager's side of one device.
+/// The part of the manager for one device.
 pub(crate) struct Part {
     pub(crate) manager: ferrum_mem::Manager,
     pub(crate) device: ferrum_mem::Device,
-    turns: Arc<Turns>,
+    transfer_slots: Arc<TransferSlots>,
 }
 
 thread_local! {
-    /// Where a manager that is asked who it is puts the answer; none: nobody asks.
-    static ASKED: RefCell<Option<Option<Arc<Inner>>>> = const { RefCell::new(None) };
+    /// The result of the query IDENTIFY. `None` outside the query, `Some(None)` until a manager
+    /// of this crate sets it.
+    static IDENTITY: RefCell<Option<Option<Arc<Inner>>>> = const { RefCell::new(None) };
 }
 
-/// A handle that is never given: whom it is asked for says who it is.
-const WHO_ARE_YOU: MemoryHandle = MemoryHandle(u64::MAX);
+/// A handle that no block has. A manager of this crate identifies itself when it is queried.
+const IDENTIFY: MemoryHandle = MemoryHandle(u64::MAX);
 
 /// The manager behind a trait object, if it is one of this crate.
 pub(crate) fn known(manager: &dyn DeviceMemoryManager) -> Option<Arc<Inner>> {
-    ASKED.set(Some(None));
-    manager.handle_info(WHO_ARE_YOU);
-    ASKED.take().flatten()
+    IDENTITY.set(Some(None));
+    manager.handle_info(IDENTIFY);
+    IDENTITY.take().flatten()
 }
 
 impl FerrumMemoryManager {
-    /// Makes the manager, and its side of the device at once.
+    /// Creates the manager and its part for the device.
     pub(crate) async fn create(
         hub: Arc<Hub>,
         id: u64,
@@ -104,8 +105,8 @@ impl Drop for FerrumMemoryManager {
                 .info()
                 .is_ok_and(|info| info.operations_in_flight > 0)
         };
-        // A manager waits for the copies of its blocks, and a registration for its
-        // callback; what needs not wait gives its memory back here and now.
+        // A manager waits for the copies of its blocks, and a registration for its callback. If
+        // there is nothing to wait for, the memory is released here.
         if blocks.iter().any(is_busy) || inner.pressures.is_set() {
             let everything = (blocks, parts, registrations);
             inner.hub.workers.submit(move || drop(everything));
@@ -118,7 +119,7 @@ impl Inner {
         locked(&self.parts).get(device).cloned()
     }
 
-    /// The manager's side of a device, which is made when it is first asked for.
+    /// The part of the manager for a device. The first call creates it.
     pub(crate) async fn part(self: &Arc<Self>, device: &Device) -> Result<Arc<Part>> {
         if let Some(part) = self.find_part(device) {
             return Ok(part);
@@ -127,7 +128,7 @@ impl Inner {
         self.hub.workers.run(move || inner.make_part(&device)).await
     }
 
-    /// Makes it, on a thread that may wait.
+    /// Creates the part, on a thread that may wait.
     pub(crate) fn make_part(&self, device: &Device) -> Result<Arc<Part>> {
         let _one = locked(&self.making);
         if let Some(part) = self.find_part(device) {
@@ -137,7 +138,9 @@ impl Inner {
         let part = Arc::new(Part {
             manager: opened.create_manager(&self.config).map_err(error_of)?,
             device: opened,
-            turns: Turns::new(config::count(self.config.max_concurrent_transfers.into())),
+            transfer_slots: TransferSlots::new(config::count(
+                self.config.max_concurrent_transfers.into(),
+            )),
         });
         if self.pressures.is_set() {
             self.listen(device, &part)?;
@@ -146,14 +149,14 @@ impl Inner {
         Ok(part)
     }
 
-    /// A block of this manager, just allocated.
+    /// A new block of this manager.
     pub(crate) fn block(&self, memory: Memory, device: Device, part: &Part) -> Result<Block> {
         let (at, info) = (Instant::now(), memory.info().map_err(error_of)?);
         Ok(Block {
             memory,
             device,
             owner: self.id,
-            turns: part.turns.clone(),
+            transfer_slots: part.transfer_slots.clone(),
             at,
             at_library: info.allocated_at,
         })
@@ -161,7 +164,7 @@ impl Inner {
 
     fn listen(&self, device: &Device, part: &Part) -> Result<()> {
         let (pressures, name) = (self.pressures.clone(), device.clone());
-        let heard = move |level| pressures.tell(&name, config::pressure_of(level));
+        let heard = move |level| pressures.update(&name, config::pressure_of(level));
         let registration = part.device.on_pressure(heard).map_err(error_of)?;
         locked(&self.registrations).insert(device.clone(), registration);
         Ok(())
@@ -185,13 +188,13 @@ impl Inner {
             let memory = part.manager.alloc_with(&request).map_err(error_of)?;
             inner.block(memory, device, &part)
         };
-        // Entered by the future itself: if it is dropped, so is the block.
+        // Inserted by the future itself: if the future is dropped, so is the block.
         let block = self.hub.workers.run(call).await?;
         Ok(self.hub.insert(block))
     }
 }
 
-/// The alignment of a request: in one, 0 would be the pool's.
+/// A request with an alignment. 0 is rejected: in a request it would mean the pool's.
 fn aligned(size: usize, alignment: usize) -> Result<AllocationRequest<'static>> {
     if alignment == 0 {
         return Err(ferrum_types::FerrumError::invalid_parameter(
@@ -224,13 +227,13 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         self.inner.allocate(device, aligned(size, alignment)?).await
     }
 
-    /// Copies that are in flight finish undisturbed.
+    /// Copies in flight run to their end.
     async fn deallocate(&self, handle: MemoryHandle) -> Result<()> {
         let call = move |hub: &Hub| hub.deallocate(handle);
         self.inner.hub.unmoved(call).await
     }
 
-    /// When the future is dropped, a copy that has begun is finished.
+    /// If the future is dropped, a copy that has begun runs to its end.
     async fn copy(
         &self,
         src: MemoryHandle,
@@ -249,9 +252,9 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         self.inner.hub.copy(&transfer).await
     }
 
-    /// Returns when the copy is queued; no stream, and that of number 0, is the
-    /// default one of the destination's device. While `max_concurrent_transfers` are
-    /// in flight the future waits for its turn.
+    /// Returns when the copy is queued. No stream, or stream 0, is the default stream of the
+    /// destination's device. While `max_concurrent_transfers` copies are in flight, the future
+    /// waits for a transfer slot.
     async fn copy_async(
         &self,
         transfer: MemoryTransfer,
@@ -263,12 +266,12 @@ impl DeviceMemoryManager for FerrumMemoryManager {
             stream.unwrap_or(StreamHandle::default()),
             &copying.dst.device,
         )?;
-        let turn = copying.dst.turns.take().await?;
+        let slot = copying.dst.transfer_slots.acquire().await?;
         let call = move |_: &Hub| {
             queue.queue(|stream| {
                 ferrum_mem::Memory::copy_async(copying.transfer(), Some(stream))?;
-                // The copy is queued, whether its end can be heard of or not.
-                let _ = stream.call(move || drop(turn));
+                // The copy is queued, even if its end cannot be observed.
+                let _ = stream.call(move || drop(slot));
                 Ok(())
             })
         };
@@ -282,8 +285,8 @@ impl DeviceMemoryManager for FerrumMemoryManager {
     }
 
     fn handle_info(&self, handle: MemoryHandle) -> Option<MemoryHandleInfo> {
-        if handle == WHO_ARE_YOU {
-            ASKED.with_borrow_mut(|asked| {
+        if handle == IDENTIFY {
+            IDENTITY.with_borrow_mut(|asked| {
                 if let Some(answer) = asked {
                     *answer = Some(self.inner.clone());
                 }
@@ -295,7 +298,7 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         Some(config::handle_info(&block, &info))
     }
 
-    /// The settings of the pool that new blocks come from.
+    /// Sets the configuration of the pool of new blocks.
     async fn configure_pool(&self, device: &Device, config: MemoryPoolConfig) -> Result<()> {
         let part = self.inner.part(device).await?;
         let config = config::pool_config(&config);
@@ -307,8 +310,8 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         self.inner.hub.workers.run(call).await
     }
 
-    /// Moves blocks that nobody uses, unless [`crate::Settings::relocatable`] is off,
-    /// and gives back what is cached.
+    /// Moves blocks that are not in use, unless [`crate::Settings::relocatable`] is off, and
+    /// releases cached memory.
     async fn defragment(&self, device: &Device) -> Result<DefragmentationStats> {
         let part = self.inner.part(device).await?;
         let call = move || part.manager.defragment().map_err(error_of);
@@ -316,8 +319,8 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         Ok(config::defragmentation(&stats))
     }
 
-    /// Takes the place of the former one. Hears of each change of the worst level of
-    /// the manager's devices, on a thread of the library.
+    /// Replaces the previous callback. It is called at each change of the worst level of the
+    /// manager's devices, on a thread of the library.
     fn set_pressure_callback(&self, callback: Box<dyn Fn(MemoryPressure) + Send + Sync>) {
         let inner = &self.inner;
         inner.pressures.set(callback);
@@ -327,7 +330,7 @@ impl DeviceMemoryManager for FerrumMemoryManager {
             .collect();
         for (device, part) in parts {
             if !locked(&inner.registrations).contains_key(&device) {
-                // A device that takes no callback has no levels to tell.
+                // A device without callbacks has no levels.
                 let _ = inner.listen(&device, &part);
             }
         }

@@ -13,11 +13,10 @@ use crate::error::{error_of, failed_with};
 use crate::hub::{locked, Hub};
 use crate::manager::{known, Part};
 
-/// [`GlobalMemoryMonitor`] on ferrum_mem; [`crate::FerrumMem::create_monitor`] makes it.
-///
-/// A registration is weak: a manager that is dropped leaves by itself, and with the
-/// last one of a device the device. Of managers that are not of this crate the monitor
-/// can keep nothing, as it sees them during the call only: it passes them over.
+/// [`GlobalMemoryMonitor`] on ferrum_mem. [`crate::FerrumMem::create_monitor`] creates it. A
+/// registration is weak: a manager that is dropped is unregistered, and so is the device of the
+/// last one. Managers of other crates are ignored, because the monitor has them only during the
+/// call.
 pub struct FerrumMemoryMonitor {
     hub: Arc<Hub>,
     monitor: Arc<Monitor>,
@@ -55,7 +54,7 @@ impl FerrumMemoryMonitor {
 }
 
 impl GlobalMemoryMonitor for FerrumMemoryMonitor {
-    /// A device that cannot be asked is left out.
+    /// A device that cannot be queried is left out.
     fn global_memory_info(&self) -> HashMap<Device, MemoryInfo> {
         let info_of = |device: Device| {
             let info = self.hub.devices.find(&device)?.memory_info().ok()?;
@@ -64,7 +63,7 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
         self.devices().into_iter().filter_map(info_of).collect()
     }
 
-    /// The worst level of any device; low when none is known.
+    /// The worst level of any device; low if none is known.
     fn global_memory_pressure(&self) -> MemoryPressure {
         let pressure = self.monitor.pressure(Duration::ZERO);
         pressure.map_or(MemoryPressure::Low, |all| config::pressure_of(all.level))
@@ -77,7 +76,7 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
         let Ok(part) = manager.make_part(&device) else {
             return;
         };
-        // Refused when it is registered already, which is what is wanted.
+        // Fails if it is registered already, which is the desired state.
         let _ = self.monitor.register(&part.manager);
         let mut watched = locked(&self.watched);
         let parts = watched.entry(device).or_default();
@@ -91,14 +90,13 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
         let removed = locked(&self.watched).remove(device);
         for part in removed.unwrap_or_default() {
             if let Some(part) = part.upgrade() {
-                // Refused when it is not registered, which is what is wanted.
+                // Fails if it is not registered, which is the desired state.
                 let _ = self.monitor.unregister(&part.manager);
             }
         }
     }
 
-    /// Takes the place of the former one. Hears of every change, on a thread of the
-    /// library.
+    /// Replaces the previous callback. It is called at every change, on a thread of the library.
     fn set_global_pressure_callback(
         &mut self,
         callback: Box<dyn Fn(HashMap<Device, MemoryPressure>) + Send + Sync>,
@@ -112,12 +110,12 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
             let levels = levels.iter().filter_map(level_of).collect();
             callback(levels);
         };
-        // Refused only when the library is at its end, which then says nothing more.
+        // Fails only while the library stops; then there are no changes.
         let _ = self.monitor.on_change(heard);
     }
 
-    /// Defragments every registered manager. The first failure of a device is the
-    /// result; the others were done all the same.
+    /// Defragments every registered manager. After a failure of one device the others are still
+    /// defragmented, and the first failure is returned.
     async fn global_gc(&self) -> Result<HashMap<Device, DefragmentationStats>> {
         let monitor = self.monitor.clone();
         let collect = move || monitor.collect().map_err(error_of);

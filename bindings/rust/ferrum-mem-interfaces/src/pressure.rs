@@ -37,9 +37,9 @@ impl Pressures {
         drop(former);
     }
 
-    /// Takes a device's level, and tells the worst of all if it has changed. The
-    /// callback is called with no lock held.
-    pub(crate) fn tell(&self, device: &Device, level: MemoryPressure) {
+    /// Stores the level of a device. If the worst level of all devices has changed, calls the
+    /// callback with no lock held.
+    pub(crate) fn update(&self, device: &Device, level: MemoryPressure) {
         let mut state = locked(&self.state);
         let before = state.worst();
         state.levels.insert(device.clone(), level);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_the_worst_level_is_told_when_it_changes() {
+    fn test_callback_gets_changes_of_the_worst_level() {
         use MemoryPressure::{Critical, High, Low, Medium};
         let pressures = Pressures::default();
         let (tell, hear) = channel();
@@ -74,7 +74,7 @@ mod tests {
             (&b, Low),
             (&a, Low),
         ] {
-            pressures.tell(device, level);
+            pressures.update(device, level);
         }
         drop(pressures);
         assert_eq!(

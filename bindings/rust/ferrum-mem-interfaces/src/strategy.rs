@@ -10,11 +10,12 @@ use crate::devices::Devices;
 use crate::error::error_of;
 use crate::hub::Hub;
 
-/// [`AllocationStrategy`] on ferrum_mem; [`crate::FerrumMem::create_strategy`] makes it.
+/// [`AllocationStrategy`] on ferrum_mem. [`crate::FerrumMem::create_strategy`] creates it.
 ///
-/// A device is a candidate when it is available, the caller has information about it, and that says that the
-/// size is free. Of the candidates a strategy of the library chooses, by the numbers that the library has at that
-/// moment; what the caller knows may be older. A device that the library does not have is no candidate.
+/// A device is a candidate if it is available, and the caller's information about it states enough
+/// free bytes. A strategy of the library chooses from the candidates by the library's current
+/// numbers; the caller's numbers may be older. A device that the library does not have is no
+/// candidate.
 pub struct FerrumAllocationStrategy {
     hub: Arc<Hub>,
     placement: Placement,
@@ -40,7 +41,7 @@ impl FerrumAllocationStrategy {
         })
     }
 
-    /// The devices of the library that these are, with their places; those that it does not have are left out.
+    /// The devices with their devices in the library. Devices that the library lacks are left out.
     fn opened<'d>(
         &self,
         devices: impl Iterator<Item = &'d Device>,
@@ -52,7 +53,7 @@ impl FerrumAllocationStrategy {
 }
 
 impl AllocationStrategy for FerrumAllocationStrategy {
-    /// Opens the devices that are not open yet, which may take its time.
+    /// Opens the devices that are not open yet, which may take long.
     fn select_device(
         &self,
         size: usize,
@@ -67,7 +68,7 @@ impl AllocationStrategy for FerrumAllocationStrategy {
         };
         let (devices, candidates) = self.opened(available_devices.iter().filter(has_room));
         if candidates.is_empty() {
-            // For the library none stands for all devices that are open.
+            // For the library an empty list means all open devices.
             return None;
         }
         let (_, preferred) = self.opened(requirements.preferred_devices.iter());

@@ -13,17 +13,16 @@ use crate::error::error_of;
 use crate::hub::{locked, read, written, Hub};
 use crate::workers::Workers;
 
-/// What stands for the default stream of a device that cannot be opened: no call
-/// accepts it.
+/// The default stream of a device that cannot be opened. Every call rejects it.
 const NOWHERE: StreamHandle = StreamHandle(u64::MAX);
 
-/// A stream that has a handle.
+/// A stream with a handle.
 pub(crate) struct Queue {
     pub(crate) stream: ManuallyDrop<Stream>,
     workers: Arc<Workers>,
-    /// Which stream manager it goes with; none for a default stream.
+    /// The stream manager that owns it; `None` for a default stream.
     owner: Option<u64>,
-    /// Counts what was queued through its handle.
+    /// The amount of work that was queued through its handle.
     queued: AtomicU64,
 }
 
@@ -33,9 +32,9 @@ fn unknown_stream(handle: StreamHandle) -> FerrumError {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it any more, and this is the one taking.
+        // SAFETY: it has no users any more, and is taken only here.
         let stream = unsafe { ManuallyDrop::take(&mut self.stream) };
-        // One that has work waits for it when it is dropped: not on this thread.
+        // A stream with work waits when it is dropped, so that is done on a worker.
         if !stream.is_ready().unwrap_or(true) {
             self.workers.submit(move || drop(stream));
         }
@@ -52,22 +51,21 @@ impl Queue {
         call(&self.stream).map_err(error_of)
     }
 
-    /// The first failure of what was queued; none while there is work.
-    fn ask_idle(&self) -> Option<Result<()>> {
+    /// The first failure of the queued work; `None` while work is running.
+    fn result_if_idle(&self) -> Option<Result<()>> {
         match self.stream.synchronize(Some(Duration::ZERO)) {
             Err(error) if error.kind == ErrorKind::Timeout => None,
             asked => Some(asked.map_err(error_of)),
         }
     }
 
-    /// The first failure of what was queued up to `number`, where that is done. On a
-    /// worker.
-    fn ask(&self, number: u64) -> Result<()> {
-        // Work that was queued later is not waited for: what failed before it is then
-        // told by the next who asks. Otherwise the library may still count the call
-        // that said that all is done, for microseconds.
+    /// The first failure of the work up to `number`, which is done. Called on a worker.
+    fn result_up_to(&self, number: u64) -> Result<()> {
+        // Do not wait for later work: the next query then returns the failure. Without later work,
+        // wait: the library may count the host function that reported the end as work for some
+        // microseconds.
         if self.queued.load(Ordering::SeqCst) != number {
-            return self.ask_idle().unwrap_or(Ok(()));
+            return self.result_if_idle().unwrap_or(Ok(()));
         }
         match self.stream.synchronize(Some(Duration::from_millis(100))) {
             Err(error) if error.kind == ErrorKind::Timeout => Ok(()),
@@ -95,7 +93,7 @@ impl Hub {
         Ok(self.add_stream(stream.map_err(error_of)?, None))
     }
 
-    /// The stream of a handle; 0 is the default one of the device.
+    /// The stream of a handle; 0 is the default stream of the device.
     pub(crate) fn queue(&self, handle: StreamHandle, device: &Device) -> Result<Arc<Queue>> {
         let handle = if handle == StreamHandle::default() {
             self.default_stream(device)?
@@ -106,8 +104,8 @@ impl Hub {
         found.ok_or_else(|| unknown_stream(handle))
     }
 
-    /// How the work that is queued now ends. A worker lets go of the stream then,
-    /// whether anybody waits or not.
+    /// The result of the work that is queued now. A worker then drops the stream, whether or not a
+    /// future waits.
     fn when_drained(self: &Arc<Self>, queue: Arc<Queue>) -> Result<Answer<Result<()>>> {
         let (promise, answer) = pair();
         let (hub, waited) = (self.clone(), queue.clone());
@@ -117,7 +115,7 @@ impl Hub {
             .call(move || {
                 let workers = hub.clone();
                 workers.workers.submit(move || {
-                    let result = waited.ask(number);
+                    let result = waited.result_up_to(number);
                     drop(waited);
                     drop(promise.fulfil(result));
                     drop(hub);
@@ -127,17 +125,17 @@ impl Hub {
         Ok(answer)
     }
 
-    /// Ends a stream once its work is done.
+    /// Ends a stream after its work is done.
     fn end(self: &Arc<Self>, queue: Arc<Queue>) -> Result<Option<Answer<Result<()>>>> {
-        match queue.ask_idle() {
+        match queue.result_if_idle() {
             Some(asked) => asked.map(|()| None),
             None => self.when_drained(queue).map(Some),
         }
     }
 }
 
-/// [`StreamManager`] on ferrum_mem; [`crate::FerrumMem`] makes it. Its streams go with
-/// it, once their work is done. Handles are those of the C ABI.
+/// [`StreamManager`] on ferrum_mem. [`crate::FerrumMem`] creates it. Its streams end with it, after
+/// their work is done. Handles are those of the C ABI.
 pub struct FerrumStreamManager {
     hub: Arc<Hub>,
     id: u64,
@@ -173,7 +171,7 @@ impl Drop for FerrumStreamManager {
         let ours: Vec<_> = ids.iter().filter_map(|id| streams.remove(id)).collect();
         drop(streams);
         for queue in ours {
-            // Nobody is left who could be told how its work ended.
+            // There is no caller to report the result of its work to.
             drop(self.hub.end(queue));
         }
     }
@@ -188,8 +186,8 @@ impl StreamManager for FerrumStreamManager {
             .add_stream(stream.map_err(error_of)?, Some(self.id)))
     }
 
-    /// The handle is dead at once. Waits for the stream's work, and returns its first
-    /// failure that nobody has asked for; the stream is gone then, too.
+    /// The handle is invalid at once. Waits for the stream's work, and returns its first failure
+    /// that was not reported yet. The stream is destroyed then too.
     async fn destroy_stream(&self, stream: StreamHandle) -> Result<()> {
         let queue = self.queue(stream)?;
         if queue.owner.is_none() {
@@ -207,11 +205,11 @@ impl StreamManager for FerrumStreamManager {
         }
     }
 
-    /// Returns the first failure of the stream's work that nobody has asked for. While
-    /// further work is queued it may be left to the next who asks.
+    /// Returns the first failure of the stream's work that was not reported yet. If further work is
+    /// queued meanwhile, a later call may return it instead.
     async fn synchronize_stream(&self, stream: StreamHandle) -> Result<()> {
         let queue = self.queue(stream)?;
-        match queue.ask_idle() {
+        match queue.result_if_idle() {
             Some(asked) => asked,
             None => self.hub.when_drained(queue)?.await?,
         }
@@ -221,7 +219,7 @@ impl StreamManager for FerrumStreamManager {
         self.queue(stream)?.stream.is_ready().map_err(error_of)
     }
 
-    /// Of a device that cannot be opened it is a handle that every call refuses.
+    /// For a device that cannot be opened, returns a handle that every call rejects.
     fn default_stream(&self, device: &Device) -> StreamHandle {
         self.hub.default_stream(device).unwrap_or(NOWHERE)
     }

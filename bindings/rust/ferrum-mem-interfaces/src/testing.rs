@@ -1,4 +1,4 @@
-//! The smallest executor that there is, for the crate's own tests.
+//! A minimal executor for the crate's own tests.
 
 use std::future::Future;
 use std::sync::Arc;

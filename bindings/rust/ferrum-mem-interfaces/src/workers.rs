@@ -1,9 +1,7 @@
-//! Threads for calls of the library that may wait, so that no thread of an
-//! executor does.
+//! Threads for calls of the library that may wait, so that no thread of an executor waits.
 //!
-//! A job never waits in the queue for another job: when no thread is idle there
-//! will be one more, up to [`MOST`]. Threads that had nothing to do for a while end,
-//! but for one, so that work can always be handed over.
+//! A job never waits in the queue for another job: if no thread is idle, a new one starts, up to
+//! [`MAX_THREADS`]. Idle threads end after a while, except for one, so that jobs are always accepted.
 
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -14,15 +12,15 @@ use ferrum_types::{FerrumError, Result};
 
 use crate::completion::pair;
 
-/// Threads at once.
-const MOST: usize = 256;
+/// Maximum number of threads.
+const MAX_THREADS: usize = 256;
 
-/// How long a thread waits for a job.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long an idle thread waits for a job.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads. They do the jobs that are left when this is dropped, and end.
+/// The threads. After a drop they run the remaining jobs and end.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
 }
@@ -35,8 +33,8 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// One for each future that was polled and is not done, and the ends of what they held:
-    /// bounded by what the program has under way. A job is never refused.
+    /// One job for each future that was polled and is not done, and drops of objects that may wait.
+    /// Their number is bounded by the calls of the program. A job is never rejected.
     jobs: VecDeque<Job>,
     threads: usize,
     idle: usize,
@@ -62,11 +60,11 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Has a thread do the job, whatever happens.
+    /// Runs the job on a thread, in any case.
     pub(crate) fn submit(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.lock();
         state.jobs.push_back(Box::new(job));
-        if state.jobs.len() <= state.idle || state.threads >= MOST {
+        if state.jobs.len() <= state.idle || state.threads >= MAX_THREADS {
             drop(state);
             self.shared.changed.notify_one();
             return;
@@ -74,15 +72,14 @@ impl Workers {
         state.threads += 1;
         drop(state);
         if spawn(&self.shared).is_err() {
-            // One of those that there are does it.
+            // An existing thread runs it.
             self.shared.lock().threads -= 1;
             self.shared.changed.notify_one();
         }
     }
 
-    /// Runs a call on a thread and gives its result. When the future is dropped a
-    /// call that has not begun never does, and one that has begun is finished; its
-    /// result is dropped.
+    /// Runs a call on a thread and returns its result. If the future is dropped, a call that has
+    /// not begun is not made, and a call that has begun runs to its end and its result is dropped.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         call: impl FnOnce() -> Result<T> + Send + 'static,
@@ -117,7 +114,7 @@ fn work(shared: &Shared) {
     loop {
         while let Some(job) = state.jobs.pop_front() {
             drop(state);
-            // The panic hook has reported it, and the job's promise is broken.
+            // The panic hook has reported it, and the job's promise is dropped.
             let _ = catch_unwind(AssertUnwindSafe(job));
             state = shared.lock();
         }
@@ -127,7 +124,7 @@ fn work(shared: &Shared) {
         state.idle += 1;
         let (woken, waited) = shared
             .changed
-            .wait_timeout(state, PATIENCE)
+            .wait_timeout(state, IDLE_TIMEOUT)
             .unwrap_or_else(PoisonError::into_inner);
         state = woken;
         state.idle -= 1;
@@ -180,9 +177,9 @@ mod tests {
     }
 
     #[test]
-    fn test_a_call_that_has_not_begun_is_never_made_for_nobody() {
+    fn test_call_of_a_dropped_future_is_not_made() {
         let workers = Workers::start().unwrap();
-        workers.shared.lock().threads = MOST;
+        workers.shared.lock().threads = MAX_THREADS;
         let (open, gate) = channel::<()>();
         workers.submit(move || gate.recv().unwrap());
         let (told, hear) = channel::<()>();

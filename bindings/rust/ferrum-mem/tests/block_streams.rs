@@ -1,5 +1,5 @@
-//! Blocks belong to the stream that they were asked for on: however they go, their memory
-//! goes to nobody else while work is queued there.
+//! Blocks belong to the stream of their allocation: in whichever way they are freed, their memory
+//! is not reused while work is queued on that stream.
 
 use std::sync::mpsc;
 
@@ -9,7 +9,7 @@ use ferrum_mem::{
 
 const MIB: u64 = 1 << 20;
 
-/// A stream that a gate holds, and how to open the gate.
+/// A stream that a gate blocks, and the sender that opens the gate.
 fn held(device: &Device) -> (Stream, mpsc::Sender<()>) {
     let stream = device.create_stream().unwrap();
     let (open, gate) = mpsc::channel();
@@ -31,7 +31,7 @@ fn nobody_gets(pool: &Pool, streams: &[Option<&Stream>], address: u64, size: u64
     }
 }
 
-/// A function that takes a block and fails before it frees it.
+/// A function that allocates a block and fails before it frees the block.
 fn fails_early(pool: &Pool, size: u64, stream: &Stream, address: &mut u64) -> Result<()> {
     let block = pool.alloc_with(&PoolRequest::new(size).on(stream))?;
     *address = block.address();
@@ -41,7 +41,7 @@ fn fails_early(pool: &Pool, size: u64, stream: &Stream, address: &mut u64) -> Re
 
 type Way = fn(&Pool, u64, &Stream, &Stream) -> u64;
 
-/// The ways in which a block can go. Each gives where it was.
+/// The ways to free a block. Each returns the block's address.
 const WAYS: [(&str, Way); 9] = [
     ("dropped", |pool, size, own, _| {
         pool.alloc(size, Some(own)).unwrap().address()
@@ -102,7 +102,7 @@ const WAYS: [(&str, Way); 9] = [
 ];
 
 #[test]
-fn test_blocks_go_in_the_order_of_their_stream() {
+fn test_freed_blocks_are_reused_after_the_work_of_their_stream() {
     let library = Library::start_with(&Config {
         host_memory_bytes: 1024 * MIB,
         ..Default::default()
@@ -133,7 +133,7 @@ fn test_blocks_go_in_the_order_of_their_stream() {
     streams_that_go_first(&device);
 }
 
-/// A stream that is dropped waits for its work, and its blocks are freed all the same.
+/// A stream that is dropped waits for its work. Its blocks are freed as usual.
 fn streams_that_go_first(device: &Device) {
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
     for _ in 0..20 {

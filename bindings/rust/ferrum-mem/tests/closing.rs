@@ -1,5 +1,5 @@
-//! What an end that fails was called on: it comes back inside the error, is as usable as
-//! before, can be ended again, and is ended when it is dropped.
+//! A call that ends an object and fails: the error returns the object, which is usable as before,
+//! can be ended again, and ends with its drop.
 
 use ferrum_mem::{
     leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, ElasticPoolConfig,
@@ -10,16 +10,16 @@ use ferrum_mem::{
 const MIB: u64 = 1 << 20;
 const PAGE: u64 = 1 << 16;
 
-/// An end that has to fail in that way, and what it was called on.
+/// Expects an error of that kind, and returns the object in it.
 fn refused<T>(ended: Result<(), Rejected<T>>, kind: ErrorKind) -> T {
     let rejected = ended.expect_err("it ended");
     assert_eq!(rejected.kind(), kind, "{rejected}");
     rejected.object
 }
 
-// One library of one process: the tests would see each other's objects.
+// One test function, because the tests of a process share one library and see its objects.
 #[test]
-fn what_a_failed_end_leaves() {
+fn failed_end_returns_the_object() {
     let library = Library::start_with(&Config {
         host_devices: 2,
         host_memory_bytes: 512 * MIB,
@@ -28,7 +28,7 @@ fn what_a_failed_end_leaves() {
     .unwrap();
     let device = Device::open(&library, "cpu:0").unwrap();
     let other = Device::open(&library, "cpu:1").unwrap();
-    // A free in the order of a stream of another device is refused.
+    // A free on a stream of another device is rejected.
     let foreign = other.create_stream().unwrap();
     blocks(&device, &foreign);
     ranges(&device, &foreign);
@@ -56,7 +56,7 @@ fn blocks(device: &Device, foreign: &Stream) {
     assert_eq!(batch.addresses().len(), 3);
     batch.free(None).unwrap();
 
-    // What is dropped after its end has failed is ended.
+    // An object that is dropped after a failed call ends.
     drop(refused(
         pool.alloc(1000, None).unwrap().free(Some(foreign)),
         ErrorKind::InvalidArgument,
@@ -108,7 +108,7 @@ fn memory(device: &Device) {
     let manager = device.create_manager(&ManagerConfig::default()).unwrap();
     let block = manager.alloc(1000).unwrap();
     block.write(0, &[7; 1000]).unwrap();
-    // A pin that nobody ends any more.
+    // A pin that is never ended.
     std::mem::forget(block.pin().unwrap());
     let block = refused(block.free(), ErrorKind::Busy).unwrap();
     let block = refused(block.free(), ErrorKind::Busy).unwrap();

@@ -50,12 +50,12 @@ fn backends_are_chosen_by_memory() {
     assert!(library.device_can_fit("cpu:0\0", 1).is_err());
 }
 
-/// Set in the process that the test starts: one of its own, for the library reads
-/// the environment when it starts.
+/// Set in the process that the test starts. The test needs a process of its own because the library
+/// reads the environment when it starts.
 const ALONE: &str = "FERRUM_TEST_PROBE_ALONE";
 
 #[test]
-fn the_process_itself_may_ask_vendors_libraries() {
+fn discovery_may_probe_in_the_process() {
     if std::env::var_os(ALONE).is_some() {
         let misses_helper = |probe_in_process| {
             let config = Config {
@@ -72,7 +72,7 @@ fn the_process_itself_may_ask_vendors_libraries() {
         return;
     }
     let done = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_itself_may_ask_vendors_libraries"])
+        .args(["--exact", "discovery_may_probe_in_the_process"])
         .env(ALONE, "1")
         .env("FERRUM_PROBE_HELPER", "/nonexistent/helper")
         .output()

@@ -1,5 +1,5 @@
-//! How objects end: by `?` on an error that has its object, by `close`, by a drop that the
-//! library refuses; and what gives an object up and takes it back.
+//! How objects end: by `?` on an error that contains its object, by `close`, by a drop that the
+//! library rejects; and `into_raw` with `from_raw`.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use ferrum_mem::{
 const MIB: u64 = 1 << 20;
 const PAGE: u64 = 1 << 16;
 
-// One library of one process: the tests would see each other's objects.
+// One test function, because the tests of a process share one library and see its objects.
 #[test]
 fn how_objects_end() {
     let library = Library::start_with(&Config {
@@ -31,7 +31,7 @@ fn how_objects_end() {
     iterated(&device);
     a_drop_that_is_refused(&device);
     without_a_call(&device);
-    // Nothing is left: the ends without force succeed.
+    // Nothing is left, so closing without force succeeds.
     let library = library.close().unwrap_err().object;
     other.close().unwrap();
     device.close().unwrap();
@@ -40,7 +40,7 @@ fn how_objects_end() {
     assert!(!left.contains("\"kind\""), "{left}");
 }
 
-/// Every call that gives its object back can be followed by `?`.
+/// `?` works after every call that returns its object with the error.
 fn the_question_mark(device: &Device, other: &Device) {
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
     let ranges = device.create_virtual_pool(&small_space()).unwrap();
@@ -70,16 +70,16 @@ fn the_question_mark(device: &Device, other: &Device) {
         .to_string()
         .starts_with("FERRUM_ERROR_INVALID_ARGUMENT: "));
     assert!(format!("{error:?}").starts_with("Rejected {"));
-    // A boxed error keeps its object as long as itself.
+    // A boxed error keeps its object.
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 1);
     drop(error);
-    // What `?` dropped is ended.
+    // Objects that `?` dropped have ended.
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
     assert_eq!(ranges.statistics().unwrap().live_blocks.current, 0);
     assert_eq!(manager.statistics().unwrap().live_blocks.current, 0);
 }
 
-/// The end has to fail with that kind; its object.
+/// Expects an error of that kind, and returns the object in it.
 fn refused<T>(ended: std::result::Result<(), Rejected<T>>, kind: ErrorKind) -> T {
     let rejected = ended.expect_err("it ended");
     assert_eq!(rejected.kind(), kind, "{rejected}");
@@ -104,9 +104,10 @@ fn closed(library: &Library, device: &Device, other: &Device) {
     let block = pool.alloc(100, None).unwrap();
     let pool = refused(pool.close(), ErrorKind::Busy);
     let address = block.into_address();
-    // The library's own refusal: the block is nobody's object.
+    // The library itself rejects it: the block has no object any more. SAFETY: from into_address
+    // above.
     let pool = refused(pool.close(), ErrorKind::Busy);
-    // SAFETY: given up above.
+    // SAFETY: from into_address above.
     drop(unsafe { PoolBlock::from_address(&pool, address, 100, None) });
     pool.close().unwrap();
 
@@ -133,11 +134,11 @@ fn closed(library: &Library, device: &Device, other: &Device) {
     let model = refused(model.close(), ErrorKind::Busy);
     drop(range);
     let id = model.into_id().unwrap();
-    // SAFETY: given up above.
+    // SAFETY: from into_id above.
     let model = unsafe { elastic.model_from_id(&id) }.unwrap();
     assert_eq!((model.id(), model.capacity_bytes()), ("chat", 64 * PAGE));
     model.close().unwrap();
-    // SAFETY: there is no such model.
+    // SAFETY: the model does not exist.
     let unknown = unsafe { elastic.model_from_id(&id) }.unwrap_err();
     assert_eq!(unknown.kind, ErrorKind::ModelNotFound);
     elastic.close().unwrap();
@@ -194,10 +195,10 @@ fn ten_bytes() -> BufferRequest<'static> {
     }
 }
 
-/// `into_raw` ends nothing, and what `from_raw` makes ends it.
+/// `into_raw` ends nothing, and the object of `from_raw` ends it.
 fn given_up(library: &Library, device: &Device, host: &Device) {
     let opened = Device::open(library, "cpu:1").unwrap().into_raw().unwrap();
-    // SAFETY: given up above, as with all below.
+    // SAFETY: from into_raw above, like all handles below.
     drop(unsafe { Device::from_raw(library, opened) });
 
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
@@ -250,11 +251,11 @@ fn given_up(library: &Library, device: &Device, host: &Device) {
     assert_eq!(of_device.kind(), ErrorKind::InvalidState);
 }
 
-/// The parts of a range are freed singly, and no page of a neighbour goes with them.
+/// The parts of a range are freed one by one, and no page of a neighbor with them.
 fn split(device: &Device) {
     let pool = device.create_virtual_pool(&small_space()).unwrap();
     let live = || pool.info().unwrap().mapped_pages;
-    // Neither end lies on a border of pages.
+    // Neither end is a page boundary.
     let before = pool.alloc(0, PAGE).unwrap();
     let range = pool.alloc(PAGE + 100, 4 * PAGE).unwrap();
     let after = pool.alloc(6 * PAGE, PAGE).unwrap();
@@ -337,7 +338,7 @@ fn iterated(device: &Device) {
     drop(taken);
 }
 
-/// The log hears of a drop that the library refuses.
+/// The log receives an error when the library rejects a drop.
 fn a_drop_that_is_refused(device: &Device) {
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -347,7 +348,7 @@ fn a_drop_that_is_refused(device: &Device) {
     })
     .unwrap();
     let block = pool.alloc(100, None).unwrap();
-    // SAFETY: that it is freed twice is the point.
+    // SAFETY: the second free is the subject of the test.
     let status = unsafe { sys::ferrum_pool_free(pool.raw(), block.address(), Default::default()) };
     assert_eq!(status, sys::FERRUM_OK);
     drop(block);
@@ -358,7 +359,7 @@ fn a_drop_that_is_refused(device: &Device) {
     assert!(text.starts_with("ferrum_pool_free failed while an object was dropped: FERRUM_ERROR_"));
 }
 
-/// What never changes is kept in the object.
+/// Constant values are stored in the object.
 fn without_a_call(device: &Device) {
     let ranges = device.create_virtual_pool(&small_space()).unwrap();
     let info = ranges.info().unwrap();
@@ -390,8 +391,8 @@ fn without_a_call(device: &Device) {
         pool.host_addressable(),
         device.info().unwrap().host_addressable
     );
-    // The library is not asked: it would refuse a handle that is gone.
-    // SAFETY: the pool has no range.
+    // Proves that no C function is called: a call would fail with a destroyed handle. SAFETY: the
+    // pool has no range.
     let status = unsafe { sys::ferrum_vpool_destroy(ranges.raw(), 0) };
     assert_eq!(status, sys::FERRUM_OK);
     assert_eq!(ranges.info().unwrap_err().kind, ErrorKind::InvalidHandle);

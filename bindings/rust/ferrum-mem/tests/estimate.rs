@@ -1,4 +1,4 @@
-//! Estimation over the real library. Nothing has to be started for it.
+//! Estimation with the real library, which need not be started for it.
 
 use ferrum_mem::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
@@ -51,7 +51,7 @@ fn the_worked_example_of_the_short_formulas() {
 }
 
 #[test]
-fn short_formulas_refuse() {
+fn short_formulas_reject_bad_shapes() {
     let none = ModelShape {
         num_heads: 0,
         ..mistral(4)

@@ -1,5 +1,5 @@
-//! Pages by fabric handles: refused on the host, and shared over the simulated driver, where
-//! that is built.
+//! Pages by fabric handles: rejected on the host, and shared over the simulated driver, if it is
+//! built.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,7 +38,7 @@ fn over_the_driver() {
         pool.export_fabric(0, 3 * PAGE).unwrap_err().kind,
         ErrorKind::NotMapped
     );
-    // SAFETY: the pages are looked at by copies only.
+    // SAFETY: the pages are only copied.
     let both = unsafe { manager.import_fabric_pages(&handles, PAGE, Some("both")) }.unwrap();
     // SAFETY: as above.
     let last = unsafe { manager.import_fabric_pages(&handles[HANDLE..], PAGE, None) }.unwrap();
@@ -47,7 +47,7 @@ fn over_the_driver() {
     last.read(0, &mut bytes).unwrap();
     assert_eq!(&bytes, b"same");
     for wrong in [&handles[..HANDLE - 1], &[]] {
-        // SAFETY: it is refused.
+        // SAFETY: the call fails.
         let error = unsafe { manager.import_fabric_pages(wrong, PAGE, None) }.unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidArgument, "{error}");
     }
@@ -55,8 +55,8 @@ fn over_the_driver() {
 }
 
 #[test]
-fn pages_by_fabric_handles_are_the_same_memory() {
-    const NAME: &str = "pages_by_fabric_handles_are_the_same_memory";
+fn fabric_handles_import_the_same_memory() {
+    const NAME: &str = "fabric_handles_import_the_same_memory";
     if std::env::var_os(ALONE).is_some() {
         return over_the_driver();
     }
@@ -88,7 +88,7 @@ fn the_host_has_no_fabric() {
         pool(&device, Backing::Fabric).unwrap_err().kind,
         ErrorKind::Unsupported
     );
-    // SAFETY: it is refused.
+    // SAFETY: the call fails.
     let error = unsafe { manager.import_fabric_pages(&[1; HANDLE], PAGE, None) }.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
 }

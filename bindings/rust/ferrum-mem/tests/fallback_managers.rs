@@ -27,7 +27,7 @@ fn bytes(count: u64) -> BufferRequest<'static> {
     }
 }
 
-// One library of one process: the tests would see each other's settings.
+// One test function, because the tests of a process share one library and its settings.
 #[test]
 fn fallback_managers() {
     let library = Library::start_with(&Config {

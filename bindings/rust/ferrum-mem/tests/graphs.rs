@@ -1,4 +1,4 @@
-//! Graphs of pools over the simulated driver, where that is built.
+//! Graphs of pools over the simulated driver, if it is built.
 
 use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::Path;
@@ -19,7 +19,7 @@ extern "C" {
 fn cuda(name: &str, first: usize, second: usize) {
     let file = CString::new(std::env::var(DRIVER).unwrap()).unwrap();
     let symbol = CString::new(name).unwrap();
-    // SAFETY: the functions that are named take words and give a number.
+    // SAFETY: the named functions take words and return a number.
     let code = unsafe {
         let found = dlsym(dlopen(file.as_ptr(), 2), symbol.as_ptr());
         assert!(!found.is_null(), "{name}");
@@ -33,7 +33,7 @@ fn word(place: &mut usize) -> usize {
     ptr::from_mut(place) as usize
 }
 
-/// Leaves by the error of an allocation while the stream captures.
+/// Returns with the error of an allocation while the stream captures.
 fn capture_that_fails(pool: &Pool, stream: &Stream) -> Result<()> {
     let graph = pool.capture(Some(stream), None)?;
     let inside = pool.alloc(4096, Some(stream))?;
@@ -54,13 +54,13 @@ fn beside_the_driver() {
     cuda("cuStreamBeginCapture_v2", native, 0);
     let failed = capture_that_fails(&pool, &stream).unwrap_err();
     assert_eq!(failed.kind, ErrorKind::OutOfMemory);
-    // What was captured may still become a graph.
+    // The captured work may still become a graph.
     assert!(snapshot_json().unwrap().contains("/graph 1"));
     cuda("cuStreamEndCapture", native, word(&mut graph));
     cuda("cuGraphDestroy", graph, 0);
     pool.trim(0).unwrap();
     assert!(!snapshot_json().unwrap().contains("/graph 1"));
-    // And the next capture is as good as any.
+    // The next capture works as usual.
     cuda("cuStreamBeginCapture_v2", native, 0);
     let again = pool.capture(Some(&stream), None).unwrap();
     cuda("cuStreamEndCapture", native, word(&mut graph));
@@ -71,7 +71,7 @@ fn beside_the_driver() {
 }
 
 #[test]
-fn a_graph_that_is_dropped_while_it_is_captured_is_released_later() {
+fn graph_dropped_in_a_capture_is_released_afterwards() {
     if std::env::var_os(ALONE).is_some() {
         return beside_the_driver();
     }
@@ -83,7 +83,7 @@ fn a_graph_that_is_dropped_while_it_is_captured_is_released_later() {
     }
     let done = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
-        .arg("a_graph_that_is_dropped_while_it_is_captured_is_released_later")
+        .arg("graph_dropped_in_a_capture_is_released_afterwards")
         .env(ALONE, "1")
         .env(DRIVER, driver)
         .env("SIMCUDA_LEAKS", "")

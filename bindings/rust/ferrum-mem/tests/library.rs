@@ -1,5 +1,5 @@
-//! The safe crate over the real library. The tests share one start, since the
-//! library is one for each process.
+//! The safe crate with the real library. The tests share one start, because a process has one
+//! library.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Barrier, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 const MIB: u64 = 1 << 20;
 
-/// One test at a time: each ends with nothing left.
+/// One test at a time: each checks that nothing is left.
 static ONE: Mutex<()> = Mutex::new(());
 
 struct Session {
@@ -52,7 +52,7 @@ fn small() -> PoolConfig {
     }
 }
 
-/// The two ways in which a pool has its memory, and a piece of each.
+/// Paged and segmented pools, with the size of a page or a segment.
 const WAYS: [(Paging, u64); 2] = [(Paging::On, 2 * MIB), (Paging::Off, 8 * MIB)];
 
 #[test]
@@ -67,7 +67,7 @@ fn test_error_kinds_cover_the_table() {
         );
         assert_ne!(kind.name(), "FERRUM_ERROR_UNKNOWN");
     }
-    // The end of the table: a new code has to be added above.
+    // The end of the table: a new code must be added above.
     assert_eq!(ErrorKind::Other(-49).name(), "FERRUM_ERROR_UNKNOWN");
 }
 
@@ -204,7 +204,7 @@ fn test_pools() {
     assert_eq!(block.address() % (2 * MIB), 0);
     assert_eq!(block.size_bytes(), MIB);
     let pointer = block.as_ptr().unwrap();
-    // SAFETY: the block is a MiB of host memory that nothing else uses.
+    // SAFETY: the block is 1 MiB of host memory that no other code uses.
     unsafe { pointer.as_ptr().write_bytes(7, MIB as usize) };
     block.free(None).unwrap();
     pool.set_limit(Some(16 * MIB)).unwrap();
@@ -316,7 +316,7 @@ fn test_pool_batches() {
     pool.alloc_batch(100, 10, None).unwrap().into_addresses();
     pool.alloc(100, None).unwrap().into_address();
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 11);
-    // SAFETY: no block of the pool has an owner any more.
+    // SAFETY: no object of a block of the pool exists.
     unsafe { pool.reset(None) }.unwrap();
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
 }
@@ -351,7 +351,7 @@ fn test_pool_settings() {
             ..small()
         };
         let pool = s.device.create_pool(&config).unwrap();
-        // The caches get no block of a pool that has to grow for it.
+        // The thread caches get no block from a pool that would have to grow for it.
         drop(pool.alloc(2000, None).unwrap());
         drop(pool.alloc(2000, None).unwrap());
         assert!(pool.statistics().unwrap().thread_cached_bytes > 0);
@@ -368,7 +368,7 @@ fn test_pool_settings() {
     let pool = s.device.create_pool(&config).unwrap();
     let block = pool.alloc(1000, None).unwrap();
     let usable = block.usable_bytes().unwrap() as usize;
-    // SAFETY: the zone behind the block is host memory of the same pool.
+    // SAFETY: the red zone behind the block is host memory of the same pool.
     unsafe { block.as_ptr().unwrap().as_ptr().add(usable).write(1) };
     let Rejected {
         error,
@@ -492,7 +492,7 @@ fn test_copies_by_address() {
         destination: blocks[to].address(),
         size_bytes: 64,
     };
-    // SAFETY: the blocks are live, of 64 bytes, and of the host; nothing else uses them.
+    // SAFETY: the blocks are live, of 64 bytes, and of the host; no other code uses them.
     unsafe {
         for i in 0..4 {
             at(i).write_bytes(i as u8, 64);
@@ -584,7 +584,7 @@ fn test_callbacks() {
     let block = pool.alloc(150 * MIB, None).unwrap();
     assert!(asked.load(Ordering::SeqCst) >= 150 * MIB);
     drop((block, reclaim));
-    // One that panics counts as one that freed nothing.
+    // A closure that panics counts as one that freed nothing.
     let _panics = s.device.on_reclaim(&how, |_| panic!("provoked")).unwrap();
     let _full = pool.alloc(200 * MIB, None).unwrap();
     assert_eq!(
@@ -641,10 +641,10 @@ fn test_many_threads() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// A pool against a model: blocks never overlap, keep their bytes, and the
-    /// books are the model's sums; the library says what it rounds sizes to.
+    /// A pool compared with a reference model: blocks never overlap, keep their bytes, and the
+    /// counters equal the model's sums. The library states the rounding of sizes.
     #[test]
-    fn test_pool_against_a_model(steps in prop::collection::vec((any::<bool>(), 1u64..200_000, 0usize..64), 1..120)) {
+    fn test_random_pool_matches_a_reference_model(steps in prop::collection::vec((any::<bool>(), 1u64..200_000, 0usize..64), 1..120)) {
         let s = session();
         let pool = s.device.create_pool(&small()).unwrap();
         let mut live: Vec<(ferrum_mem::PoolBlock, u8)> = Vec::new();
@@ -652,7 +652,7 @@ proptest! {
             if take || live.is_empty() {
                 let block = pool.alloc(size, None).unwrap();
                 let mark = number as u8;
-                // SAFETY: host memory of the block's size that nothing else uses.
+                // SAFETY: host memory of the block's size that no other code uses.
                 unsafe { block.as_ptr().unwrap().as_ptr().write_bytes(mark, size as usize) };
                 live.push((block, mark));
             } else {

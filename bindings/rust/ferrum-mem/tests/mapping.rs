@@ -1,5 +1,4 @@
-//! Mappings, links, hints, statistics, and memory and streams of others, over the
-//! real library.
+//! Mappings, links, hints, statistics, and external memory and streams, with the real library.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
@@ -36,7 +35,7 @@ fn fill(pattern: u32, size_bytes: u64) -> Fill {
 }
 
 #[test]
-fn a_mapping_lasts_as_long_as_its_guard() {
+fn mapping_ends_with_its_guard() {
     let (device, _) = devices();
     let manager = manager(&device);
     let block = manager.alloc(100).unwrap();
@@ -63,7 +62,7 @@ fn a_mapping_lasts_as_long_as_its_guard() {
         .map_range(HostAccess::ReadOnly, 100, None)
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidOffset);
-    // One that was forgotten does not keep its block.
+    // A forgotten mapping does not keep its block.
     std::mem::forget(block.map(HostAccess::ReadOnly).unwrap());
     std::mem::forget(block.pin().unwrap());
     drop(block);
@@ -127,7 +126,7 @@ fn hints_statistics_and_prefetch() {
 }
 
 #[test]
-fn pinned_memory_is_the_hosts() {
+fn pinned_memory_is_page_locked_host_memory() {
     let (device, _) = devices();
     let manager = manager(&device);
     let request = AllocationRequest {
@@ -141,7 +140,7 @@ fn pinned_memory_is_the_hosts() {
 }
 
 #[test]
-fn what_others_own_stays_theirs() {
+fn adopted_memory_is_not_freed() {
     let (device, _) = devices();
     let manager = manager(&device);
     let mut own = vec![0_u8; 1000];
@@ -150,7 +149,7 @@ fn what_others_own_stays_theirs() {
         size_bytes: 1000,
         ..Default::default()
     };
-    // SAFETY: own outlives the block, and is looked at only when no work is queued.
+    // SAFETY: own outlives the block, and is read only when no work is queued.
     let block = unsafe { manager.adopt(&adoption) }.unwrap();
     assert!(block.info().unwrap().is_adopted);
     // SAFETY: as above.
@@ -162,13 +161,13 @@ fn what_others_own_stays_theirs() {
             .fill_async(&fill(pattern, 1000), Some(&stream))
             .unwrap();
     }
-    // Waits for the fills, which would else write to what is no more.
+    // Waits for the fills, which would otherwise write to freed memory.
     drop(block);
     assert_eq!(own, vec![50; 1000]);
 }
 
 #[test]
-fn what_is_only_read_is_never_written() {
+fn read_only_adopted_memory_rejects_writes() {
     let (device, _) = devices();
     let manager = manager(&device);
     static WEIGHTS: [u8; 4096] = [7; 4096];
@@ -178,7 +177,7 @@ fn what_is_only_read_is_never_written() {
         is_read_only: true,
         ..Default::default()
     };
-    // SAFETY: nobody writes to it.
+    // SAFETY: no code writes to it.
     let block = unsafe { manager.adopt(&adoption) }.unwrap();
     assert!(block.info().unwrap().is_read_only);
     let mut bytes = [0; 2];
@@ -230,7 +229,7 @@ fn an_adopted_stream_runs_in_its_owners_queue() {
     let error = block.fill_async(&fill(1, 16), Some(&refusing)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Device);
     drop(refusing);
-    // SAFETY: host devices have no such streams, and say so.
+    // SAFETY: host devices have no such streams, and reject it.
     let error = unsafe { Stream::adopt_native(&device, 5) }.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unsupported);
 }

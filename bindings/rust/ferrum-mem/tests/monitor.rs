@@ -32,7 +32,7 @@ fn small() -> PoolConfig {
     }
 }
 
-// One library of one process: the tests would see each other's settings.
+// One test function, because the tests of a process share one library and its settings.
 #[test]
 fn monitor_and_placement() {
     let (library, devices) = devices();
@@ -160,9 +160,10 @@ fn placed(library: &Library, devices: &[Device]) {
         assert_eq!(made.name().unwrap(), strategy.name());
         assert!(made.select(&request, devices).is_ok());
     }
-    // The library has no other one: it lists them for a name that it does not know.
+    // The library has no other strategy: for an unknown name its error lists all of them. SAFETY:
+    // the name is valid during the call, raw is an output of it.
     let mut raw = sys::ferrum_placement::default();
-    // SAFETY: the name lives through the call, raw is an output of it.
+    // SAFETY: the name is valid during the call, raw is an output of it.
     let status = unsafe { sys::ferrum_placement_create(c"first_fit".as_ptr(), &mut raw) };
     assert_eq!(status, sys::FERRUM_ERROR_NOT_FOUND);
     let mut info = sys::ferrum_error_info::default();
@@ -196,7 +197,7 @@ fn own_strategies(library: &Library, devices: &[Device]) {
     assert!(error.message.contains("panics"), "{error}");
 }
 
-/// An own strategy gets all that its caller asked for, and may ask the devices.
+/// A custom strategy gets the whole request, and may query the devices.
 fn the_whole_request(library: &Library, devices: &[Device]) {
     type Seen = (String, Vec<u64>, Vec<(u64, String, u64)>);
     let seen = Arc::new(Mutex::new(Vec::<Seen>::new()));
@@ -240,7 +241,7 @@ fn the_whole_request(library: &Library, devices: &[Device]) {
     };
     own.select(&nothing_asked, devices).unwrap();
     let seen = seen.lock().unwrap();
-    // The devices of the request are the same ones, whose owners are others: they say no more of themselves.
+    // The request contains the same devices, but borrowed: hide that difference.
     let shown = |text: &str| text.replace("is_borrowed: true", "is_borrowed: false");
     assert_eq!(shown(&seen[0].0), format!("{request:?}"));
     assert_eq!(shown(&seen[1].0), format!("{nothing_asked:?}"));
@@ -252,7 +253,7 @@ fn the_whole_request(library: &Library, devices: &[Device]) {
             (handles[i], ["cpu:0", "cpu:1", "cpu:2"][i], SHARE)
         );
     }
-    // One that is kept closes nothing.
+    // A kept device closes nothing.
     let kept = kept.lock().unwrap().take().unwrap();
     kept.clone().close().unwrap();
     drop(kept);

@@ -1,14 +1,13 @@
-//! Random programs in which each block's bytes name its owner, with drops of everything
-//! in any order.
+//! Random programs in which each block's bytes name its owner, with drops of all objects in any order.
 //!
-//! Two threads take and drop blocks, batches and ranges whose work is queued; some are
-//! dropped by an early `?`. Streams are dropped before what was asked for on them. Work
-//! expects its owner's byte in all of a block; memory that had two owners at once shows in
-//! the work of one of them. The work itself is C (`tests/c/on_device.c`), which knows how
-//! to reach the memory of a device; it is found by `FERRUM_WORK_LIBRARY`.
+//! Two threads allocate and free blocks, batches and ranges with queued work; an early `?` drops some of
+//! them. Streams are dropped before the blocks of their work. Work expects its owner's byte in the whole
+//! block, so memory with two owners at a time shows as a wrong byte. The work itself is C
+//! (`tests/c/on_device.c`), which can reach the memory of a device. `FERRUM_WORK_LIBRARY` names its
+//! library.
 //!
-//! The library is one for each process and looks at the environment when it is loaded, so
-//! the programs of each device run in a process of their own.
+//! A process has one library, which reads the environment when it is loaded. So the programs of each
+//! device run in a process of their own.
 
 use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::Path;
@@ -50,7 +49,7 @@ type QueueWork = unsafe extern "C" fn(ferrum_stream, Work) -> i32;
 
 fn queue_work() -> QueueWork {
     let path = CString::new(std::env::var("FERRUM_WORK_LIBRARY").unwrap()).unwrap();
-    // SAFETY: the texts live through the calls, and the function is what its header says.
+    // SAFETY: the texts are valid during the calls, and the function has the type of its header.
     unsafe {
         let library = dlopen(path.as_ptr(), 2);
         assert!(!library.is_null(), "{path:?} cannot be loaded");
@@ -60,10 +59,10 @@ fn queue_work() -> QueueWork {
     }
 }
 
-/// A stream that ends while nobody uses it. None: it has ended, after its work.
+/// A stream that is dropped while no thread uses it. `None`: it has been dropped, after its work.
 type Lane = Arc<RwLock<Option<Stream>>>;
 
-/// What a block is, for the sake of its drop alone.
+/// The object of a block, kept only for its drop.
 enum Taken {
     Block(PoolBlock),
     Batch(PoolBatch),
@@ -80,7 +79,7 @@ struct Block {
     part: Option<Part>,
 }
 
-/// A part of a space, which is free again after what lies there.
+/// A part of a space. It is free again after the drop of the range in it.
 struct Part {
     offset: u64,
     of: Arc<Mutex<Vec<u64>>>,
@@ -96,8 +95,8 @@ fn lane(device: &Device) -> Result<Lane> {
     Ok(Arc::new(RwLock::new(Some(device.create_stream()?))))
 }
 
-/// Drops the stream, which waits for its work, while nobody else can take its end for
-/// done.
+/// Drops the stream, which waits for its work. Meanwhile no other thread can take the stream for
+/// ended.
 fn end(lane: &Lane) {
     drop(lane.write().unwrap().take());
 }
@@ -126,7 +125,7 @@ impl Program {
                 first,
                 damaged: self.damaged,
             };
-            // SAFETY: the block is live, and damaged is for ever.
+            // SAFETY: the block is live, and damaged is static.
             let status = unsafe { (self.queue_work)(stream.raw(), work) };
             assert_eq!(status, 0, "queue_work");
         }
@@ -240,7 +239,7 @@ impl Worker<'_> {
         Ok(range)
     }
 
-    /// More work, on a stream of this thread, behind what is queued.
+    /// Queues more work on a stream of this thread, behind the queued work.
     fn use_more(&mut self, mut block: Block) -> Result<Block> {
         let lane = self.lane();
         let held = lane.read().unwrap();
@@ -263,7 +262,7 @@ impl Worker<'_> {
         Ok(block)
     }
 
-    /// Ends a block in one of the ways that there are, with its work queued.
+    /// Frees a block in a random way, with its work queued.
     fn give_back(&mut self, block: Block) -> Result<()> {
         let lane = self.lane();
         let other = lane.read().unwrap();
@@ -298,7 +297,7 @@ impl Worker<'_> {
     }
 }
 
-/// The block is dropped by the `?`.
+/// The `?` drops the block.
 fn leave_early(block: Block, pool: &Pool) -> Result<()> {
     drop(pool.alloc(0, None)?);
     drop(block);
@@ -371,8 +370,8 @@ fn run(library: &Library, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// Started by the test below, with the environment of a device. `OWNER_PROGRAMS` is how
-/// many, `OWNER_FIRST` the first.
+/// The test below starts it with the environment of a device. `OWNER_PROGRAMS` is the number of
+/// programs, `OWNER_FIRST` the first one.
 #[test]
 #[ignore = "the other test starts it for each device"]
 fn programs() {

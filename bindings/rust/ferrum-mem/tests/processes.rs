@@ -1,4 +1,4 @@
-//! Pages of one process in another, and what the host has not.
+//! Pages of one process in another, and the features that the host lacks.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::Command;
@@ -35,11 +35,11 @@ fn pool(device: &Device, backing: Backing) -> VirtualPool {
     device.create_virtual_pool(&config).unwrap()
 }
 
-/// The other process, which has the pages under those numbers.
+/// The other process, which has the pages under these numbers.
 fn other(numbers: &str) {
     let (_library, device) = start();
     let manager = manager(&device);
-    // SAFETY: the process was given them, and keeps them open.
+    // SAFETY: the process has inherited them, and keeps them open.
     let files: Vec<BorrowedFd<'_>> = numbers
         .split(' ')
         .map(|n| unsafe { BorrowedFd::borrow_raw(n.parse().unwrap()) })
@@ -63,7 +63,7 @@ fn pages_of_another_process() {
     let _range = pool.alloc(0, 2 * PAGE).unwrap();
     let files = pool.export(0, 2 * PAGE).unwrap();
     let borrowed: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-    // SAFETY: they are looked at by copies only.
+    // SAFETY: the pages are only copied.
     let block = unsafe { manager.import_pages(&borrowed, PAGE, None) }.unwrap();
     block.write(PAGE - 2, b"from").unwrap();
     for file in &files {
@@ -90,7 +90,7 @@ fn pages_of_another_process() {
     );
 }
 
-/// Has programs that this one starts keep a descriptor.
+/// Lets processes that this process starts inherit a descriptor.
 fn inherit(file: i32) {
     extern "C" {
         fn fcntl(file: i32, command: i32, ...) -> i32;
@@ -100,7 +100,7 @@ fn inherit(file: i32) {
 }
 
 #[test]
-fn what_the_host_has_not() {
+fn host_lacks_shared_memory() {
     let (library, device) = start();
     let manager = manager(&device);
     let stream = device.create_stream().unwrap();
@@ -117,9 +117,9 @@ fn what_the_host_has_not() {
         device.share_memory(4096, 8).unwrap_err(),
         stream.share_event().unwrap_err(),
         device.open_event(&[0; 64]).unwrap_err(),
-        // SAFETY: it is refused.
+        // SAFETY: the call fails.
         unsafe { device.adopt_event(5) }.unwrap_err(),
-        // SAFETY: it is refused.
+        // SAFETY: the call fails.
         unsafe { manager.import_memory(&none, Some("none")) }.unwrap_err(),
     ] {
         assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
@@ -128,7 +128,7 @@ fn what_the_host_has_not() {
         device.grant_peer(&device).unwrap_err().kind,
         ErrorKind::InvalidArgument
     );
-    // SAFETY: it is refused before anybody looks at the context.
+    // SAFETY: the call fails before the context is used.
     let again = unsafe { Device::open_native(&library, "cpu:0", 5) };
     assert_eq!(again.unwrap_err().kind, ErrorKind::AlreadyExists);
     let movable = pool(&device, Backing::Movable);

@@ -1,6 +1,6 @@
-//! A mapped range belongs to the streams that use it: it is unmapped behind their work
-//! whoever drops or frees it. Each case holds a stream by a gate. The tests share one
-//! start, since the library is one for each process.
+//! A mapped range belongs to the streams that use it: it is unmapped after their work, whichever
+//! code drops or frees it. Each case blocks a stream with a gate. The tests share one start,
+//! because a process has one library.
 
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ fn shared(device: &Device, pages: u64) -> ElasticPool {
     device.create_elastic_pool(&config).unwrap()
 }
 
-/// Has a stream wait until what is returned is dropped.
+/// Blocks a stream until the returned sender is dropped.
 fn hold(stream: &Stream) -> Sender<()> {
     let (open, gate) = channel::<()>();
     stream
@@ -57,7 +57,7 @@ fn hold(stream: &Stream) -> Sender<()> {
     open
 }
 
-/// The ways in which a range ends.
+/// The ways to end a range.
 fn ways() -> [fn(MappedRange, &Stream); 4] {
     [
         |range, _| drop(range),
@@ -71,7 +71,7 @@ fn ways() -> [fn(MappedRange, &Stream); 4] {
 }
 
 #[test]
-fn a_range_of_a_pool_is_unmapped_behind_its_streams() {
+fn pool_range_is_unmapped_after_the_work_of_its_streams() {
     let (device, _one) = session();
     for recorded in [false, true] {
         for end in ways() {
@@ -101,7 +101,7 @@ fn a_range_of_a_pool_is_unmapped_behind_its_streams() {
 }
 
 #[test]
-fn a_range_of_a_model_is_unmapped_behind_its_streams() {
+fn model_range_is_unmapped_after_the_work_of_its_streams() {
     let (device, _one) = session();
     for recorded in [false, true] {
         for end in ways() {
@@ -134,9 +134,9 @@ fn a_range_of_a_model_is_unmapped_behind_its_streams() {
     }
 }
 
-/// A stream that is dropped first has run dry.
+/// A stream that is dropped first has completed its work.
 #[test]
-fn the_stream_is_dropped_first() {
+fn stream_may_be_dropped_before_its_range() {
     let (device, _one) = session();
     let pool = vpool(&device);
     for end in ways() {

@@ -1,4 +1,4 @@
-//! Blocks that may move, and pins, over the real library.
+//! Relocatable blocks, and pins, with the real library.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn manager(paging: Paging) -> Manager {
         .unwrap()
 }
 
-/// Every fourth of 64 blocks of 4 KiB is left, in four pages or segments.
+/// Every fourth of 64 blocks of 4 KiB stays, in four pages or segments.
 fn scatter(manager: &Manager) -> Vec<Memory> {
     let request = AllocationRequest {
         size_bytes: 4 * KIB,
@@ -102,7 +102,7 @@ fn blocks_move_unless_they_are_pinned() {
 }
 
 #[test]
-fn a_pin_that_is_forgotten_ends_with_its_block() {
+fn forgotten_pin_ends_with_its_block() {
     let manager = manager(Paging::On);
     let block = manager.alloc(100).unwrap();
     assert!(!block.info().unwrap().is_relocatable);

@@ -1,5 +1,5 @@
-//! Sleep and wake over the real library. The tests share one start, since the library
-//! is one for each process.
+//! Sleep and wake with the real library. The tests share one start, because a process has one
+//! library.
 
 use std::sync::{mpsc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use ferrum_mem::{
 
 const PAGE: u64 = 1 << 16;
 
-/// One test at a time: each ends with nothing left.
+/// One test at a time: each checks that nothing is left.
 static ONE: Mutex<()> = Mutex::new(());
 
 fn session() -> (Device, MutexGuard<'static, ()>) {
@@ -49,7 +49,7 @@ fn shared(device: &Device) -> ElasticPool {
         .unwrap()
 }
 
-/// A model with more address space than there is memory.
+/// A model with more address space than physical memory.
 fn model(shared: &ElasticPool, id: &str) -> Model {
     let config = ModelConfig {
         virtual_bytes: 64 * PAGE,
@@ -60,7 +60,7 @@ fn model(shared: &ElasticPool, id: &str) -> Model {
 
 fn fill(range: &MappedRange, value: u8) {
     let at = range.as_ptr().unwrap().unwrap();
-    // SAFETY: the range is mapped, and nobody else uses it.
+    // SAFETY: the range is mapped, and no other code uses it.
     unsafe { at.as_ptr().write_bytes(value, range.size_bytes() as usize) };
 }
 
@@ -72,7 +72,7 @@ fn holds(range: &MappedRange, value: u8) -> bool {
 }
 
 #[test]
-fn bytes_and_addresses_come_back() {
+fn sleep_and_wake_keep_contents_and_addresses() {
     let (device, _one) = session();
     let folder = std::env::temp_dir().join(format!("ferrum-rust-sleep-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
@@ -116,7 +116,7 @@ fn bytes_and_addresses_come_back() {
     assert!(!pool.is_asleep(Some("elastic")).unwrap());
 }
 
-/// A closed gate, and the stream that stands before it.
+/// A closed gate, and the stream that waits at it.
 fn stand(device: &Device) -> (Stream, mpsc::Sender<()>) {
     let stream = device.create_stream().unwrap();
     let (open, gate) = mpsc::channel::<()>();
@@ -183,7 +183,7 @@ fn ranges_are_busy_while_they_fall_asleep() {
                 object: kept,
             } = ranges.next().unwrap().free(None).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Busy);
-            // One that is dropped is unmapped when the call has ended.
+            // A range that is dropped meanwhile is unmapped when the call has ended.
             drop(ranges);
             assert_eq!(mapped(), 2);
             open.send(()).unwrap();
@@ -201,9 +201,9 @@ fn ranges_are_busy_while_they_fall_asleep() {
     }
 }
 
-/// A call that ends at any point, because its time is over, leaves every byte.
+/// A call that times out at any point keeps all contents.
 #[test]
-fn calls_that_are_cut_short_change_nothing() {
+fn timed_out_calls_change_nothing() {
     let (device, _one) = session();
     let pool = device
         .create_virtual_pool(&VirtualPoolConfig {
@@ -239,7 +239,7 @@ fn calls_that_are_cut_short_change_nothing() {
 }
 
 #[test]
-fn nobody_gets_a_pointer_into_what_is_not_there() {
+fn pointers_to_unmapped_ranges_are_rejected() {
     let (device, _one) = session();
     let pool = pool(&device);
     let shared = shared(&device);
@@ -262,13 +262,13 @@ fn nobody_gets_a_pointer_into_what_is_not_there() {
     fill(&kept, 3);
     fill(&range, 4);
 
-    // A range keeps what it is in, whoever else lets go of that.
+    // A range keeps its pool or model, also after all other references are dropped.
     let (pool_raw, shared_raw) = (pool.raw(), shared.raw());
     drop((pool, shared, model));
     assert!(holds(&kept, 3) && holds(&range, 4));
 
-    // Ended from elsewhere, through the C functions.
-    // SAFETY: plain values; nobody uses the pointers of the ranges any more.
+    // Ended through the C functions. SAFETY: takes only numbers; no code uses the pointers of the
+    // ranges any more.
     let statuses = unsafe {
         [
             ferrum_mem::sys::ferrum_vpool_destroy(pool_raw, ferrum_mem::sys::FERRUM_FORCE),
@@ -289,7 +289,7 @@ fn nobody_gets_a_pointer_into_what_is_not_there() {
 }
 
 #[test]
-fn models_take_turns_by_tag() {
+fn models_sleep_and_wake_by_tag() {
     let (device, _one) = session();
     let shared = shared(&device);
     let weights = ModelRequest {
@@ -332,7 +332,7 @@ fn models_take_turns_by_tag() {
 }
 
 #[test]
-fn allocations_wait_if_they_ask() {
+fn allocations_wait_for_a_wake_on_request() {
     let (device, _one) = session();
     let pool = pool(&device);
     let _kept = pool.alloc(0, PAGE).unwrap();

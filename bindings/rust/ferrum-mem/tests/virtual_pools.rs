@@ -1,5 +1,5 @@
-//! Virtual and elastic pools over the real library. The tests share one start, since
-//! the library is one for each process.
+//! Virtual and elastic pools with the real library. The tests share one start, because a process
+//! has one library.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use ferrum_mem::{
 const MIB: u64 = 1 << 20;
 const PAGE: u64 = 1 << 16;
 
-/// One test at a time: each ends with nothing left.
+/// One test at a time: each checks that nothing is left.
 static ONE: Mutex<()> = Mutex::new(());
 
 fn session() -> (Device, MutexGuard<'static, ()>) {
@@ -78,7 +78,7 @@ fn test_ranges() {
     assert_eq!((info.mapped_pages, info.requested_bytes), (2, PAGE));
     assert_eq!(info.physical_bytes, 2 * PAGE);
     let bytes = range.as_ptr().unwrap().unwrap();
-    // SAFETY: the range is mapped, and nobody else uses it.
+    // SAFETY: the range is mapped, and no other code uses it.
     unsafe { bytes.as_ptr().write_bytes(7, range.size_bytes() as usize) };
     let owner = device.owner_of(range.address()).unwrap();
     assert_eq!(owner.virtual_pool, Some(pool.raw()));
@@ -134,7 +134,7 @@ fn test_ranges_by_offset() {
     let pool = pool(&device);
     let base = pool.info().unwrap().base_address;
     assert_eq!(pool.alloc(0, 4 * PAGE).unwrap().into_address(), base);
-    // SAFETY: the range was given up.
+    // SAFETY: the range was ended with into_address.
     unsafe { pool.free(PAGE, 2 * PAGE, None) }.unwrap();
     assert_eq!(pool.info().unwrap().mapped_pages, 2);
     // SAFETY: as before.
@@ -195,7 +195,7 @@ fn test_models() {
         pool.set_limit(Some(1)).unwrap_err().kind,
         ErrorKind::InvalidConfig
     );
-    // The model lives as long as its ranges.
+    // The model is kept while its ranges exist.
     drop(code);
     assert_eq!(pool.info().unwrap().num_models, 2);
     drop(placed);
@@ -213,7 +213,7 @@ fn test_models() {
 }
 
 #[test]
-fn test_a_model_gives() {
+fn test_model_above_its_guarantee_releases_pages() {
     let (device, _one) = session();
     let pool = shared(&device);
     let chat = pool.register_model("chat", &model_config()).unwrap();
@@ -253,7 +253,7 @@ fn test_failures_state_their_numbers() {
     let error = pool.alloc(0, 2 * PAGE).unwrap_err();
     assert_eq!(error.kind, ErrorKind::AlreadyMapped);
     page(&error.facts, PAGE);
-    // SAFETY: nothing is there.
+    // SAFETY: nothing is mapped.
     let error = unsafe { pool.free(0, PAGE, None) }.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotMapped);
     page(&error.facts, 0);

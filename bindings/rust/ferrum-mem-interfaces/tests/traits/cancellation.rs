@@ -1,5 +1,5 @@
-//! Futures that are dropped before they are done, at every point that can be reached.
-//! Afterwards nothing is left and every part still works.
+//! Futures that are dropped before they are done, at every reachable point. Afterwards nothing is
+//! left and every part still works.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,8 +10,7 @@ use ferrum_types::Device;
 
 use crate::support::*;
 
-/// How often a future is polled before it is dropped: from not at all to more often
-/// than most need.
+/// How often a future is polled before it is dropped: from never to more often than most need.
 const POLLS: [usize; 5] = [0, 1, 2, 5, 200];
 
 fn settled(manager: &dyn DeviceMemoryManager, blocks: usize) {
@@ -63,7 +62,7 @@ fn copies(manager: &dyn AdvancedMemoryManager, size: usize) -> (MemoryHandle, Me
 }
 
 #[test]
-fn test_a_dropped_copy_gives_its_turn_back() {
+fn test_dropped_copy_releases_its_slot() {
     let engine = engine();
     let manager = engine.manager_with(|config| config.max_concurrent_transfers = 2);
     let size = 2 * MIB;
@@ -79,7 +78,7 @@ fn test_a_dropped_copy_gives_its_turn_back() {
     }
     block_on(manager.copy(from, to, size, 0, 0)).unwrap();
     assert_eq!(get(&*manager, to, size), counting(size, 5));
-    // Blocks may go while their copies are in flight.
+    // Blocks may be freed while their copies are in flight.
     for round in 0..40 {
         let (from, to) = (allocate(&*manager, size), allocate(&*manager, size));
         give_up_after(round % 3, manager.copy(from, to, size, 0, 0));
@@ -105,12 +104,12 @@ fn test_dropped_waits_for_streams() {
         block_on(manager.copy_async(transfer, Some(stream))).unwrap();
         give_up_after(polls, streams.synchronize_stream(stream));
         if give_up_after(polls, streams.destroy_stream(stream)).is_none() {
-            // Its handle is dead once it was polled, and good if it was not.
+            // Its handle is invalid after a poll, and valid without one.
             let destroyed = block_on(streams.destroy_stream(stream));
             assert_eq!(destroyed.is_ok(), polls == 0);
         }
     }
-    // Streams that have work when their manager goes.
+    // Streams with work when their manager is dropped.
     for _ in 0..4 {
         let stream = block_on(streams.create_stream(&Device::CPU)).unwrap();
         let transfer = MemoryTransfer::new(from, to, size);
@@ -143,7 +142,7 @@ fn test_dropped_mappings_and_collections() {
         give_up_after(polls, manager.defragment(&Device::CPU));
         give_up_after(polls, manager.prefetch(handle, &Device::CPU));
     }
-    // A mapping that nobody heard of is ended.
+    // A mapping whose future was dropped ends.
     for _ in 0..mapped.into_inner() {
         block_on(manager.unmap_memory(handle)).unwrap();
     }
@@ -153,16 +152,16 @@ fn test_dropped_mappings_and_collections() {
             .is_some_and(|info| !info.is_mapped)
     });
     assert_eq!(get(&*manager, handle, 4), b"kept");
-    // A call that nobody waits for may be under way still, and map the block once more.
+    // A call whose future was dropped may still run, and map the block once more.
     eventually("the block is given back", || {
         block_on(manager.deallocate(handle)).is_ok()
     });
     settled(&*manager, 0);
 }
 
-/// Everything goes while futures have just been dropped.
+/// Everything is dropped just after futures were dropped.
 #[test]
-fn test_managers_that_go_with_work_in_flight() {
+fn test_managers_are_dropped_with_work_in_flight() {
     let engine = engine();
     let witness = engine.manager();
     for round in 0..20 {

@@ -1,5 +1,5 @@
-//! The published traits over the real library. Everything here is written against the
-//! traits, as an engine is, but for the one constructor in `support`.
+//! The published traits with the real library. All tests use only the traits, as an engine does,
+//! except for the constructor in `support`.
 
 mod cancellation;
 mod managers;

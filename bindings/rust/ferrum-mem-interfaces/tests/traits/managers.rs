@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::support::*;
 
 #[test]
-fn test_blocks_come_and_go() {
+fn test_blocks_are_allocated_and_freed() {
     let engine = engine();
     let manager = engine.manager();
     let before = Instant::now();
@@ -126,7 +126,7 @@ fn test_wrong_handles_are_errors() {
 }
 
 #[test]
-fn test_handles_mean_the_same_to_all_of_one_factory_and_nothing_to_another() {
+fn test_handles_are_valid_in_one_factory_only() {
     let engine = engine();
     let (first, second) = (engine.manager(), engine.manager());
     let handle = allocate(&*first, 64);
@@ -169,7 +169,7 @@ fn test_ranges_of_copies() {
         }
     }
     block_on(manager.copy(a, b, 50, 50, 0)).unwrap();
-    // A range that was refused took no turn and no stream with it.
+    // Rejected ranges have released their transfer slots and streams.
     for _ in 0..20 {
         block_on(manager.copy(a, b, 1, 99, 49)).unwrap();
     }
@@ -186,7 +186,7 @@ fn test_pools_are_configured() {
     block_on(manager.configure_pool(&Device::CPU, bounded.clone())).unwrap();
     let failed = block_on(manager.allocate(32 * MIB, &Device::CPU));
     assert!(matches!(failed, Err(FerrumError::ResourceExhausted { .. })));
-    // The other device has the settings of the start.
+    // The other device still has its first settings.
     block_on(manager.allocate(32 * MIB, &OTHER)).unwrap();
     for wrong in [
         MemoryPoolConfig {
@@ -216,7 +216,7 @@ fn test_pools_are_configured() {
 }
 
 #[test]
-fn test_the_factory_refuses_what_makes_no_sense() {
+fn test_factory_rejects_invalid_settings() {
     let engine = engine();
     let factory: &dyn MemoryManagerFactory = &engine.factory;
     let with = |change: fn(&mut MemoryManagerConfig)| {
@@ -246,7 +246,7 @@ fn test_the_factory_refuses_what_makes_no_sense() {
 }
 
 #[test]
-fn test_pressure_is_told() {
+fn test_pressure_callback() {
     let engine = engine();
     let manager = engine.manager();
     let (tell, hear) = channel();
@@ -256,7 +256,7 @@ fn test_pressure_is_told() {
     }));
     let first = allocate(&*manager, 190 * MIB);
     assert_eq!(hear.recv().unwrap(), MemoryPressure::Medium);
-    // A device that comes later counts too.
+    // A device that is opened later counts too.
     let second = block_on(manager.allocate(250 * MIB, &OTHER)).unwrap();
     assert_eq!(hear.recv().unwrap(), MemoryPressure::Critical);
     block_on(manager.deallocate(first)).unwrap();
@@ -266,7 +266,7 @@ fn test_pressure_is_told() {
 }
 
 #[test]
-fn test_a_manager_takes_its_blocks_with_it() {
+fn test_blocks_end_with_their_manager() {
     let engine = engine();
     let (manager, other) = (engine.manager(), engine.manager());
     let handle = allocate(&*manager, MIB);

@@ -9,7 +9,7 @@ use ferrum_types::{Device, FerrumError};
 use crate::support::*;
 
 #[test]
-fn test_bytes_go_around() {
+fn test_bytes_survive_copies() {
     let engine = engine();
     let manager = engine.manager();
     let (a, b) = (
@@ -20,7 +20,7 @@ fn test_bytes_go_around() {
     put(&*manager, a, &bytes);
     block_on(manager.copy(a, b, 900, 100, 0)).unwrap();
     assert_eq!(get(&*manager, b, 900), bytes[100..]);
-    // Within a block it is a move.
+    // Within a block it works like memmove.
     block_on(manager.copy(a, a, 500, 0, 250)).unwrap();
     assert_eq!(get(&*manager, a, 750)[250..], bytes[..500]);
 }
@@ -114,7 +114,7 @@ fn test_accesses_are_counted() {
         (stats.avg_read_size, stats.pattern_type),
         (0, AccessPatternType::Unknown)
     );
-    // Never accessed: as old as the block.
+    // Never accessed: the time of its allocation.
     assert_eq!(
         stats.last_access,
         manager.handle_info(a).unwrap().allocated_at
@@ -139,7 +139,7 @@ fn test_accesses_are_counted() {
         ),
         (0, 16, 256)
     );
-    // A machine that is busy with other things makes pauses: bursts in order.
+    // A busy machine makes pauses, and pauses make bursts.
     assert!(matches!(
         read.pattern_type,
         AccessPatternType::Sequential | AccessPatternType::Mixed
@@ -177,8 +177,7 @@ fn test_hints_and_prefetching() {
     assert_eq!(get(&*manager, handle, 4), b"kept");
 }
 
-/// What is left in use after many blocks have gone is brought together: the bytes and
-/// the handles stay.
+/// Blocks that stay after many others were freed are moved together. Bytes and handles stay.
 #[test]
 fn test_a_defragmentation_moves_blocks() {
     let engine = engine();
@@ -200,7 +199,7 @@ fn test_a_defragmentation_moves_blocks() {
         stats.blocks_moved > 0 && stats.memory_freed > 0 && stats.time_taken_ms >= 1,
         "{stats:?}"
     );
-    // What is mapped stays where it is.
+    // A mapped block keeps its address.
     assert_eq!(
         block_on(manager.map_memory(all[0], MemoryAccess::ReadOnly)).unwrap(),
         mapped

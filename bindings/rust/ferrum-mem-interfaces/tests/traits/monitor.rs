@@ -45,7 +45,7 @@ fn test_a_monitor_of_two_devices() {
         monitor.global_memory_info().into_keys().collect::<Vec<_>>(),
         [Device::CPU]
     );
-    // It does not keep a manager, and one that goes leaves.
+    // The monitor does not keep a manager, and a dropped one is unregistered.
     drop(manager);
     assert!(monitor.global_memory_info().is_empty());
     assert_eq!(monitor.global_memory_pressure(), MemoryPressure::Low);
@@ -64,7 +64,7 @@ fn test_a_dropped_collection_is_finished() {
     assert_eq!(block_on(monitor.global_gc()).unwrap().len(), 1);
 }
 
-/// A manager of somebody else's.
+/// A manager of another crate.
 struct Foreign;
 
 #[async_trait]
@@ -107,7 +107,7 @@ impl DeviceMemoryManager for Foreign {
 }
 
 #[test]
-fn test_a_manager_of_another_kind_is_passed_over() {
+fn test_manager_of_another_crate_is_ignored() {
     let engine = engine();
     let manager = engine.manager();
     let mut monitor = engine.factory.create_monitor().unwrap();

@@ -19,7 +19,7 @@ fn anything() -> AllocationRequirements {
     }
 }
 
-/// What the trait's caller knows: the numbers of managers of both devices.
+/// The numbers that the caller of the trait passes, from managers of both devices.
 fn known(manager: &dyn DeviceMemoryManager, devices: &[Device]) -> HashMap<Device, MemoryInfo> {
     let info = |device: &Device| block_on(manager.memory_info(device)).unwrap();
     devices
@@ -37,7 +37,7 @@ fn strategies(engine: &Engine) -> Vec<Box<dyn AllocationStrategy>> {
 }
 
 #[test]
-fn test_every_strategy_keeps_what_the_trait_says() {
+fn test_every_strategy_keeps_the_contract_of_the_trait() {
     let engine = engine();
     let manager = engine.manager();
     let both = [Device::CPU, OTHER];
@@ -65,7 +65,8 @@ fn test_every_strategy_keeps_what_the_trait_says() {
         assert!(both.contains(&chosen), "{name}");
         assert_eq!(select(MIB, &[], &infos), None, "{name}");
         assert_eq!(select(MIB, &both, &HashMap::new()), None, "{name}");
-        // Only a device that is available and known, and has room by what the caller knows.
+        // Only a device that is available and known, with enough free bytes by the caller's
+        // numbers.
         assert_eq!(select(MIB, &[OTHER], &infos), Some(OTHER), "{name}");
         let mut one = infos.clone();
         one.remove(&OTHER);
@@ -99,7 +100,8 @@ fn test_the_requirements_reach_the_library() {
         ..anything()
     };
     assert_eq!(select(&prefers), Some(OTHER));
-    // The library refuses an alignment that is no power of two, a size of 0, and a type that a device lacks.
+    // The library rejects an alignment that is no power of two, a size of 0, and a type that a
+    // device lacks.
     let odd = AllocationRequirements {
         alignment: Some(3),
         ..anything()
@@ -116,7 +118,7 @@ fn test_the_requirements_reach_the_library() {
     assert_eq!(select(&managed), Some(Device::CPU));
 }
 
-/// With the formula of the trait's own crate both choose the same.
+/// With the formula of the trait's own crate both choose the same device.
 #[test]
 fn test_the_original_formula_is_that_of_the_crate() {
     let engine = engine();

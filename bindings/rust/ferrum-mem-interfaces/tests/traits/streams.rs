@@ -4,7 +4,7 @@ use ferrum_types::{Device, FerrumError};
 use crate::support::*;
 
 #[test]
-fn test_streams_come_and_go() {
+fn test_streams_are_created_and_destroyed() {
     let engine = engine();
     let streams = engine.streams();
     let stream = block_on(streams.create_stream(&Device::CPU)).unwrap();
@@ -50,7 +50,7 @@ fn test_default_streams() {
 }
 
 #[test]
-fn test_events_that_were_never_given() {
+fn test_unknown_events_are_rejected() {
     let engine = engine();
     let streams = engine.streams();
     let stream = block_on(streams.create_stream(&Device::CPU)).unwrap();
@@ -66,9 +66,9 @@ fn test_events_that_were_never_given() {
     block_on(streams.wait_event(stream, event)).unwrap();
 }
 
-/// Far more events than are kept: each is good for ever.
+/// Far more events than the table keeps: all handles stay valid.
 #[test]
-fn test_events_are_forgotten_once_they_are_passed() {
+fn test_completed_events_stay_valid() {
     let engine = engine();
     let streams = engine.streams();
     let stream = block_on(streams.create_stream(&Device::CPU)).unwrap();
@@ -131,7 +131,7 @@ fn test_a_stream_is_of_the_destinations_device() {
 }
 
 #[test]
-fn test_many_copies_take_turns() {
+fn test_many_copies_wait_for_transfer_slots() {
     let engine = engine();
     let manager = engine.manager_with(|config| config.max_concurrent_transfers = 1);
     let streams = engine.streams();

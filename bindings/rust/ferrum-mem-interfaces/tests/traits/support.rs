@@ -13,16 +13,16 @@ use ferrum_types::Device;
 
 pub const MIB: usize = 1 << 20;
 
-/// The device that the tests take for another one.
+/// The second device of the tests.
 pub const OTHER: Device = Device::CUDA(0);
 
-/// A device that is not there.
+/// A device that does not exist.
 pub const NOWHERE: Device = Device::CUDA(7);
 
-/// What the two devices have.
+/// The memory of the two devices.
 pub const CAPACITY: usize = 256 * MIB;
 
-/// One test at a time: the library is one for each process, and its books are read.
+/// One test at a time: a process has one library, and the tests check its counters.
 static ONE: Mutex<()> = Mutex::new(());
 
 pub struct Engine {
@@ -30,7 +30,7 @@ pub struct Engine {
     _one: MutexGuard<'static, ()>,
 }
 
-/// The one constructor.
+/// The only constructor.
 pub fn engine() -> Engine {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     Engine {
@@ -68,7 +68,7 @@ impl Engine {
         block_on(factory.create_advanced_memory_manager(&Device::CPU, &config)).unwrap()
     }
 
-    /// A factory that was made on its own, beside this one.
+    /// A factory that was created separately.
     pub fn stranger(&self) -> FerrumMem {
         start()
     }
@@ -95,7 +95,7 @@ impl Wake for Unpark {
     }
 }
 
-/// The smallest executor that there is: one future on the calling thread.
+/// A minimal executor: one future on the calling thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = std::pin::pin!(future);
@@ -107,7 +107,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Polls a future so many times and drops it; whether it was done by then.
+/// Polls a future that many times and drops it. Returns its result if it was done.
 pub fn give_up_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
     let mut future = std::pin::pin!(future);
     for _ in 0..polls {
@@ -120,7 +120,7 @@ pub fn give_up_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
     None
 }
 
-/// Waits for what the library's threads do after a future was dropped.
+/// Waits for the effects of the library's threads after a future was dropped.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !is_so() {
@@ -147,7 +147,7 @@ pub fn allocate(manager: &dyn DeviceMemoryManager, size: usize) -> MemoryHandle 
 pub fn put(manager: &dyn AdvancedMemoryManager, handle: MemoryHandle, bytes: &[u8]) {
     block_on(async {
         let to = manager.map_memory(handle, MemoryAccess::ReadWrite).await;
-        // SAFETY: the block is mapped, and as long at least.
+        // SAFETY: the block is mapped, and is at least that long.
         unsafe {
             to.unwrap()
                 .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
@@ -167,12 +167,12 @@ pub fn get(manager: &dyn AdvancedMemoryManager, handle: MemoryHandle, size: usiz
     })
 }
 
-/// Bytes that differ from place to place.
+/// Bytes that differ by position.
 pub fn counting(size: usize, seed: usize) -> Vec<u8> {
     (0..size).map(|at| (at * 7 + seed * 13) as u8).collect()
 }
 
-/// No block is alive and, once memory is asked for, all of it is handed back.
+/// No block is live, and a request for all memory gets it.
 pub fn nothing_left(manager: &dyn DeviceMemoryManager, device: &Device) {
     eventually("nothing is in use", || {
         let blocks = live(manager, device).0;

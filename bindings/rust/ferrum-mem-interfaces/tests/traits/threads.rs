@@ -8,8 +8,8 @@ use crate::support::*;
 const TASKS: usize = 8;
 const ROUNDS: usize = 30;
 
-/// What each of the tasks does: blocks of its own, copies by three ways, and nothing
-/// of it mixed up with what the others do.
+/// The work of each task: blocks of its own, copies in three ways, and checks that no bytes of
+/// other tasks appear.
 async fn work(
     manager: Arc<Box<dyn AdvancedMemoryManager>>,
     streams: Arc<Box<dyn StreamManager>>,
@@ -51,7 +51,7 @@ async fn write(
 ) {
     use ferrum_interfaces::memory::MemoryAccess::WriteOnly;
     let to = Pointer(manager.map_memory(handle, WriteOnly).await.unwrap());
-    // SAFETY: the block is mapped, and as long.
+    // SAFETY: the block is mapped, and is that long.
     unsafe { to.0.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     manager.unmap_memory(handle).await.unwrap();
 }
@@ -69,9 +69,9 @@ async fn read(
     bytes
 }
 
-/// A pointer that a task may take to another thread: its mapping goes along.
+/// A pointer that a task may move to another thread together with its mapping.
 struct Pointer(*mut u8);
-// SAFETY: the task that has it is the only one to use the block.
+// SAFETY: only the task that has it uses the block.
 unsafe impl Send for Pointer {}
 
 #[test]
@@ -110,7 +110,7 @@ fn test_eight_tasks_of_tokio() {
     }
 }
 
-/// Tasks that the runtime drops wherever they are.
+/// Tasks that the runtime drops at any point.
 #[test]
 fn test_aborted_tasks_of_tokio() {
     let engine = engine();
@@ -141,7 +141,7 @@ fn test_aborted_tasks_of_tokio() {
         }
     });
     drop(runtime);
-    // What the tasks had is the manager's, and goes with it.
+    // The manager owns the blocks of the tasks and frees them.
     let witness = engine.manager();
     drop(manager);
     nothing_left(&*witness, &Device::CPU);
