@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every call that can fail comes twice: `name(...)` throws ferrum::error, and
- * `try_name(...)` returns a ferrum::result, which holds the value or the error.
- * Objects own their handle, move and do not copy; a destructor destroys with
- * FERRUM_FORCE, so that it always ends, and `release()` gives the handle up.
- * Where a call takes a handle, an object of its class will do. What a call means, its
- * errors and its threads stand in ferrum_mem.h. A class has its simple calls from
- * ferrum_mem/calls/, which are generated; this side has what owns, moves and calls back.
+ * Every call that can fail has two forms: `name(...)` throws ferrum::error, and
+ * `try_name(...)` returns a ferrum::result with the value or the error. Objects own their
+ * handle. They can be moved and not copied. A destructor destroys with FERRUM_FORCE, so
+ * that it always succeeds, and `release()` returns the handle without destroying it. A
+ * call that takes a handle also accepts an object of its class. ferrum_mem.h describes
+ * the meaning, the errors and the threading of each call. The simple calls of a class are
+ * generated, in ferrum_mem/calls/. The files here contain ownership, moves and callbacks.
  */
 #ifndef FERRUM_MEM_HPP
 #define FERRUM_MEM_HPP

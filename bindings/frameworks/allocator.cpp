@@ -13,11 +13,11 @@
 namespace {
 
 constexpr int devices_max = 64;
-// What both frameworks expect of their own allocators.
+// Both frameworks expect this alignment from their own allocators.
 constexpr uint64_t alignment_bytes = 512;
-// The handle of CUDA's legacy default stream, which frameworks call 0.
+// The handle of CUDA's legacy default stream. Frameworks pass 0 for it.
 constexpr uint64_t legacy_stream = 1;
-// The handle of the default stream of whichever thread uses it.
+// The handle of the default stream of the calling thread.
 constexpr uint64_t per_thread_stream = 2;
 
 struct Device {
@@ -46,7 +46,7 @@ void make(Device &device, int ordinal) {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
     config.alignment_bytes = alignment_bytes;
     config.name = "framework";
-    // Joins the library for good: the frameworks free memory up to the end.
+    // Never shut down: the frameworks free memory until the process ends.
     device.status = ferrum_init(nullptr);
     if (device.status == FERRUM_OK)
         device.status = ferrum_device_open(id.c_str(), &device.handle);
@@ -68,8 +68,8 @@ Device *find(int ordinal) {
     return &device;
 }
 
-// The stream in whose order memory is freed, kept for good: frameworks reuse
-// their streams.
+// The stream whose order protects freed memory. It is never destroyed, because frameworks
+// reuse their streams.
 ferrum_status stream_of(Device &device, void *native, ferrum_stream *out) {
     uint64_t key = reinterpret_cast<uintptr_t>(native);
     // The legacy stream waits for the work of every thread's stream.
@@ -97,10 +97,10 @@ ferrum_status stream_of(Device &device, void *native, ferrum_stream *out) {
     return status;
 }
 
-// The stream that memory is allocated for. Streams of threads share one handle, so
-// what one of them freed must not go to another at once: they allocate for a
-// stream that is always idle, where nothing comes before the work that the legacy
-// stream waited for at the free has passed.
+// The stream of an allocation. The default streams of threads share one handle, so memory
+// that one thread freed must not be reused by another at once. Their allocations use a
+// separate stream that is always idle. On it memory is reused only after the work that
+// the legacy stream waited for at the free.
 ferrum_status stream_for(Device &device, void *native, ferrum_stream *out) {
     if (reinterpret_cast<uintptr_t>(native) != per_thread_stream)
         return stream_of(device, native, out);
@@ -118,8 +118,8 @@ ferrum_status stream_for(Device &device, void *native, ferrum_stream *out) {
     return status;
 }
 
-// CuPy's word for its default stream is 0 in either of its modes. It reads the
-// variable when it is imported.
+// CuPy passes 0 for its default stream in both modes. CuPy reads the variable when it is
+// imported.
 void *cupy_stream(void *native) {
     static const bool per_thread = [] {
         const char *mode = std::getenv("CUPY_CUDA_PER_THREAD_DEFAULT_STREAM");
@@ -130,7 +130,7 @@ void *cupy_stream(void *native) {
                : native;
 }
 
-// All streams that were seen, once no lock of the pools is held.
+// All known streams. Called while no lock of the pools is held.
 ferrum_frameworks::MemoryPools::Streams seen(Device &device) {
     std::shared_lock<std::shared_mutex> reading(device.lock);
     ferrum_frameworks::MemoryPools::Streams all;
@@ -159,10 +159,10 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
         throw std::runtime_error("ferrum_mem: " + device->message);
     ferrum_stream stream;
     ferrum_address address;
-    // A graph's own memory is had by the capture of its stream, which the idle one is
-    // not.
+    // The memory of a graph needs the capture of its stream, and the idle stream does not
+    // capture.
     if (reinterpret_cast<uintptr_t>(native) == per_thread_stream &&
-        device->pools.means(native))
+        device->pools.is_selected(native))
         throw std::runtime_error(
             "ferrum_mem: the per-thread default stream has no "
             "memory pools and graphs: use a stream of its own");
@@ -170,7 +170,7 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
     if (status == FERRUM_OK)
         status = allocate_on(*device, native, stream, size_bytes, &address);
     if (status == FERRUM_ERROR_OUT_OF_MEMORY) {
-        // What graphs that are gone have left may be let go by now.
+        // Free the memory of released graphs, and try again.
         settle(*device);
         status = allocate_on(*device, native, stream, size_bytes, &address);
     }
@@ -185,7 +185,7 @@ ferrum_status deallocate_on(Device &device, void *native,
     ferrum_status status = stream_of(device, native, &stream);
     if (status != FERRUM_OK)
         return status;
-    // What a graph uses is freed when it is released.
+    // The memory that a graph uses is freed with the release of the graph.
     return device.pools.unused()
                ? ferrum_pool_free(device.pool, address, stream)
                : device.pools.free(native, stream, address);
@@ -198,7 +198,7 @@ ferrum_status record_on(Device &device, ferrum_address address,
                : device.pools.record_stream(stream, address);
 }
 
-// A free cannot throw: it runs in destructors. What cannot be freed is said.
+// A free cannot throw, because destructors call it. It reports errors on stderr.
 void deallocate(void *address, int ordinal, void *native) noexcept {
     if (address == nullptr)
         return;
@@ -234,7 +234,8 @@ void ferrum_torch_free(void *address, ptrdiff_t, int device, void *stream) {
     deallocate(address, device, stream);
 }
 
-// It is not said of which device the address is; only its own pool knows it.
+// The call does not state the device of the address; only the pool of that device knows
+// it.
 void ferrum_torch_record_stream(void *address, void *native) {
     if (address == nullptr)
         return;
@@ -258,10 +259,10 @@ void ferrum_torch_reset(void) {
 }
 
 void ferrum_torch_begin_graph(int ordinal, ferrum_torch_graphs graphs,
-                              std::function<bool(void *)> is_meant) {
+                              std::function<bool(void *)> selects) {
     Device *device = find(ordinal);
     if (device != nullptr && device->status == FERRUM_OK)
-        device->pools.announce(graphs, std::move(is_meant));
+        device->pools.announce(graphs, std::move(selects));
 }
 
 void ferrum_torch_end_graph(int ordinal, ferrum_torch_graphs graphs) {

@@ -13,7 +13,7 @@ using Held = std::lock_guard<std::mutex>;
 
 bool same(ferrum_pool one, ferrum_pool other) { return one.id == other.id; }
 
-// The library says so of a stream that captures instead of asking it.
+// For a stream that captures, the query fails with INVALID_STATE.
 bool captures(ferrum_stream stream, ferrum_status *status) {
     uint32_t ready = 0;
     *status = ferrum_stream_is_ready(stream, &ready);
@@ -23,8 +23,8 @@ bool captures(ferrum_stream stream, ferrum_status *status) {
     return true;
 }
 
-// Whether a pool is gone: BUSY while a block is live, or a graph not released. Work
-// that uses freed blocks is not waited for here.
+// Destroys a pool if it is unused. It is BUSY while a block is live or a graph is not
+// released. Does not wait for work on freed blocks.
 bool destroyed(ferrum_pool pool) {
     ferrum_statistics books = FERRUM_STATISTICS_INIT;
     uint64_t released = 0;
@@ -55,21 +55,21 @@ void MemoryPools::open(ferrum_device device, ferrum_pool general,
     config_ = config;
 }
 
-bool MemoryPools::means(void *native) {
+bool MemoryPools::is_selected(void *native) {
     if (announced_count_ == 0)
         return false;
     Held held(lock_);
     return std::any_of(
         announced_.begin(), announced_.end(),
-        [native](const Announced &one) { return one.is_meant(native); });
+        [native](const Announced &one) { return one.selects(native); });
 }
 
 void MemoryPools::announce(ferrum_torch_graphs name,
-                           std::function<bool(void *)> is_meant) {
+                           std::function<bool(void *)> selects) {
     Held held(lock_);
-    // One that was never ended, as after a capture that failed, is over.
+    // An announcement that was never ended, for example after a failed capture, ends now.
     forget(name);
-    announced_.push_back({name, std::move(is_meant)});
+    announced_.push_back({name, std::move(selects)});
     announced_count_ = static_cast<int>(announced_.size());
     uses_[name]++;
 }
@@ -88,7 +88,7 @@ void MemoryPools::withdraw(ferrum_torch_graphs name) {
     end_captured();
 }
 
-// A capture that still goes on is ended by a later call.
+// A capture that is still running is ended by a later call.
 void MemoryPools::end_captured() {
     for (Captured &one : captured_)
         if (!one.ended)
@@ -107,7 +107,7 @@ void MemoryPools::release(ferrum_torch_graphs name) {
         one.names.erase(name);
     auto own = own_.find(name);
     if (own != own_.end()) {
-        leaving_.push_back(own->second);
+        released_pools_.push_back(own->second);
         own_.erase(own);
     }
 }
@@ -127,8 +127,8 @@ bool MemoryPools::nothing_captures(const Streams &seen) const {
     return true;
 }
 
-// On which streams graphs have run is not said, and some of them never allocated
-// anything: all work of the context is waited for.
+// It is unknown on which streams graphs have run, and some of these streams never
+// allocated anything. So wait for all work of the context.
 bool MemoryPools::wait_for_context() const {
     auto *push = driver<int(void *)>("cuCtxPushCurrent_v2");
     auto *pop = driver<int(void **)>("cuCtxPopCurrent_v2");
@@ -147,15 +147,17 @@ bool MemoryPools::wait_for_context() const {
 void MemoryPools::settle(const Streams &seen) {
     Held held(lock_);
     end_captured();
-    auto leaves = [](const Captured &one) { return one.names.empty(); };
-    bool graphs = std::any_of(captured_.begin(), captured_.end(), leaves);
+    auto is_released = [](const Captured &one) { return one.names.empty(); };
+    bool graphs = std::any_of(captured_.begin(), captured_.end(), is_released);
     if (graphs && nothing_captures(seen) && wait_for_context())
         captured_.remove_if([&](const Captured &one) {
-            return leaves(one) && ferrum_pool_capture_release(
-                                      one.pool, one.graph, {}) == FERRUM_OK;
+            return is_released(one) &&
+                   ferrum_pool_capture_release(one.pool, one.graph, {}) ==
+                       FERRUM_OK;
         });
-    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), destroyed),
-                   leaving_.end());
+    released_pools_.erase(std::remove_if(released_pools_.begin(),
+                                         released_pools_.end(), destroyed),
+                          released_pools_.end());
 }
 
 ferrum_status MemoryPools::own_pool(ferrum_torch_graphs name,
@@ -175,16 +177,16 @@ ferrum_status MemoryPools::own_pool(ferrum_torch_graphs name,
     return status;
 }
 
-// Tells a pool of the capture that a stream takes part in, and keeps it for the name.
+// Announces the capture of a stream to a pool, and keeps the graph for the name.
 ferrum_status MemoryPools::capture(ferrum_pool pool, Announced &announced,
                                    ferrum_stream stream) {
     const ferrum_torch_graphs name = announced.name;
     uint64_t shared = 0, graph = 0;
-    bool under_way = false;
+    bool is_running = false;
     for (Captured &one : captured_)
         if (same(one.pool, pool) && one.names.count(name) != 0) {
             shared = one.graph;
-            under_way = under_way || !one.ended;
+            is_running = is_running || !one.ended;
         }
     ferrum_status status =
         ferrum_pool_capture_begin(pool, stream, shared, &graph);
@@ -193,22 +195,22 @@ ferrum_status MemoryPools::capture(ferrum_pool pool, Announced &announced,
     else if (status != FERRUM_ERROR_ALREADY_EXISTS)
         return status;
     announced.captured = true;
-    // Another name's: one of those that have not ended, which is kept for both.
-    if (status == FERRUM_ERROR_ALREADY_EXISTS && !under_way)
+    // The capture belongs to another name: keep its graph for both names.
+    if (status == FERRUM_ERROR_ALREADY_EXISTS && !is_running)
         for (Captured &one : captured_)
             if (same(one.pool, pool) && !one.ended)
                 one.names.insert(name);
     return FERRUM_OK;
 }
 
-// The pool that an allocation of a stream is for: the latest announcement counts that
-// the stream is meant by.
+// The pool of a stream's allocation: the latest announcement that selects the stream
+// counts.
 ferrum_status MemoryPools::pool_for(void *native, ferrum_stream stream,
                                     ferrum_pool *out) {
     *out = general_;
     for (size_t i = announced_.size(); i-- > 0;) {
         Announced &one = announced_[i];
-        if (!one.is_meant(native))
+        if (!one.selects(native))
             continue;
         ferrum_status status;
         if (captures(stream, &status))
@@ -238,15 +240,15 @@ ferrum_pool MemoryPools::holder_of(ferrum_address address) {
     return found == placed_.end() ? general_ : found->second;
 }
 
-// A stream that captures may free what is of no graph: the pool has to know of the
-// capture then.
+// A stream that captures may free a block that belongs to no graph. The pool must know of
+// the capture then.
 ferrum_status MemoryPools::free(void *native, ferrum_stream stream,
                                 ferrum_address address) {
     Held held(lock_);
     ferrum_pool pool = holder_of(address);
     ferrum_status status = FERRUM_OK;
     for (size_t i = announced_.size(); i-- > 0;)
-        if (announced_[i].is_meant(native)) {
+        if (announced_[i].selects(native)) {
             if (captures(stream, &status))
                 status = capture(pool, announced_[i], stream);
             break;

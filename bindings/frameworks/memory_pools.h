@@ -1,10 +1,11 @@
-// What PyTorch calls memory pools, on one device: private to graphs that were captured
-// under their names, or pools of their own for streams that do not capture
+// Memory pools of PyTorch on one device: private memory of graphs that were captured
+// under a name, or separate pools for streams that do not capture
 // (torch.cuda.use_mem_pool). Part of libferrum_mem_allocator.so, and not installed.
 //
 // A name is announced before a capture begins, so a graph of the pool begins with the
-// first allocation or free of a stream that captures. It is released as often as it was
-// announced; with the last time everything under it is let go, once no work can use it.
+// first allocation or free of a stream that captures. A name is released as often as it
+// was announced. With the last release all its memory is freed, after the last work that
+// can use it.
 #ifndef FERRUM_MEMORY_POOLS_H
 #define FERRUM_MEMORY_POOLS_H
 
@@ -22,29 +23,29 @@ namespace ferrum_frameworks {
 
 class MemoryPools {
   public:
-    // Streams that the allocator has seen; their handles stay good.
+    // Streams that the allocator knows. Their handles stay valid.
     using Streams = std::vector<ferrum_stream>;
 
-    /** Sets the device up; before any other call. */
+    /** Sets the device. Must be called first. */
     void open(ferrum_device device, ferrum_pool general,
               const ferrum_pool_config &config);
 
-    /** Whether nothing is announced, and no block is in a pool of its own. */
+    /** Whether nothing is announced, and no block is in a separate pool. */
     bool unused() const { return announced_count_ == 0 && placed_count_ == 0; }
 
-    /** Whether an announcement means a stream. */
-    bool means(void *native);
+    /** Whether an announcement selects the stream. */
+    bool is_selected(void *native);
     void announce(ferrum_torch_graphs name,
-                  std::function<bool(void *)> is_meant);
+                  std::function<bool(void *)> selects);
     /** Ends the announcement of a name. */
     void withdraw(ferrum_torch_graphs name);
     void release(ferrum_torch_graphs name);
-    /** Lets go of what was released and could not be let go before; seen are all
-     *  streams of the device that the allocator knows. Never waits while one of
-     *  them captures, or a capture is announced. */
+    /** Frees released memory that could not be freed before. seen are all streams of the
+     *  device that the allocator knows. Never waits while one of them captures, or a
+     *  capture is announced. */
     void settle(const Streams &seen);
 
-    /** Allocates where announcements say. */
+    /** Allocates from the pool that the announcements select. */
     ferrum_status alloc(void *native, ferrum_stream stream, uint64_t size_bytes,
                         ferrum_address *address_out);
     ferrum_status free(void *native, ferrum_stream stream,
@@ -54,16 +55,16 @@ class MemoryPools {
   private:
     struct Announced {
         ferrum_torch_graphs name;
-        std::function<bool(void *)> is_meant;
-        // Whether a capture has begun under it.
+        std::function<bool(void *)> selects;
+        // Whether a capture has begun under this announcement.
         bool captured = false;
     };
-    // What a pool keeps for a graph.
+    // A graph of a pool.
     struct Captured {
         ferrum_pool pool;
         uint64_t graph;
         bool ended;
-        // Empty: it is to be released.
+        // Empty: the graph is to be released.
         std::set<ferrum_torch_graphs> names;
     };
     ferrum_status own_pool(ferrum_torch_graphs name, ferrum_pool *out);
@@ -82,14 +83,14 @@ class MemoryPools {
     ferrum_pool_config config_ = FERRUM_POOL_CONFIG_INIT;
     std::atomic<int> announced_count_{0}, placed_count_{0};
 
-    // Held for all below.
+    // Guards all members below.
     std::mutex lock_;
     std::vector<Announced> announced_;
     std::map<ferrum_torch_graphs, int> uses_;
     std::list<Captured> captured_;
     std::map<ferrum_torch_graphs, ferrum_pool> own_;
-    std::vector<ferrum_pool> leaving_;
-    // Which pool of its own a block is in.
+    std::vector<ferrum_pool> released_pools_;
+    // The separate pool of each block that is in one.
     std::unordered_map<ferrum_address, ferrum_pool> placed_;
 };
 

@@ -24,14 +24,14 @@ inline void end_device(ferrum_device h) noexcept {
 
 } // namespace detail
 
-/** An open device. Destroy what is on it first. */
+/** An open device. Destroy its objects first. */
 class device : public detail::unique_handle<ferrum_device, detail::end_device>,
                public device_calls<device> {
   public:
     using unique_handle::unique_handle;
 
-    /** Opens the first device that has room; choice, unless nullptr, tells which
-     *  and what was tried. */
+    /** Opens the first device with enough free memory. choice, unless nullptr, gets the
+     *  chosen device and the devices that were checked. */
     static result<device>
     try_open_with_room(ferrum_backend preference, std::uint64_t required_bytes,
                        ferrum_backend_choice *choice = nullptr) {
@@ -51,9 +51,9 @@ class device : public detail::unique_handle<ferrum_device, detail::end_device>,
     using pressure_function = std::function<void(ferrum_pressure_level)>;
     using reclaim_function = std::function<std::uint64_t(std::uint64_t)>;
 
-    /** An exception from the callable ends the process. */
-    result<registration> try_on_pressure(pressure_function hear) const {
-        auto held = std::make_shared<pressure_function>(std::move(hear));
+    /** An exception from the callable terminates the process. */
+    result<registration> try_on_pressure(pressure_function callback) const {
+        auto held = std::make_shared<pressure_function>(std::move(callback));
         ferrum_registration out{};
         ferrum_status status = ferrum_device_pressure_callback_add(
             get(),
@@ -66,15 +66,15 @@ class device : public detail::unique_handle<ferrum_device, detail::end_device>,
             return failure::last(status);
         return registration(std::move(held), out);
     }
-    registration on_pressure(pressure_function hear) const {
-        return try_on_pressure(std::move(hear)).value();
+    registration on_pressure(pressure_function callback) const {
+        return try_on_pressure(std::move(callback)).value();
     }
-    /** The callable gets the bytes needed and returns the bytes that it freed.
-     *  An exception from it ends the process. */
+    /** The callable gets the number of needed bytes and returns the number of bytes that
+     *  it freed. An exception from it terminates the process. */
     result<registration>
-    try_on_reclaim(reclaim_function give,
+    try_on_reclaim(reclaim_function callback,
                    const ferrum_reclaim_config *config = nullptr) const {
-        auto held = std::make_shared<reclaim_function>(std::move(give));
+        auto held = std::make_shared<reclaim_function>(std::move(callback));
         ferrum_registration out{};
         ferrum_status status = ferrum_device_reclaim_callback_add(
             get(), config,
@@ -87,12 +87,12 @@ class device : public detail::unique_handle<ferrum_device, detail::end_device>,
         return registration(std::move(held), out);
     }
     registration
-    on_reclaim(reclaim_function give,
+    on_reclaim(reclaim_function callback,
                const ferrum_reclaim_config *config = nullptr) const {
-        return try_on_reclaim(std::move(give), config).value();
+        return try_on_reclaim(std::move(callback), config).value();
     }
-    /** Undoes one open; the last one closes the device, unless something of it is
-     *  left (BUSY, nothing has changed). */
+    /** Ends one open. The last one closes the device, unless objects of the device exist
+     *  (BUSY, nothing has changed). */
     result<done> try_close() { return ended(ferrum_device_close(get(), 0)); }
     void close() { try_close().value(); }
 };

@@ -59,12 +59,12 @@ class elastic_pool : public detail::unique_handle<ferrum_elastic_pool,
     model_range alloc(const char *model, std::uint64_t size) const {
         return try_alloc(model, size).value();
     }
-    /** The callable gets the bytes needed and returns the bytes that it freed.
-     *  An exception from it ends the process. */
+    /** The callable gets the number of needed bytes and returns the number of bytes that
+     *  it freed. An exception from it terminates the process. */
     result<registration>
-    try_on_reclaim(const char *model, reclaim_function give,
+    try_on_reclaim(const char *model, reclaim_function callback,
                    const ferrum_reclaim_config *config = nullptr) const {
-        auto held = std::make_shared<reclaim_function>(std::move(give));
+        auto held = std::make_shared<reclaim_function>(std::move(callback));
         ferrum_registration out{};
         ferrum_status status = ferrum_elastic_pool_reclaim_callback_add(
             get(), model, config,
@@ -78,9 +78,9 @@ class elastic_pool : public detail::unique_handle<ferrum_elastic_pool,
         return registration(std::move(held), out);
     }
     registration
-    on_reclaim(const char *model, reclaim_function give,
+    on_reclaim(const char *model, reclaim_function callback,
                const ferrum_reclaim_config *config = nullptr) const {
-        return try_on_reclaim(model, std::move(give), config).value();
+        return try_on_reclaim(model, std::move(callback), config).value();
     }
     /** Destroys it unless models have ranges (BUSY, nothing has changed). */
     result<done> try_destroy() {

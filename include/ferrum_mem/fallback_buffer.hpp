@@ -14,7 +14,7 @@ namespace ferrum {
 namespace detail {
 
 inline void end_fallback_buffer(ferrum_fallback_buffer h) noexcept {
-    // Nobody is left who could unpin it.
+    // No other code can unpin it any more.
     while (ferrum_fallback_buffer_free(h, ferrum_stream{}) ==
                FERRUM_ERROR_BUSY &&
            ferrum_fallback_buffer_unpin(h) == FERRUM_OK) {
@@ -23,7 +23,7 @@ inline void end_fallback_buffer(ferrum_fallback_buffer h) noexcept {
 
 } // namespace detail
 
-/** A buffer of a fallback manager, which it must not outlive. */
+/** A buffer of a fallback manager. It must not outlive the manager. */
 class fallback_buffer
     : public detail::unique_handle<ferrum_fallback_buffer,
                                    detail::end_fallback_buffer>,
@@ -37,7 +37,7 @@ class fallback_buffer
     void to_cpu() { try_to_cpu().value(); }
     result<done> try_to_gpu() { return try_move(FERRUM_LOCATION_GPU); }
     void to_gpu() { try_to_gpu().value(); }
-    /** Ends the buffer, unless it fails: the storage is the caller's. */
+    /** Ends the buffer, unless it fails. The caller owns the storage. */
     result<ferrum_address> try_take(ferrum_buffer_location side) {
         ferrum_address out = 0;
         ferrum_status status = ferrum_fallback_buffer_take(get(), side, &out);
@@ -48,7 +48,7 @@ class fallback_buffer
     ferrum_address take(ferrum_buffer_location side) {
         return try_take(side).value();
     }
-    /** Ends the buffer after what is queued on the stream, unless it fails. */
+    /** Frees the buffer after the work that is queued on the stream, unless it fails. */
     result<done> try_free(ferrum_stream stream = {}) {
         ferrum_status status = ferrum_fallback_buffer_free(get(), stream);
         if (status == FERRUM_OK)

@@ -1,5 +1,5 @@
 /*
- * Fallback managers: memory of a device, with a second place to go to.
+ * Fallback managers: buffers on a device that fall back to a host device.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 
 namespace ferrum {
 
-/** What the pools of all backends have in common. */
+/** The common interface of the pools of all backends. */
 class gpu_memory_pool {
   public:
     virtual ~gpu_memory_pool() = default;
@@ -29,7 +29,7 @@ class gpu_memory_pool {
     virtual std::uint64_t free_memory() const = 0;
     virtual ferrum_pressure_level pressure() const = 0;
     virtual void clear_pool() = 0;
-    /** What the device has taken back. */
+    /** Returns the bytes that the device got back. */
     virtual std::uint64_t shrink() = 0;
 };
 
@@ -41,7 +41,7 @@ inline void end_fallback_manager(ferrum_fallback_manager h) noexcept {
 
 } // namespace detail
 
-/** Memory of a device, with a second place to go to. */
+/** Creates buffers on a device, or on a host device while the device has no memory. */
 class fallback_manager
     : public gpu_memory_pool,
       public detail::unique_handle<ferrum_fallback_manager,
@@ -52,7 +52,7 @@ class fallback_manager
   public:
     using unique_handle::unique_handle;
 
-    /** host may be {0} with settings that forbid to fall back. */
+    /** host may be {0} if the settings forbid fallback. */
     static result<fallback_manager>
     try_create(ferrum_device device, ferrum_device host,
                const memory_config &config = memory_config()) {
@@ -87,9 +87,10 @@ class fallback_manager
     std::uint64_t shrink() override { return calls::shrink(); }
     using pressure_function = std::function<void(ferrum_pressure_level)>;
 
-    /** As device::on_pressure, with the pressure of this manager's own memory. */
-    result<registration> try_on_pressure(pressure_function hear) const {
-        auto held = std::make_shared<pressure_function>(std::move(hear));
+    /** Like device::on_pressure for the manager's device, by
+     *  FERRUM_PRESSURE_PROFILE_EARLY. */
+    result<registration> try_on_pressure(pressure_function callback) const {
+        auto held = std::make_shared<pressure_function>(std::move(callback));
         ferrum_registration out{};
         const ferrum_status status =
             ferrum_fallback_manager_pressure_callback_add(
@@ -103,11 +104,11 @@ class fallback_manager
             return failure::last(status);
         return registration(std::move(held), out);
     }
-    registration on_pressure(pressure_function hear) const {
-        return try_on_pressure(std::move(hear)).value();
+    registration on_pressure(pressure_function callback) const {
+        return try_on_pressure(std::move(callback)).value();
     }
 
-    /** Ends storage that one of this manager gave. */
+    /** Frees storage that fallback_buffer::take of this manager returned. */
     result<done> try_end_storage(ferrum_buffer_location side,
                                  ferrum_address address,
                                  ferrum_stream stream = {}) {

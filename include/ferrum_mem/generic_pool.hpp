@@ -1,5 +1,5 @@
 /*
- * Generic pools: free buffers that the program makes.
+ * Generic pools: caches of free objects of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,11 +16,11 @@
 
 namespace ferrum {
 
-/** Free buffers of any movable type, which are ended with the pool. */
+/** A cache of free buffers of any movable type. The pool destroys its free buffers. */
 template <class Buffer>
 class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
   public:
-    /** A buffer that is in use: give it back with put. */
+    /** A buffer that is in use. put() ends its use. */
     struct lease {
         Buffer buffer;
         std::uint64_t size_bytes;
@@ -39,12 +39,12 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
     static generic_pool create(const memory_config &config = memory_config()) {
         return try_create(config).value();
     }
-    /** None: to be assigned one. */
+    /** An empty object, for a later assignment. */
     generic_pool() = default;
     ferrum_generic_pool get() const noexcept { return handle_.get(); }
     explicit operator bool() const noexcept { return bool(handle_); }
 
-    /** Accounts for a buffer that the program has made and uses. */
+    /** Counts a new buffer that is in use. */
     result<lease> try_record(Buffer buffer, std::uint64_t size_bytes,
                              const ferrum_buffer_use *use = nullptr) {
         std::uint64_t id = 0;
@@ -58,7 +58,7 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
                  const ferrum_buffer_use *use = nullptr) {
         return try_record(std::move(buffer), size_bytes, use).value();
     }
-    /** Files a buffer that nobody has used yet. On failure it is as it was. */
+    /** Adds a free buffer that was not used yet. On failure the buffer is unchanged. */
     result<done> try_add(Buffer &buffer, std::uint64_t size_bytes) {
         auto held = std::make_unique<Buffer>(std::move(buffer));
         const ferrum_status status =
@@ -73,7 +73,7 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
     void add(Buffer buffer, std::uint64_t size_bytes) {
         try_add(buffer, size_bytes).value();
     }
-    /** The smallest free buffer that will do, if there is one. */
+    /** The smallest free buffer that is large enough, if there is one. */
     result<std::optional<lease>>
     try_take(std::uint64_t min_bytes, const ferrum_buffer_use *use = nullptr) {
         ferrum_buffer_lease raw{};
@@ -91,8 +91,8 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
                               const ferrum_buffer_use *use = nullptr) {
         return try_take(min_bytes, use).value();
     }
-    /** Ends the use of a buffer, which is destroyed when its bucket is full. On
-     *  failure the lease is as it was. */
+    /** Ends the use of a buffer. The buffer is destroyed if its bucket is full. On
+     *  failure the lease is unchanged. */
     result<done> try_put(lease &used) {
         auto held = std::make_unique<Buffer>(std::move(used.buffer));
         const ferrum_buffer_lease raw{word(held.get()), used.size_bytes,
@@ -108,7 +108,7 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
         return done{};
     }
     void put(lease used) { try_put(used).value(); }
-    /** Destroys all free buffers; the sum of their sizes. */
+    /** Destroys all free buffers, and returns the sum of their sizes. */
     result<std::uint64_t> try_clear() { return clear_of(get()); }
     std::uint64_t clear() { return try_clear().value(); }
 
@@ -134,7 +134,7 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
   private:
     explicit generic_pool(ferrum_generic_pool id) : handle_(id) {}
 
-    /* The word of a buffer is where it waits. */
+    /* The number of a buffer in the library is its address here. */
     static std::uint64_t word(Buffer *waiting) {
         return reinterpret_cast<std::uintptr_t>(waiting);
     }

@@ -1,5 +1,5 @@
 /*
- * The library as an object: started, stopped, and what it logs.
+ * The library as an object: start, stop, and log.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 namespace ferrum {
 
-/** Keeps the library started while it lives. */
+/** Keeps the library started while it exists. */
 class library {
   public:
     static result<library> try_start(const ferrum_config *config = nullptr) {
@@ -22,7 +22,7 @@ class library {
             return failure::last(status);
         return library(true);
     }
-    /** Starts the library, or joins it when it runs. */
+    /** Starts the library, or joins it if it runs. */
     explicit library(const ferrum_config *config = nullptr)
         : library(try_start(config).value()) {}
     library(library &&other) noexcept
@@ -36,7 +36,7 @@ class library {
             ferrum_shutdown(FERRUM_FORCE);
     }
 
-    /** Stops it now; BUSY, and nothing has changed, while things are left. */
+    /** Stops the library. BUSY, and nothing has changed, while objects exist. */
     result<done> try_stop() {
         ferrum_status status = started_ ? ferrum_shutdown(0) : FERRUM_OK;
         if (status == FERRUM_OK)
@@ -69,23 +69,23 @@ class library {
     bool started_;
 };
 
-/** Version of the binary interface of the loaded library; works at any time. */
+/** Version of the binary interface of the loaded library. Callable at any time. */
 inline std::uint32_t abi_version() noexcept { return ferrum_abi_version(); }
-/** Version of the loaded library, such as "0.1.0"; works at any time. */
+/** Version of the loaded library, such as "0.1.0". Callable at any time. */
 inline const char *version_string() noexcept { return ferrum_version_string(); }
-/** Name of a status, such as "FERRUM_ERROR_BUSY"; works at any time. */
+/** Name of a status, such as "FERRUM_ERROR_BUSY". Callable at any time. */
 inline const char *status_name(ferrum_status status) noexcept {
     return ferrum_status_name(status);
 }
-/** A status in a few words; works at any time. */
+/** The meaning of a status in a few words. Callable at any time. */
 inline const char *status_text(ferrum_status status) noexcept {
     return ferrum_status_text(status);
 }
-/** Name of a backend, such as "cuda"; works at any time. */
+/** Name of a backend, such as "cuda". Callable at any time. */
 inline const char *backend_name(ferrum_backend backend) noexcept {
     return ferrum_backend_name(backend);
 }
-/** Name of a backend for people, such as "CUDA"; works at any time. */
+/** Name of a backend for people, such as "CUDA". Callable at any time. */
 inline const char *backend_display_name(ferrum_backend backend) noexcept {
     return ferrum_backend_display_name(backend);
 }

@@ -26,9 +26,9 @@ class manager
   public:
     using unique_handle::unique_handle;
 
-    /** A handle to memory of the process, which is page-locked while this lives where
-     *  the device can do that; the memory has to outlive it. Copies from it and to it
-     *  overlap with other work. */
+    /** A block over memory of the process. The memory is page-locked while the block
+     *  exists, if the device supports that, and must outlive the block. Copies from and
+     *  to it overlap with other work. */
     result<memory> try_page_lock(void *start, std::uint64_t size,
                                  detail::c_text tag = nullptr) const {
         ferrum_adoption adoption = FERRUM_ADOPTION_INIT;

@@ -1,5 +1,5 @@
 /*
- * Blocks of a manager, what maps them, and copies between them.
+ * Blocks of a manager, mappings of them, and copies between them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +13,11 @@
 
 namespace ferrum {
 
-/** A range of a block that the host addresses while this lives. The block must
+/** A range of a block that the host can address while this object exists. The block must
  *  outlive it. */
 class mapping {
   public:
-    /** None: to be assigned one. */
+    /** An empty object, for a later assignment. */
     mapping() noexcept = default;
     mapping(mapping &&other) noexcept
         : block_(std::exchange(other.block_, ferrum_memory{})),
@@ -35,9 +35,9 @@ class mapping {
     explicit operator bool() const noexcept { return block_.id != 0; }
     void *data() const noexcept { return raw_.host_pointer; }
     std::uint64_t size() const noexcept { return raw_.size_bytes; }
-    /** Whether data is a copy, which is written back at the end. */
+    /** Whether data is a staging copy, which is written back at the end. */
     bool staged() const noexcept { return raw_.is_staged != 0; }
-    /** Ends it now; when that fails it has not ended. */
+    /** Ends the mapping. After a failure the mapping still exists. */
     result<done> try_unmap() {
         ferrum_status status = ferrum_memory_unmap(block_, raw_.mapping_id);
         if (status == FERRUM_OK)
@@ -61,8 +61,8 @@ class mapping {
 namespace detail {
 
 inline void end_memory(ferrum_memory h) noexcept {
-    // Nobody is left who could unpin or unmap it; work on adopted memory must be
-    // over before its unique_handle has it back, and a mapping waits for that.
+    // No other code can unpin or unmap it any more. Work on adopted memory must be done
+    // before its owner gets it back, and a mapping waits for that.
     ferrum_map_request wait = FERRUM_MAP_REQUEST_INIT;
     ferrum_mapping mapped = FERRUM_MAPPING_INIT;
     wait.memory = h;
@@ -83,7 +83,7 @@ class memory : public detail::unique_handle<ferrum_memory, detail::end_memory>,
   public:
     using unique_handle::unique_handle;
 
-    /** Makes a range addressable by the host. */
+    /** Maps a range for the host. */
     result<mapping> try_map(ferrum_host_access access = FERRUM_HOST_READ_WRITE,
                             std::uint64_t offset = 0,
                             std::uint64_t size = FERRUM_MAP_TO_END) const {
@@ -103,8 +103,8 @@ class memory : public detail::unique_handle<ferrum_memory, detail::end_memory>,
                 std::uint64_t size = FERRUM_MAP_TO_END) const {
         return try_map(access, offset, size).value();
     }
-    /** Gives the block back now (BUSY while it is pinned or mapped, nothing has
-     *  changed); it is gone also when bytes beside it were found to be overwritten. */
+    /** Frees the block (BUSY while it is pinned or mapped, nothing has changed). With
+     *  CORRUPTED, bytes beside the block were overwritten, and the block is freed. */
     result<done> try_free() {
         ferrum_status status = ferrum_memory_free(get());
         if (status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED)
@@ -114,7 +114,7 @@ class memory : public detail::unique_handle<ferrum_memory, detail::end_memory>,
     void free() { try_free().value(); }
 };
 
-/** Bytes from one block to another. */
+/** A copy from one block to another. */
 struct transfer {
     ferrum_memory src{};
     ferrum_memory dst{};

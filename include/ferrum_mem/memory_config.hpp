@@ -12,7 +12,7 @@
 
 namespace ferrum {
 
-/** Counters of a fallback manager or a generic pool, with what follows from them. */
+/** Counters of a fallback manager or a generic pool, with ratios. */
 struct memory_stats : ferrum_memory_stats {
     memory_stats() : ferrum_memory_stats(FERRUM_MEMORY_STATS_INIT) {}
     explicit memory_stats(const ferrum_memory_stats &raw)
@@ -68,7 +68,7 @@ class memory_config {
         return preset(FERRUM_MEMORY_PRESET_CONSTRAINED);
     }
 
-    /** Brought to the nearest of 0.1 to 1. */
+    /** The fraction is clamped to 0.1 to 1. */
     memory_config &with_gpu_memory_fraction(double fraction) {
         raw_.gpu_memory_fraction =
             fraction < 0.1 ? 0.1 : (fraction > 1 ? 1 : fraction);
@@ -102,7 +102,7 @@ class memory_config {
     }
     void check() const { try_check().value(); }
 
-    /** For a call; points into this object. */
+    /** The settings for a call. The struct points into this object. */
     ferrum_memory_config get() const noexcept {
         ferrum_memory_config raw = raw_;
         raw.pre_allocate_sizes = sizes_.data();

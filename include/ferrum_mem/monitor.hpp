@@ -1,5 +1,5 @@
 /*
- * Monitors: the memory of several devices as one.
+ * Monitors: the memory of several devices together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ inline void end_monitor(ferrum_monitor h) noexcept {
 
 } // namespace detail
 
-/** Watches the memory of several devices as one. It owns its callable. */
+/** Watches the memory of several devices. It owns its callable. */
 class monitor : public monitor_calls<monitor> {
   public:
     using levels_function =
@@ -42,10 +42,10 @@ class monitor : public monitor_calls<monitor> {
     static monitor create(const ferrum_monitor_config *config = nullptr) {
         return try_create(config).value();
     }
-    /** None: to be assigned one. */
+    /** An empty object, for a later assignment. */
     monitor() = default;
     monitor(monitor &&) noexcept = default;
-    /* The library lets go of the former callable before it is freed. */
+    /* The old handle is destroyed first, so the library never calls a freed callable. */
     monitor &operator=(monitor &&other) noexcept {
         handle_ = std::move(other.handle_);
         callable_ = std::move(other.callable_);
@@ -55,7 +55,7 @@ class monitor : public monitor_calls<monitor> {
 
     ferrum_monitor get() const noexcept { return handle_.get(); }
 
-    /** The registration is weak: a manager that is destroyed leaves by itself. */
+    /** The registration is weak: a manager that is destroyed is unregistered. */
     result<done> try_add(const manager &watched) {
         return detail::outcome(ferrum_monitor_register(get(), watched.get()));
     }
@@ -70,12 +70,13 @@ class monitor : public monitor_calls<monitor> {
     }
     void remove(const device &watched) { try_remove(watched).value(); }
 
-    /** Replaces the callable; an empty one removes it. Not for several threads at
-     *  once, and not from the callable. An exception from it ends the process. */
-    result<done> try_on_change(levels_function hear) {
+    /** Replaces the callable; an empty one removes it. Call it from one thread at a
+     *  time, and not from the callable. An exception from the callable terminates the
+     *  process. */
+    result<done> try_on_change(levels_function callback) {
         std::shared_ptr<levels_function> held;
-        if (hear)
-            held = std::make_shared<levels_function>(std::move(hear));
+        if (callback)
+            held = std::make_shared<levels_function>(std::move(callback));
         ferrum_monitor_fn call = nullptr;
         if (held)
             call = [](ferrum_monitor, const ferrum_device_level *levels,
@@ -88,11 +89,11 @@ class monitor : public monitor_calls<monitor> {
             callable_ = std::move(held);
         return detail::outcome(status);
     }
-    void on_change(levels_function hear) {
-        try_on_change(std::move(hear)).value();
+    void on_change(levels_function callback) {
+        try_on_change(std::move(callback)).value();
     }
 
-    /** Destroys it; the managers stay. Not from the callable. */
+    /** Destroys the monitor. The managers stay. Do not call it from the callable. */
     result<done> try_destroy() {
         const ferrum_status status = ferrum_monitor_destroy(get());
         if (status == FERRUM_OK) {
@@ -106,7 +107,7 @@ class monitor : public monitor_calls<monitor> {
   private:
     explicit monitor(ferrum_monitor id) : handle_(id) {}
 
-    /* Destroyed after the handle: members go in reverse order. */
+    /* Destroyed after the handle: members are destroyed in reverse order. */
     std::shared_ptr<void> callable_;
     detail::unique_handle<ferrum_monitor, detail::end_monitor> handle_;
 };

@@ -26,7 +26,7 @@ class placement
   public:
     using unique_handle::unique_handle;
 
-    /** A strategy of the caller's; user_data has to outlive it. */
+    /** A custom strategy. user_data must outlive it. */
     static result<placement> try_create_own(const char *name,
                                             ferrum_placement_fn choose,
                                             void *user_data) {

@@ -12,18 +12,18 @@
 
 namespace ferrum {
 
-/** A tag of a pool; pool::tag gives it. */
+/** A tag of a pool, from pool::tag. */
 struct pool_tag {
     std::uint32_t number = 0;
 };
 
-/** A block of a pool, as asked for. */
+/** A request for a block of a pool. */
 struct pool_request {
     std::uint64_t size = 0;
     std::uint64_t alignment = 0;
     ferrum_stream stream{};
     pool_tag tag{};
-    /** Expected; zero: not known. */
+    /** Expected lifetime; zero: unknown. */
     std::chrono::nanoseconds lifetime{0};
     std::uint64_t group = 0;
 
@@ -40,12 +40,12 @@ struct pool_request {
         tag = name;
         return *this;
     }
-    /** A hint for the placement only. A negative time has no end. */
+    /** Only a hint for the placement. A negative time means no end. */
     pool_request &living(std::chrono::nanoseconds expected) {
         lifetime = expected;
         return *this;
     }
-    /** A hint for the placement only: blocks that go together. */
+    /** Only a hint for the placement: blocks that will probably be freed together. */
     pool_request &grouped(std::uint64_t number) {
         group = number;
         return *this;
@@ -75,10 +75,10 @@ class pool : public detail::unique_handle<ferrum_pool, detail::end_pool>,
              public pool_calls<pool> {
   public:
     using unique_handle::unique_handle;
-    /* That of the handle is hidden: this one frees the blocks. */
+    /* reset of the handle is hidden: this reset frees the blocks. */
     using pool_calls<pool>::reset;
 
-    /** As alloc, with an owner, whose end frees the block. */
+    /** Like alloc, with an owner that frees the block. */
     result<pool_block> try_block(std::uint64_t size,
                                  ferrum_stream on = {}) const {
         ferrum_address out = 0;
@@ -88,7 +88,7 @@ class pool : public detail::unique_handle<ferrum_pool, detail::end_pool>,
     pool_block block(std::uint64_t size, ferrum_stream on = {}) const {
         return try_block(size, on).value();
     }
-    /** As alloc_with, with an owner, whose end frees the block. */
+    /** Like alloc_with, with an owner that frees the block. */
     result<pool_block>
     try_block_with(const ferrum_pool_request &request) const {
         ferrum_address out = 0;
@@ -100,7 +100,7 @@ class pool : public detail::unique_handle<ferrum_pool, detail::end_pool>,
         return try_block_with(request).value();
     }
 
-    /** Fills count addresses with blocks of one size: all of them or none. */
+    /** Fills count addresses with blocks of one size: all or none. */
     result<done> try_alloc_batch(std::uint64_t size, ferrum_address *addresses,
                                  std::size_t count,
                                  ferrum_stream on = {}) const {
@@ -114,7 +114,7 @@ class pool : public detail::unique_handle<ferrum_pool, detail::end_pool>,
     result<std::vector<ferrum_address>>
     try_alloc_batch(std::uint64_t size, std::size_t count,
                     ferrum_stream on = {}) const {
-        /* A count that is out of bounds is refused before it is used. */
+        /* The library rejects a count that is out of bounds before it uses the array. */
         std::vector<ferrum_address> out(
             count >= 1 && count <= FERRUM_BATCH_MAX ? count : 1);
         ferrum_status status =
@@ -128,7 +128,7 @@ class pool : public detail::unique_handle<ferrum_pool, detail::end_pool>,
                                             ferrum_stream on = {}) const {
         return try_alloc_batch(size, count, on).value();
     }
-    /** The number of a tag stays while the pool lives. */
+    /** The number of a tag. It is valid as long as the pool exists. */
     result<pool_tag> try_tag(const char *name) const {
         pool_tag out;
         ferrum_status status = ferrum_pool_get_tag(get(), name, &out.number);

@@ -13,15 +13,15 @@
 namespace ferrum {
 
 /**
- * Owns a block of a pool: its end frees the block on the stream that it keeps, which is
- * the one that the block was asked for on. The free does not wait; the pool hands the
- * memory out again when the work queued there is done. The pool may end first. One that
- * the library cannot free at its end stays live, and the leak report names it.
+ * Owns a block of a pool. The destructor frees the block on its stream, which is the
+ * stream of the allocation. The free does not wait; the pool reuses the memory after the
+ * work that is queued on that stream. The pool may be destroyed first. If the library
+ * cannot free the block, the block stays live, and the leak report names it.
  */
 class pool_block {
   public:
     pool_block() noexcept = default;
-    /** Takes a block over that is live in the pool. */
+    /** Takes over a block that is live in the pool. */
     pool_block(ferrum_pool pool, ferrum_address block,
                ferrum_stream free_on = {}) noexcept
         : pool_(pool), address_(block), stream_(free_on) {}
@@ -39,12 +39,13 @@ class pool_block {
     }
     ~pool_block() { reset(); }
 
-    /** Where it starts on the device; 0 when there is none. */
+    /** Its address on the device; 0 if there is no block. */
     ferrum_address address() const noexcept { return address_; }
     explicit operator bool() const noexcept { return address_ != 0; }
-    /** Has the free wait for this stream beside that of the block. */
+    /** Makes the free also wait for this stream. */
     void free_on(ferrum_stream stream) noexcept { stream_ = stream; }
-    /** Names a further stream that uses the block, for which its free waits. */
+    /** States that a further stream uses the block. A free then also waits for that
+     *  stream. */
     result<done> try_record_stream(ferrum_stream stream) const {
         return detail::outcome(
             ferrum_pool_record_stream(pool_, address_, stream));
@@ -52,7 +53,7 @@ class pool_block {
     void record_stream(ferrum_stream stream) const {
         try_record_stream(stream).value();
     }
-    /** How many bytes of it may be used: at least what was asked for. */
+    /** The number of usable bytes: at least the requested size. */
     result<std::uint64_t> try_usable_size() const {
         std::uint64_t size = 0;
         const ferrum_status status =
@@ -61,16 +62,16 @@ class pool_block {
     }
     std::uint64_t usable_size() const { return try_usable_size().value(); }
 
-    /** Gives the block up without a free. */
+    /** Returns the address and does not free the block. */
     ferrum_address release() noexcept { return std::exchange(address_, 0); }
-    /** Frees it now, whatever comes of it. */
+    /** Frees the block and ignores errors. */
     void reset() noexcept {
         if (address_ != 0)
             end();
         address_ = 0;
     }
-    /** Frees it now. When bytes beside it were overwritten (CORRUPTED), it is free all
-     *  the same; after any other failure it is as live as before. */
+    /** Frees the block. With CORRUPTED, bytes beside the block were overwritten, and the
+     *  block is freed. After any other error the block is still live. */
     result<done> try_free() {
         const ferrum_status status = end();
         if (status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED)
@@ -82,7 +83,8 @@ class pool_block {
   private:
     ferrum_status end() noexcept {
         const ferrum_status status = ferrum_pool_free(pool_, address_, stream_);
-        /* A stream that was destroyed has run dry: there is no work to wait for. */
+        /* A stream that was destroyed has completed its work, so there is nothing to
+         * wait for. */
         if (status == FERRUM_ERROR_INVALID_HANDLE && stream_.id != 0)
             return ferrum_pool_free(pool_, address_, ferrum_stream{});
         return status;

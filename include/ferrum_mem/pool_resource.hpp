@@ -1,5 +1,5 @@
 /*
- * A pool under the containers of the standard library.
+ * A pool as a memory resource of the standard library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,13 +17,13 @@
 namespace ferrum {
 
 /**
- * Standard containers in a pool of a host-addressable device. The pool must
- * outlive it and every container on it.
+ * A memory resource for standard containers, over a pool of a host-addressable device.
+ * The pool must outlive the resource and all its containers.
  */
 class pool_resource : public std::pmr::memory_resource {
   public:
-    /** Throws ferrum::error with FERRUM_ERROR_UNSUPPORTED_DEVICE when the host
-     *  cannot address the device's memory. */
+    /** Throws ferrum::error with FERRUM_ERROR_UNSUPPORTED_DEVICE if the host cannot
+     *  address the device's memory. */
     pool_resource(const device &on, const pool &from) : pool_(from.get()) {
         if ((on.info().capabilities & FERRUM_CAPABILITY_HOST_ADDRESSABLE) != 0)
             return;

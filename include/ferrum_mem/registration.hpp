@@ -1,5 +1,5 @@
 /*
- * Callbacks that are registered.
+ * Registered callbacks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +21,13 @@ inline void end_registration(ferrum_registration h) noexcept {
 
 } // namespace detail
 
-/** A callback, registered while this lives. It owns the callable. */
+/** A callback that is registered while this object exists. It owns the callable. */
 class registration {
   public:
-    /** None: to be assigned one. */
+    /** An empty object, for a later assignment. */
     registration() noexcept = default;
     registration(registration &&) noexcept = default;
-    /* The library lets go of the former callable before it is freed. */
+    /* The old handle is removed first, so the library never calls a freed callable. */
     registration &operator=(registration &&other) noexcept {
         handle_ = std::move(other.handle_);
         callable_ = std::move(other.callable_);
@@ -53,7 +53,7 @@ class registration {
     registration(std::shared_ptr<void> callable, ferrum_registration id)
         : callable_(std::move(callable)), handle_(id) {}
 
-    /* Destroyed after the handle: members go in reverse order. */
+    /* Destroyed after the handle: members are destroyed in reverse order. */
     std::shared_ptr<void> callable_;
     handle handle_;
 };

@@ -1,6 +1,6 @@
 /*
- * What every call of ferrum_mem.hpp gives: a result, or a failure that is thrown; and
- * what the calls themselves are made of.
+ * The result of every call of ferrum_mem.hpp, the exception of a failure, and helpers of
+ * the calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@
 
 namespace ferrum {
 
-/** Why a call failed: the thread's record, copied out. */
+/** Why a call failed: a copy of the thread's error record. */
 struct failure {
     ferrum_status status = FERRUM_OK;
     std::int64_t native_code = 0;
@@ -31,13 +31,13 @@ struct failure {
     std::string operation;
     std::string device;
     std::string message;
-    /** Model of an elastic pool that the failure is about, or empty. */
+    /** Model of an elastic pool, or empty. */
     std::string model;
-    /** The numbers that a failure of this status states, see ferrum_error_info. */
+    /** The numbers of the error, see ferrum_error_info. */
     std::optional<std::uint64_t> offset_bytes, size_bytes, capacity_bytes,
         page_bytes, requested_bytes, available_bytes, largest_free_bytes;
 
-    /** The record of this thread's latest failure. */
+    /** The record of this thread's last failure. */
     static failure last(ferrum_status status) {
         ferrum_error_info info = FERRUM_ERROR_INFO_INIT;
         failure out;
@@ -88,7 +88,7 @@ class error : public std::runtime_error {
     std::shared_ptr<const failure> why_;
 };
 
-/** A value, or why there is none. */
+/** A value, or the failure. */
 template <class T> class result {
   public:
     result(T value) : state_(std::move(value)) {}
@@ -96,13 +96,13 @@ template <class T> class result {
 
     bool ok() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return ok(); }
-    /** FERRUM_OK, or why there is no value. */
+    /** FERRUM_OK, or the status of the failure. */
     ferrum_status status() const noexcept {
         return ok() ? ferrum_status(FERRUM_OK) : std::get<1>(state_).status;
     }
-    /** The failure; only when there is one. */
+    /** The failure. Call it only if there is one. */
     const failure &why() const { return std::get<1>(state_); }
-    /** The value; throws ferrum::error when there is none. */
+    /** The value. Throws ferrum::error if there is none. */
     T value() && {
         if (!ok())
             throw error(std::get<1>(std::move(state_)));
@@ -113,7 +113,7 @@ template <class T> class result {
     std::variant<T, failure> state_;
 };
 
-/** Nothing, as the value of a call that only succeeds or fails. */
+/** The value of a call that returns only success or failure. */
 struct done {};
 
 namespace detail {
@@ -130,7 +130,7 @@ template <class T> result<T> outcome(ferrum_status status, T value) {
     return failure::last(status);
 }
 
-/** The two calls that get a text. */
+/** Makes the two calls that read a text. */
 template <class Call> result<std::string> text(Call call) {
     for (;;) {
         std::size_t length = 0;
@@ -148,7 +148,7 @@ template <class Call> result<std::string> text(Call call) {
     }
 }
 
-/** The two calls that get an array. */
+/** Makes the calls that read an array, until it is large enough. */
 template <class T, class Call> result<std::vector<T>> list(T empty, Call call) {
     std::vector<T> out(16, empty);
     for (;;) {
@@ -162,7 +162,7 @@ template <class T, class Call> result<std::vector<T>> list(T empty, Call call) {
     }
 }
 
-/** What a call has made, as an object of its class. */
+/** The created object in its class. */
 template <class T, class... Raw>
 result<T> made(ferrum_status status, Raw... raw) {
     if (status == FERRUM_OK)
@@ -170,14 +170,14 @@ result<T> made(ferrum_status status, Raw... raw) {
     return failure::last(status);
 }
 
-/** A time as the library counts it; a negative one has no end. */
+/** A time in the library's unit. A negative time means no limit. */
 inline std::uint64_t nanoseconds(std::chrono::nanoseconds time) {
     if (time < std::chrono::nanoseconds::zero())
         return FERRUM_WAIT_FOREVER;
     return static_cast<std::uint64_t>(time.count());
 }
 
-/** A text of the caller's for one call. */
+/** A text of the caller, for one call. */
 class c_text {
   public:
     c_text(const char *text) noexcept : text_(text) {}
@@ -190,7 +190,7 @@ class c_text {
 
 } // namespace detail
 
-/** Waits without an end. */
+/** Waits without a limit. */
 inline constexpr std::chrono::nanoseconds forever{-1};
 
 } // namespace ferrum

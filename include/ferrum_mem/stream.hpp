@@ -29,8 +29,8 @@ class stream : public detail::unique_handle<ferrum_stream, detail::end_stream>,
   public:
     using unique_handle::unique_handle;
 
-    /** Queues a call of work, once, on a thread of the library. An exception
-     *  from it ends the process, as one from a thread does. */
+    /** Queues a call of work, once, on a thread of the library. An exception from it
+     *  terminates the process, like an exception from a thread. */
     result<done> try_call(std::function<void()> work) const {
         auto held = std::make_unique<std::function<void()>>(std::move(work));
         ferrum_status status = ferrum_stream_host_function(

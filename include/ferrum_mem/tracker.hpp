@@ -1,5 +1,5 @@
 /*
- * Trackers: what is known of live buffers.
+ * Trackers: records of live buffers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@ inline void end_tracker(ferrum_tracker h) noexcept {
 
 } // namespace detail
 
-/** What a tracker knows. A view of one that a manager or a pool owns, which is only
- *  read: what would change it fails. */
+/** Read access to a tracker, which may belong to a manager or a pool. Calls that would
+ *  change such a tracker fail. */
 class tracker_view : public tracker_calls<tracker_view> {
   public:
     explicit tracker_view(ferrum_tracker id) : id_(id) {}
@@ -39,7 +39,7 @@ class tracker_view : public tracker_calls<tracker_view> {
     ferrum_tracker id_;
 };
 
-/** A tracker of the program's own. */
+/** A tracker that the program owns. */
 class tracker
     : public detail::unique_handle<ferrum_tracker, detail::end_tracker>,
       public tracker_calls<tracker> {

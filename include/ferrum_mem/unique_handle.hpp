@@ -1,5 +1,5 @@
 /*
- * Who owns a handle: the base of the classes of ferrum_mem.hpp.
+ * Ownership of a handle: the base of the classes of ferrum_mem.hpp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@ namespace ferrum {
 
 namespace detail {
 
-/** Owns a handle; Destroy ends it whatever uses it. What it cannot end, the log of
- *  the library tells of: a destructor throws nothing. */
+/** Owns a handle. Destroy ends the object, also while it is in use. A destructor does
+ *  not throw: if the object cannot be ended, the library logs that. */
 template <class Handle, void (*Destroy)(Handle) noexcept> class unique_handle {
   public:
     unique_handle() noexcept : handle_{} {}
@@ -34,20 +34,21 @@ template <class Handle, void (*Destroy)(Handle) noexcept> class unique_handle {
 
     /** The C handle, still owned. */
     Handle get() const noexcept { return handle_; }
-    /** The same where a call takes a handle. Not of an object that is about to end. */
+    /** The handle as an argument of a call. Deleted for temporaries, whose handle would
+     *  end. */
     operator Handle() const & noexcept { return handle_; }
     operator Handle() const && = delete;
     explicit operator bool() const noexcept { return handle_.id != 0; }
-    /** Gives the handle up without destroying it. */
+    /** Returns the handle and does not destroy it. */
     Handle release() noexcept { return std::exchange(handle_, Handle{}); }
-    /** Destroys it now. */
+    /** Destroys the handle. */
     void reset() noexcept {
         if (handle_.id != 0)
             Destroy(release());
     }
 
   protected:
-    /** After a call that ends the handle: gives it up if that did. */
+    /** Gives up the handle if the call has ended it. */
     result<done> ended(ferrum_status status) {
         if (status == FERRUM_OK)
             release();

@@ -1,5 +1,5 @@
 /*
- * Virtual pools: address space, and memory behind it.
+ * Virtual pools: reserved address space with pages of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,13 +19,13 @@ inline void end_vpool(ferrum_vpool h) noexcept {
 
 } // namespace detail
 
-/** Address space, and memory behind it by offset. */
+/** Reserved address space. Memory is mapped by offset. */
 class vpool : public detail::unique_handle<ferrum_vpool, detail::end_vpool>,
               public vpool_calls<vpool> {
   public:
     using unique_handle::unique_handle;
 
-    /** A file descriptor for each page of a range, which the caller closes. */
+    /** A file descriptor for each page of a range. The caller closes them. */
     result<std::vector<std::int32_t>> try_export(std::uint64_t offset,
                                                  std::uint64_t size) const {
         ferrum_vpool_info about = FERRUM_VPOOL_INFO_INIT;
