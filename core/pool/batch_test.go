@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-func TestBatchesAreWholeWithEveryStrategy(t *testing.T) {
+func TestBatchesSucceedOrFailAsAWhole(t *testing.T) {
 	for _, strategy := range rangealloc.Names() {
 		t.Run(strategy, func(t *testing.T) {
 			b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
@@ -24,7 +24,7 @@ func TestBatchesAreWholeWithEveryStrategy(t *testing.T) {
 			})
 			require.NoError(t, p.AllocBatch(Request{SizeBytes: 1}, nil))
 			require.NoError(t, p.FreeBatch(nil, nil))
-			// More than one segment has room for.
+			// More blocks than one segment holds.
 			addrs := make([]device.Addr, 150)
 			require.NoError(t, p.AllocBatch(Request{SizeBytes: 15 * kib, Tag: "kv"}, addrs))
 			seen := map[device.Addr]bool{}
@@ -65,8 +65,8 @@ func TestBatchesAreWholeWithEveryStrategy(t *testing.T) {
 	}
 }
 
-// A batch behind queued work takes one event, and comes back to its stream.
-func TestABatchSharesAnEvent(t *testing.T) {
+// A batch behind queued work uses one event, and its stream may reuse the blocks.
+func TestBatchRecordsOneEvent(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s := newStream(t, b)
@@ -89,7 +89,7 @@ func TestABatchSharesAnEvent(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestBatchThatCanNeverFit(t *testing.T) {
+func TestBatchThatCanNeverFitFailsAtOnce(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	addrs := make([]device.Addr, 4)
@@ -99,7 +99,7 @@ func TestBatchThatCanNeverFit(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestFreeSizedRefusesAnotherSize(t *testing.T) {
+func TestFreeSizedRejectsAnotherSize(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s := newStream(t, b)
@@ -117,7 +117,7 @@ func TestFreeSizedRefusesAnotherSize(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestOwnerOfSaysWhatLiesAtEachAddress(t *testing.T) {
+func TestOwnerOfDescribesEveryAddress(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.AlignmentBytes, c.Tracking = 3*4096/3, true })
 	s := newStream(t, b)
@@ -142,7 +142,7 @@ func TestOwnerOfSaysWhatLiesAtEachAddress(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestTagNumbersStayForThePoolsLife(t *testing.T) {
+func TestTagNumbersStayValid(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	kv, err := p.Tag("kv")
@@ -168,7 +168,7 @@ func TestTagNumbersStayForThePoolsLife(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestWrongSettingsOfFixedAreRefused(t *testing.T) {
+func TestInvalidSettingsOfFixedAreRejected(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	for _, wrong := range []Config{
 		{Strategy: "fixed"},

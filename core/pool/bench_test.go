@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// quickDevice is a test device whose default stream is asked as cheaply as that
-// of a real one: two loads, no lock.
+// quickDevice is a test device whose default stream can be queried as cheaply as that of
+// a real device: two loads, no lock.
 type quickDevice struct {
 	*devicetest.Device
 	stream *quickStream
@@ -56,8 +56,8 @@ func pair(b *testing.B, p *Pool, size uint64) {
 	}
 }
 
-// BenchmarkHotPair is an allocation and its free, on an idle stream, beside one
-// live block.
+// BenchmarkHotPair measures an allocation and its free on an idle stream, beside one live
+// block.
 func BenchmarkHotPair(b *testing.B) {
 	for _, size := range []uint64{256, 4 << 10, 2 << 20, 1 << 30} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -102,7 +102,7 @@ func BenchmarkHotPair(b *testing.B) {
 	})
 }
 
-// heldStream is never idle, and its events never pass.
+// heldStream is never idle, and its events never complete.
 type heldStream struct{ device.Stream }
 
 type heldEvent struct{ device.Event }
@@ -112,7 +112,7 @@ func (heldStream) RecordEvent() (device.Event, error) { return heldEvent{}, nil 
 func (heldEvent) Done() (bool, error)                 { return false, nil }
 func (heldEvent) Close() error                        { return nil }
 
-// BenchmarkBusyStream is a block that goes round on a stream that is at work.
+// BenchmarkBusyStream measures a block that is freed and reused on a busy stream.
 func BenchmarkBusyStream(b *testing.B) {
 	p := quickPool(b, nil)
 	var s device.Stream = heldStream{}
@@ -163,8 +163,8 @@ func replace(b *testing.B, live int) {
 	}
 }
 
-// BenchmarkLarge replaces a random one of 16 live blocks of 2 MiB to 1 GiB,
-// log-uniform, in a pool that has grown to hold them and in one of one segment.
+// BenchmarkLarge replaces a random one of 16 live blocks of 2 MiB to 1 GiB, log-uniform,
+// in a pool that has grown to hold them and in one with one segment.
 func BenchmarkLarge(b *testing.B) {
 	for name, initial := range map[string]uint64{"grown": 0, "one segment": 48 << 30} {
 		b.Run(name, func(b *testing.B) {
@@ -207,7 +207,7 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch takes and gives back 256 blocks at once.
+// BenchmarkBatch allocates and frees 256 blocks at once.
 func BenchmarkBatch(b *testing.B) {
 	for _, c := range []Config{
 		{Strategy: "best_fit"},
@@ -236,7 +236,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkLease takes and gives back 32 blocks as a thread cache does.
+// BenchmarkLease leases and returns 32 blocks as a thread cache does.
 func BenchmarkLease(b *testing.B) {
 	p := quickPool(b, nil)
 	// Lease never grows the pool.

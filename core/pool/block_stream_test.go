@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// However a free names its streams, the block waits for its own one, and its memory is
-// that one's at once where no other has work.
+// Whatever streams a free names, the block waits for its own stream. That stream may
+// reuse the memory at once if no other stream has queued work.
 func TestFreesWaitForTheStreamOfTheBlock(t *testing.T) {
 	frees := map[string]func(p *Pool, addr device.Addr, other device.Stream) error{
 		"plain":   func(p *Pool, addr device.Addr, _ device.Stream) error { return p.Free(addr, nil) },
@@ -52,8 +52,9 @@ func TestFreesWaitForTheStreamOfTheBlock(t *testing.T) {
 	}
 }
 
-// A mark that cannot be made at the free is made when it can: nobody has the memory before.
-func TestAMarkThatFailsIsMadeLater(t *testing.T) {
+// An event that cannot be recorded at the free is recorded later. No other stream gets
+// the memory before.
+func TestEventThatFailsIsRecordedLater(t *testing.T) {
 	for _, failing := range []devicetest.Call{devicetest.RecordEvent, devicetest.StreamIdle} {
 		b := newBench(devicetest.Config{}, engine.Options{})
 		p := b.pool(t, nil)
@@ -62,7 +63,7 @@ func TestAMarkThatFailsIsMadeLater(t *testing.T) {
 		busy(t, own)
 		nth := 1
 		if failing == devicetest.StreamIdle {
-			nth = 2 // the first asks the stream of the free
+			nth = 2 // the first query is for the stream of the free
 		}
 		b.dev.FailNth(failing, nth, nil)
 		require.NoError(t, p.Free(block.Addr, nil), failing)
@@ -81,8 +82,8 @@ func TestAMarkThatFailsIsMadeLater(t *testing.T) {
 	}
 }
 
-// A stream that was closed has run dry, and no number is lost with it.
-func TestStreamsComeAndGoBeforeTheirBlocks(t *testing.T) {
+// A closed stream has no queued work, and its number can be reused.
+func TestClosedStreamsReleaseTheirNumbers(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	var blocks []Block
@@ -104,8 +105,9 @@ func TestStreamsComeAndGoBeforeTheirBlocks(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A pool has a number for so many streams; those of further ones are noted as recorded.
-func TestMoreStreamsThanNumbers(t *testing.T) {
+// A pool has a limited number of stream numbers. Further streams are recorded as
+// RecordStream does.
+func TestStreamsBeyondTheNumbersAreRecorded(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	p.heap.streams.byNumber = make([]numberedStream, maxNumbers)

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// crowd is a pool with so many live blocks, every other one of which is with the caches.
+// crowd is a pool with many live blocks, half of them in the caches.
 type crowd struct {
 	b     *bench
 	p     *Pool
@@ -27,7 +27,7 @@ func newCrowd(t *testing.T, strategy string, blocks int) *crowd {
 	w := &crowd{b: newBench(devicetest.Config{}, engine.Options{})}
 	w.p, w.c, w.s = cached(t, w.b, func(c *Config) { c.Strategy = strategy })
 	for i := range blocks {
-		// The caches have none when the pool has to grow.
+		// The caches have no block when the pool has to grow.
 		if addr := w.c.alloc(0, 1000, 0); i%2 == 0 && addr != 0 {
 			w.addrs = append(w.addrs, addr)
 		} else {
@@ -40,7 +40,7 @@ func newCrowd(t *testing.T, strategy string, blocks int) *crowd {
 	return w
 }
 
-// walks are all that goes over the blocks of a pool.
+// walks are all operations that visit every block of a pool.
 var walks = []struct {
 	name string
 	run  func(t *testing.T, w *crowd)
@@ -69,9 +69,10 @@ var walks = []struct {
 	{"destroy", func(t *testing.T, w *crowd) { require.NoError(t, w.p.Close(true)) }},
 }
 
-// TestWhatGoesOverAllBlocksNeedsBoundedMemory compares what is allocated for n blocks and
-// for 4n: less than 16 bytes for each block more, which is what slices throw away and pages are listed in. A list of them takes 40 to 200.
-func TestWhatGoesOverAllBlocksNeedsBoundedMemory(t *testing.T) {
+// TestTraversalsNeedBoundedMemory compares the memory that is allocated for n blocks and
+// for 4n: less than 16 bytes for each further block, which slices discard and lists of
+// pages need. A list of the blocks would take 40 to 200 bytes each.
+func TestTraversalsNeedBoundedMemory(t *testing.T) {
 	const few = 4096
 	strategies := []string{"best_fit", "size_class", "tlsf", "buddy"}
 	if testing.Short() {
@@ -104,8 +105,8 @@ func allocatedBy(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// watchful is a strategy that counts what is done to it between two slices. Each slice
-// is one hold of the pool's lock.
+// watchful is a strategy that counts its calls between two slices. Each slice holds the
+// pool's lock once.
 type watchful struct {
 	rangealloc.Strategy
 	sinceSlice, most int
@@ -137,15 +138,15 @@ func (w *watchful) Free(offset uint64) (uint64, error) {
 	return w.Strategy.Free(offset)
 }
 
-// TestNobodyWaitsForMoreThanASlice counts the blocks that are looked at, or freed, while
-// the lock is held.
-func TestNobodyWaitsForMoreThanASlice(t *testing.T) {
+// TestTraversalsHoldTheLockForASlice counts the blocks that are read, or freed, while the
+// lock is held.
+func TestTraversalsHoldTheLockForASlice(t *testing.T) {
 	for _, walk := range walks {
 		t.Run(walk.name, func(t *testing.T) {
 			w := newCrowd(t, "best_fit", 20*sliceBlocks)
 			var watched []*watchful
 			for _, s := range w.p.heap.segments {
-				// Batches would go past the one that counts.
+				// Batches would bypass the counting strategy.
 				each := &watchful{Strategy: s.strategy}
 				s.strategy, s.batcher, s.slotFreer = each, nil, nil
 				watched = append(watched, each)
@@ -166,9 +167,9 @@ func TestNobodyWaitsForMoreThanASlice(t *testing.T) {
 	}
 }
 
-// TestAWalkMeetsWhatStaysOnce has others take, free, lease and adopt blocks between the
-// slices of a walk.
-func TestAWalkMeetsWhatStaysOnce(t *testing.T) {
+// TestTraversalsVisitEachBlockOnce allocates, frees, leases and adopts blocks between the
+// slices of a traversal.
+func TestTraversalsVisitEachBlockOnce(t *testing.T) {
 	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy"} {
 		t.Run(strategy, func(t *testing.T) {
 			w := newCrowd(t, strategy, 10*sliceBlocks)
@@ -180,12 +181,12 @@ func TestAWalkMeetsWhatStaysOnce(t *testing.T) {
 				case 0:
 					passing = append(passing, mustAlloc(t, w.p, 500).Addr)
 				case 1:
-					// The caches have none when the pool has to grow.
+					// The caches have no block when the pool has to grow.
 					if addr := w.c.alloc(0, 1000, 0); addr != 0 {
 						passing = append(passing, addr)
 					}
 				case 2:
-					// It becomes the pool's own.
+					// The pool adopts the block.
 					require.NoError(t, w.p.RecordStream(w.addrs[(visits*64)%len(w.addrs)], w.s))
 				case 3:
 					if n := len(passing); n > 0 {
@@ -205,9 +206,9 @@ func TestAWalkMeetsWhatStaysOnce(t *testing.T) {
 	}
 }
 
-// TestResetBehindWorkHasOneMarkForAllSlices has the blocks of many slices wait for work of
+// TestResetRecordsOneEventForAllSlices makes the blocks of many slices wait for work of
 // two streams, and then for none.
-func TestResetBehindWorkHasOneMarkForAllSlices(t *testing.T) {
+func TestResetRecordsOneEventForAllSlices(t *testing.T) {
 	w := newCrowd(t, "best_fit", 5*sliceBlocks)
 	other := w.b.stream(t)
 	w.p.Flush()

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Whatever a pool has been through, the brief record is that of the whole one.
+// In every state of a pool, its Brief equals that part of its Statistics.
 func TestBriefIsPartOfTheStatistics(t *testing.T) {
 	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy", "arena"} {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 << 20})
@@ -39,7 +39,7 @@ func TestBriefIsPartOfTheStatistics(t *testing.T) {
 	}
 }
 
-// BenchmarkRecentMemoryInfo is the device's memory information from the books of
+// BenchmarkRecentMemoryInfo measures the device's memory information from the counters of
 // one pool and an old reading.
 func BenchmarkRecentMemoryInfo(b *testing.B) {
 	p := quickPool(b, nil)

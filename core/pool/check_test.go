@@ -24,19 +24,19 @@ type bench struct {
 	engine *engine.Engine
 }
 
-// All tests run three times: over segments that are taken whole, over pages, and over
-// pages of a device that has large ones too. onPages says which of them runs, and
-// testLargeBytes how long a large page is; 0: there are none.
+// All tests run three times: with segments, with pages, and with pages of a device that
+// also has large ones. onPages states which run it is, and testLargeBytes the size of a
+// large page; 0 means none.
 var (
 	onPages        bool
 	testLargeBytes uint64
 )
 
-// testPageBytes is the page that the tests' pools have then.
+// testPageBytes is the page size of the tests' pools in runs with pages.
 const testPageBytes = 64 * kib
 
-// RunThrice runs all tests. With -short it leaves out the pages of a device without large ones:
-// with large ones there are both.
+// RunThrice runs all tests. With -short it skips the run with pages and without large
+// pages, because the third run has both.
 func RunThrice(m *testing.M) int {
 	code := m.Run()
 	for _, testLargeBytes = range []uint64{0, 4 * testPageBytes} {
@@ -48,7 +48,7 @@ func RunThrice(m *testing.M) int {
 	return code
 }
 
-// kind gives what a test expects of the one and of the other.
+// kind returns the value that a test expects in a run with segments or with pages.
 func kind[T any](segments, pages T) T {
 	if onPages {
 		return pages
@@ -56,10 +56,10 @@ func kind[T any](segments, pages T) T {
 	return segments
 }
 
-// giveBackCall is the first call of the driver that gives memory back.
+// giveBackCall is the first driver call of a release of memory.
 func giveBackCall() devicetest.Call { return kind(devicetest.Free, devicetest.Unmap) }
 
-// onSegments leaves out a test of what only segments taken whole do.
+// onSegments skips a test of behaviour that only segments have.
 func onSegments(t *testing.T, why string) {
 	if onPages {
 		t.Skip("of whole segments: " + why)
@@ -91,7 +91,7 @@ func (b *bench) pool(t require.TestingT, change func(*Config)) *Pool {
 	return p
 }
 
-// audit compares everything that a pool keeps about its memory.
+// audit compares everything that a pool stores about its memory.
 func (p *Pool) audit() error {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *Pool) audit() error {
 	return nil
 }
 
-// check compares the pools with the device and the engine's books.
+// check compares the pools with the device and the engine's counters.
 func (b *bench) check(t require.TestingT, pools ...*Pool) {
 	var held, live uint64
 	for _, p := range pools {
@@ -229,8 +229,8 @@ func quiet(t *testing.T, b *bench, p *Pool) {
 	b.closeAll(t, p)
 }
 
-// auditStreams holds that live blocks, and no others, have the numbers of streams, and
-// that they are counted.
+// auditStreams checks that exactly the live blocks have stream numbers, and that they are
+// counted.
 func (p *Pool) auditStreams() error {
 	b := &p.heap.streams
 	counts, numbered := map[uint16]uint64{}, uint64(0)
@@ -270,8 +270,8 @@ func (p *Pool) auditStreams() error {
 	return nil
 }
 
-// eachBlock visits the blocks that the strategy has out, in the order of their
-// addresses, until visit says false.
+// eachBlock visits the blocks that the strategy has allocated, in order of address, until
+// visit returns false.
 func (s *segment) eachBlock(visit func(located) bool) {
 	s.strategy.Walk(func(b rangealloc.Block) bool {
 		if !b.Live {

@@ -20,9 +20,9 @@ type rival struct {
 	free  func(device.Addr) error
 }
 
-// race has rivals use a pool until they hear that it is over, or so many times, while
-// it is closed: whoever hears so hears it of a close that succeeds, and no block that
-// was handed out goes with the pool.
+// race lets rivals use a pool during a close, until they get the error of a closed pool
+// or a number of rounds is over. They may get that error only from a close that succeeds,
+// and no allocated block may end with the pool.
 func race(t *testing.T, p *Pool, rivals ...rival) (closed bool) {
 	var over atomic.Int32
 	var wait, begun sync.WaitGroup
@@ -76,7 +76,7 @@ func own(p *Pool) rival {
 	}
 }
 
-// through is a rival that comes through the caches, as one of their threads.
+// through is a rival that uses the caches, as one of their threads.
 func through(p *Pool, c *fakeCache, thread int) rival {
 	r := own(p)
 	direct := r.alloc
@@ -96,7 +96,7 @@ func (c *fakeCache) isPaused() bool {
 	return c.paused
 }
 
-func TestACloseThatIsRefusedIsSeenByNobody(t *testing.T) {
+func TestRejectedCloseDisturbsNoThread(t *testing.T) {
 	for range 40 {
 		b := newBench(devicetest.Config{}, engine.Options{})
 		p := b.pool(t, nil)
@@ -112,9 +112,9 @@ func TestACloseThatIsRefusedIsSeenByNobody(t *testing.T) {
 	}
 }
 
-// The caches hand out nothing from when a close counts what is live to when it has
-// decided, and a call that comes then waits for what it decides.
-func TestACallThatComesWhileACloseDecidesWaits(t *testing.T) {
+// While a close counts and decides, the caches allocate nothing, and a call that arrives
+// waits for the decision.
+func TestCallsWaitWhileACloseDecides(t *testing.T) {
 	for _, busy := range []bool{true, false} {
 		b := newBench(devicetest.Config{}, engine.Options{})
 		p, c, s := cached(t, b, nil)

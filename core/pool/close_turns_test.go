@@ -11,9 +11,10 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// TestWhoWaitsForAThawHasItsTurn freezes the books again and again, as a walk over the
-// caches does: who waited for one thaw is not kept waiting by the next freeze.
-func TestWhoWaitsForAThawHasItsTurn(t *testing.T) {
+// TestThawedThreadsRunBeforeTheNextFreeze freezes the counters again and again, as a
+// traversal of the caches does. A thread that waited for one thaw does not wait for the
+// next freeze.
+func TestThawedThreadsRunBeforeTheNextFreeze(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, _, s := cached(t, b, nil)
 	for range 50 {
@@ -44,7 +45,7 @@ func TestWhoWaitsForAThawHasItsTurn(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// slowToFree is caches that look at the pool while they give their memory back.
+// slowToFree is caches that use the pool while they release their memory.
 type slowToFree struct {
 	*fakeCache
 	freeing func()
@@ -55,7 +56,7 @@ func (c *slowToFree) Drop() (free func()) {
 	return c.freeing
 }
 
-func TestNobodyWaitsWhileTheCachesGiveTheirMemoryBack(t *testing.T) {
+func TestReleaseOfCacheMemoryHoldsNoLock(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -76,9 +77,9 @@ func TestNobodyWaitsWhileTheCachesGiveTheirMemoryBack(t *testing.T) {
 	b.closeAll(t)
 }
 
-// TestAPoolThatEndsSaysSoWithoutItsLock holds the lock that a close takes for every
+// TestAllocReportsAClosingPoolWithoutTheLock holds the lock that a close takes for every
 // slice.
-func TestAPoolThatEndsSaysSoWithoutItsLock(t *testing.T) {
+func TestAllocReportsAClosingPoolWithoutTheLock(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	addr := mustAlloc(t, p, 1000).Addr
@@ -113,8 +114,8 @@ func TestAPoolThatEndsSaysSoWithoutItsLock(t *testing.T) {
 	b.closeAll(t)
 }
 
-// TestACloseThatIsRefusedKeepsTheCaches has the device fail before its work is done.
-func TestACloseThatIsRefusedKeepsTheCaches(t *testing.T) {
+// TestCloseThatFailsKeepsTheCaches makes the device fail before its work has completed.
+func TestCloseThatFailsKeepsTheCaches(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)

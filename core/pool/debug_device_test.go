@@ -14,9 +14,9 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// Debug mode over real memory: zones, poison and the search for writes after a free
-// work on a device that the process does not see as they do on the host. What is wrong
-// is written by the device's own work.
+// Debug mode with device memory: zones, poison and the detection of writes after a free
+// work on a device whose memory the process cannot address, as they do on the host. The
+// device's own work makes the errors.
 
 type watchedBench struct {
 	*realBench
@@ -55,7 +55,7 @@ func (b *watchedBench) pool(t *testing.T, paging pool.Paging) *pool.Pool {
 	return p
 }
 
-// holds says that a range is full of a value.
+// holds checks that a range is filled with a value.
 func (b *watchedBench) holds(t *testing.T, addr device.Addr, value byte, size uint64) {
 	t.Helper()
 	found, other, err := b.bytes.FirstOther(addr, value, size)
@@ -63,14 +63,14 @@ func (b *watchedBench) holds(t *testing.T, addr device.Addr, value byte, size ui
 	require.False(t, other, "%+v", found)
 }
 
-// debugSizes are blocks that are looked at by copies and by a kernel.
+// debugSizes are the sizes of blocks that are checked by copies and by a kernel.
 var debugSizes = []uint64{1, 1000, 100 << 10, 1<<20 + 5}
 
 func TestDeviceDebugFindsDamage(t *testing.T) {
 	for _, paging := range []pool.Paging{pool.PagingOff, pool.PagingOn} {
 		b := openWatched(t)
 		p := b.pool(t, paging)
-		// An eighth of what the pool holds is the bound of its quarantine.
+		// The quarantine may hold an eighth of what the pool holds.
 		_, err := p.Alloc(pool.Request{SizeBytes: 24 << 20})
 		require.NoError(t, err)
 		for _, size := range debugSizes {

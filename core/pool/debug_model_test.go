@@ -14,13 +14,13 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// marked is a live block all of whose bytes are its mark, whatever runs.
+// marked is a live block. All its bytes have the value mark at any time.
 type marked struct {
 	Block
 	mark byte
 }
 
-// debugProgram is a program that does nothing wrong.
+// debugProgram is a correct program.
 type debugProgram struct {
 	*debugBench
 	p       *Pool
@@ -68,8 +68,8 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 		d.drop(at)
 		on := stream(t)
 		if on.Queued() > 0 {
-			// Queued work still writes its mark: poison that came before it would
-			// look like a write after the free.
+			// Queued work still writes its mark. Poison written before that would look
+			// like a write after the free.
 			require.NoError(t, on.Fill(block.Addr, device.Pattern{Value: uint32(block.mark), WidthBytes: 1}, block.RequestedBytes))
 		}
 		require.NoError(t, d.p.FreeSized(block.Addr, block.RequestedBytes, on))
@@ -120,9 +120,9 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// Whatever is checked, a right program keeps its bytes, has exact books, and
-// hears nothing.
-func TestDebugLeavesRightProgramsAlone(t *testing.T) {
+// With any checks, a correct program keeps its bytes, has exact counters, and gets no
+// report.
+func TestDebugReportsNothingForCorrectPrograms(t *testing.T) {
 	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		flags := DebugFlags(rapid.Uint32Range(1, uint32(DebugAll)).Draw(t, "flags"))
@@ -152,8 +152,8 @@ func TestDebugLeavesRightProgramsAlone(t *testing.T) {
 	})
 }
 
-// The n-th call of the device fails, for every n of a program: books and memory
-// are exact after each step, and a check that could not be made is no damage.
+// The n-th call of the device fails, for every n of a program: counters and memory are
+// exact after each step, and a check that could not be made is not reported as damage.
 func TestDebugWithEveryDeviceCallFailing(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newDebugBench(devicetest.Config{Manual: true})
@@ -175,8 +175,8 @@ func TestDebugWithEveryDeviceCallFailing(t *testing.T) {
 	}
 }
 
-// debugScript is a program with work in flight. What fails leaves everything as
-// it was, and is done again.
+// debugScript is a program with work in flight. A failed call leaves everything as it
+// was, and is repeated.
 func debugScript(t *testing.T, b *debugBench, p *Pool, name string) {
 	stream := b.dev.Default()
 	insist := func(step string, call func() error) {

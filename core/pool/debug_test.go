@@ -18,11 +18,11 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// How debug mode is tested here: package memcheck has proved what is found and
-// when; these tests are about the pool around it: books, addresses, streams,
-// what comes back under pressure, and that a right program is never reported.
+// How debug mode is tested here: the tests of package memcheck test what is detected and
+// when. These tests are about the pool around it: counters, addresses, streams, what is
+// reclaimed, and that a correct program is never reported.
 
-// debugBench is a bench with bytes that hears what the pools log.
+// debugBench is a bench with bytes that records the log of the pools.
 type debugBench struct {
 	*bench
 	mu    sync.Mutex
@@ -76,7 +76,7 @@ func withDebug(flags DebugFlags) func(*Config) {
 	return func(c *Config) { c.Debug = flags }
 }
 
-func TestDebugFreeThatFindsDamageFreesAllTheSame(t *testing.T) {
+func TestDebugFreeThatFindsDamageStillFrees(t *testing.T) {
 	b := newDebugBench(devicetest.Config{})
 	p := b.pool(t, withDebug(DebugAll))
 	require.Zero(t, p.Config().ThreadCacheBytes, "every call comes to the core")
@@ -101,7 +101,7 @@ func TestDebugFreeThatFindsDamageFreesAllTheSame(t *testing.T) {
 	require.Zero(t, b.watched)
 }
 
-func TestDebugBatchNamesTheDamagedAndTheWrongBlock(t *testing.T) {
+func TestDebugBatchNamesTheDamagedAndTheInvalidBlock(t *testing.T) {
 	b := newDebugBench(devicetest.Config{})
 	p := b.pool(t, withDebug(DebugAll))
 	addrs := make([]device.Addr, 5)
@@ -124,8 +124,8 @@ func TestDebugBatchNamesTheDamagedAndTheWrongBlock(t *testing.T) {
 	quiet(t, b.bench, p)
 }
 
-// The caller's addresses are the only ones that a pool with zones knows.
-func TestDebugAddressesAreTheCallers(t *testing.T) {
+// A pool with zones accepts only the addresses of the caller.
+func TestDebugAcceptsOnlyTheCallersAddresses(t *testing.T) {
 	b := newDebugBench(devicetest.Config{})
 	p := b.pool(t, withDebug(DebugAll))
 	block, err := p.Alloc(Request{SizeBytes: 700, AlignmentBytes: 4096, Tag: "kv"})
@@ -167,7 +167,7 @@ func TestDebugAddressesAreTheCallers(t *testing.T) {
 	quiet(t, b.bench, p)
 }
 
-// An address of another pool is told with its owner there.
+// A report about an address of another pool names that pool and block.
 func TestDebugNamesThePoolOfAForeignAddress(t *testing.T) {
 	b := newDebugBench(devicetest.Config{})
 	p := b.pool(t, func(c *Config) { c.Debug, c.Name = DebugAll, "mine" })
@@ -191,9 +191,9 @@ func TestDebugNamesThePoolOfAForeignAddress(t *testing.T) {
 	b.closeAll(t, p, debugging, plain)
 }
 
-// What is in quarantine comes back before an allocation fails, at a trim, and
-// when a sibling needs room.
-func TestDebugQuarantineGivesWayBeforeMemoryRunsOut(t *testing.T) {
+// Blocks in quarantine are reclaimed before an allocation fails, at a trim, and when a
+// sibling needs memory.
+func TestDebugQuarantineIsReclaimedBeforeMemoryRunsOut(t *testing.T) {
 	b := newDebugBench(devicetest.Config{TotalBytes: 2 * mib})
 	bounded := func(c *Config) { c.Debug, c.MaxSizeBytes = DebugAll, mib }
 	p := b.pool(t, bounded)
@@ -236,9 +236,9 @@ func TestDebugQuarantineGivesWayBeforeMemoryRunsOut(t *testing.T) {
 	require.Empty(t, b.reports())
 }
 
-// A block whose work an allocation has waited for goes through quarantine, and
-// the allocation gets it all the same.
-func TestDebugQuarantineHoldsNothingBackFromWhoWaits(t *testing.T) {
+// A block whose work an allocation has waited for passes through quarantine, and the
+// allocation still gets it.
+func TestDebugQuarantineServesAWaitingAllocation(t *testing.T) {
 	b := newDebugBench(devicetest.Config{TotalBytes: mib, Manual: true})
 	p := b.pool(t, func(c *Config) { c.Debug, c.PreAlloc = DebugAll, true })
 	var blocks []Block
@@ -258,8 +258,8 @@ func TestDebugQuarantineHoldsNothingBackFromWhoWaits(t *testing.T) {
 	require.Empty(t, b.reports())
 }
 
-// A freed block stays as it is until the work that was queued at its free is
-// done, and its stream does not get it before.
+// A freed block is unchanged until the work that was queued at its free has completed,
+// and its stream does not get it before.
 func TestDebugWaitsForQueuedWork(t *testing.T) {
 	b := newDebugBench(devicetest.Config{Manual: true})
 	p := b.pool(t, withDebug(DebugAll))
@@ -270,7 +270,7 @@ func TestDebugWaitsForQueuedWork(t *testing.T) {
 	next := mustAlloc(t, p, 512)
 	require.NotEqual(t, block.Addr, next.Addr)
 	require.Equal(t, bytes.Repeat([]byte{memcheck.FreshByte}, 512), b.dev.Bytes(block.Addr, 512))
-	// The work runs over the end of the block after its free.
+	// The work writes beyond the end of the block after its free.
 	require.NoError(t, stream.Fill(block.Addr+512, device.Pattern{Value: 0x22, WidthBytes: 1}, 1))
 	err := p.Free(block.Addr, stream)
 	require.ErrorIs(t, err, device.CodeDoubleFree)
@@ -304,8 +304,8 @@ func TestDebugChecksOnDemandAndAtTheEnd(t *testing.T) {
 	require.NoError(t, newBench(devicetest.Config{}, engine.Options{}).pool(t, nil).Check(), "nothing to look at")
 }
 
-// The engine's word switches every pool on.
-func TestDebugComesFromTheEngineToo(t *testing.T) {
+// The option of the engine enables debug mode in every pool.
+func TestDebugIsEnabledByTheEngine(t *testing.T) {
 	b := newBench(devicetest.Config{Backed: true}, engine.Options{Debug: DebugPoison})
 	p := b.pool(t, withDebug(DebugRedZones))
 	require.Equal(t, DebugPoison|DebugRedZones, p.Config().Debug)
@@ -317,7 +317,7 @@ func TestDebugComesFromTheEngineToo(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestDebugBlocksOfFixedSizeHaveRoomForZones(t *testing.T) {
+func TestDebugZonesFitIntoFixedBlocks(t *testing.T) {
 	b := newDebugBench(devicetest.Config{})
 	p := b.pool(t, func(c *Config) {
 		c.Strategy, c.FixedBlockBytes, c.Debug = "fixed", 4*kib, DebugAll
@@ -330,7 +330,7 @@ func TestDebugBlocksOfFixedSizeHaveRoomForZones(t *testing.T) {
 	quiet(t, b.bench, p)
 }
 
-// Threads that allocate, free, look and trim at once; run with -race.
+// Threads allocate, free, check and trim at the same time; run with -race.
 func TestDebugFromManyThreads(t *testing.T) {
 	b := newDebugBench(devicetest.Config{TotalBytes: 1 << 30})
 	p := b.pool(t, withDebug(DebugAll&^DebugCallSites))

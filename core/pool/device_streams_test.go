@@ -14,10 +14,9 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// streamsProgram uses blocks on several streams of a device that works while the program
-// goes on. Nothing is waited for but where the rules ask for it, so that memory which
-// is handed out too early shows as wrong bytes: each block is filled on its stream, and
-// read there before it is freed.
+// streamsProgram uses blocks on several streams of a device that works at the same time.
+// It waits only where the rules require it, so that memory that is reused too early has
+// wrong bytes: each block is filled on its stream, and read there before it is freed.
 type streamsProgram struct {
 	*realBench
 	t       *rapid.T
@@ -31,12 +30,12 @@ type streamsProgram struct {
 type streamsBlock struct {
 	pool.Block
 	stream device.Stream
-	// others have looked at it since it was filled.
+	// others are the streams that have read it since it was filled.
 	others []device.Stream
 	value  byte
 }
 
-// streamsLook is a copy to the process that will have run when all is waited for.
+// streamsLook is a copy to the host that has run when all work has completed.
 type streamsLook struct {
 	copied []byte
 	value  byte
@@ -68,7 +67,7 @@ func (p *streamsProgram) fill(b *streamsBlock, s device.Stream) {
 	require.NoError(p.t, s.Fill(b.Addr, device.Pattern{Value: uint32(b.value), WidthBytes: 1}, b.SizeBytes))
 }
 
-// look copies the block's ends to the process, in the order of a stream.
+// look copies the ends of the block to the host, in the order of a stream.
 func (p *streamsProgram) look(b *streamsBlock, s device.Stream) {
 	size := min(b.SizeBytes, 2<<10)
 	for _, at := range []uint64{0, b.SizeBytes - size} {
@@ -79,7 +78,7 @@ func (p *streamsProgram) look(b *streamsBlock, s device.Stream) {
 	}
 }
 
-// order has a stream wait for what another one has queued.
+// order makes a stream wait for what another one has queued.
 func (p *streamsProgram) order(after, before device.Stream) {
 	e, err := before.RecordEvent()
 	require.NoError(p.t, err)
@@ -99,7 +98,7 @@ func (p *streamsProgram) free(t *rapid.T) {
 	}
 }
 
-// elsewhere uses a block on another stream too, which is said to the pool.
+// elsewhere uses a block on another stream too, and records that stream.
 func (p *streamsProgram) elsewhere(*rapid.T) {
 	b, s := p.pick(), p.stream("other")
 	if s == b.stream {
@@ -111,7 +110,7 @@ func (p *streamsProgram) elsewhere(*rapid.T) {
 	b.others = append(b.others, s)
 }
 
-// move has a block used by another stream alone from now on.
+// move makes another stream the only user of a block.
 func (p *streamsProgram) move(*rapid.T) {
 	b, s := p.pick(), p.stream("new")
 	for _, user := range append(b.others, b.stream) {
@@ -121,7 +120,7 @@ func (p *streamsProgram) move(*rapid.T) {
 	b.stream, b.others = s, nil
 }
 
-// settle waits for everything and looks at what was copied.
+// settle waits for everything and checks the copies.
 func (p *streamsProgram) settle(t *rapid.T) {
 	require.NoError(t, p.dev.Synchronize(device.Forever))
 	for _, l := range p.looks {

@@ -17,11 +17,11 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// These tests run pools over pages of real memory, on the host's or on a device: what
-// a block was filled with is there until it is freed, whatever comes and goes beside
-// it, and the system has as much memory behind the pool as its blocks lie in.
+// These tests run pools with pages of real memory, on the host or on a device. A block
+// keeps its bytes until it is freed, whatever is allocated and freed beside it, and the
+// system has as much memory for the pool as its blocks cover.
 
-// hostPage is the page that the tests have on the host.
+// hostPage is the page size of the tests on the host.
 const hostPage = 64 << 10
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,8 @@ type realBench struct {
 	engine *engine.Engine
 	bytes  *testdevice.Bytes
 	page   uint64
-	// rounds is how much each of several threads does: looks that are copies are dear.
+	// rounds is how much each of several threads does; it is small where a check is a
+	// copy.
 	rounds int
 }
 
@@ -71,7 +72,7 @@ func (b *realBench) close(t require.TestingT, pools ...*pool.Pool) {
 	require.NoError(t, b.engine.Close())
 }
 
-// filled is a live block and what every byte of it is.
+// filled is a live block and the value of all its bytes.
 type filled struct {
 	pool.Block
 	value byte
@@ -81,7 +82,7 @@ func (b *realBench) fill(t require.TestingT, block *filled) {
 	require.NoError(t, b.bytes.Fill(block.Addr, block.value, block.SizeBytes))
 }
 
-// look looks at a block; with all of it where that is dear.
+// look checks a block. all also checks the middle where that is expensive.
 func (b *realBench) look(t require.TestingT, block *filled, all bool) {
 	look := b.bytes.Edges
 	if all {
@@ -92,7 +93,7 @@ func (b *realBench) look(t require.TestingT, block *filled, all bool) {
 	require.False(t, wrong, "%#x+%d is %d, was filled with %d", uint64(block.Addr), other.OffsetBytes, other.Found, block.value)
 }
 
-// resident is how much memory the system has behind the pages of the blocks.
+// resident returns how much memory the system has for the pages of the blocks.
 func (b *realBench) resident(t require.TestingT, live []filled) (bytes uint64) {
 	seen := map[device.Addr]bool{}
 	for _, block := range live {
@@ -159,8 +160,8 @@ func TestOnDevicePagesKeepBytes(t *testing.T) {
 	})
 }
 
-// Threads allocate, fill, look and free while the worker gives pages back behind
-// them and another thread trims.
+// Threads allocate, fill, check and free while the worker releases pages and another
+// thread trims.
 func TestOnDeviceThreadsKeepBytes(t *testing.T) {
 	b := openReal(t)
 	p := b.pool(t, rangealloc.Default, 0)

@@ -6,25 +6,25 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// fakeCache is thread caches as the contract of Cache has them, in the simplest
-// form: one lock, a magazine for each thread, size and stream.
+// fakeCache is thread caches as the contract of Cache describes them, in the simplest
+// form: one lock, and a magazine for each thread, size and stream.
 type fakeCache struct {
 	pool     *Pool
 	streamOf func(id uint64) device.Stream
 
 	mu     sync.Mutex
 	blocks map[device.Addr]*CachedBlock
-	// places has the addresses in the order in which they came.
+	// places has the addresses in the order in which they were leased.
 	places  []device.Addr
 	placeOf map[device.Addr]uint64
 	idle    map[magazine][]device.Addr
 	counts  CacheCounts
 	gone    bool
-	// paused has every call come to the pool, see pausable.
+	// paused makes every call go to the pool, see pausable.
 	paused bool
-	// pausing and counting, unless nil, are called by Pause and Counts at their beginning.
+	// pausing and counting, unless nil, are called at the beginning of Pause and Counts.
 	pausing, counting func()
-	// giveBackFails counts what the pool did not take.
+	// giveBackFails counts the blocks that the pool rejected.
 	giveBackFails int
 }
 
@@ -35,7 +35,7 @@ type magazine struct {
 }
 
 const (
-	// fakeCacheMost is the largest block that goes through the fake cache.
+	// fakeCacheMost is the size of the largest block in the fake cache.
 	fakeCacheMost = 64 << 10
 	fakeRefill    = 4
 	fakeMagazine  = 8
@@ -50,7 +50,7 @@ func newFakeCache(p *Pool, streamOf func(id uint64) device.Stream) *fakeCache {
 	return c
 }
 
-// alloc is 0 when the core has to serve the request.
+// alloc returns 0 if the core has to serve the request.
 func (c *fakeCache) alloc(thread int, size, stream uint64) device.Addr {
 	return c.allocTagged(thread, size, stream, 0)
 }
@@ -99,8 +99,8 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 	return addr
 }
 
-// free takes a block of its own back on the stream that it is of, and leaves any other
-// to the pool.
+// free takes back a leased block on its own stream, and leaves any other block to the
+// pool.
 func (c *fakeCache) free(thread int, addr device.Addr, stream uint64) error {
 	c.mu.Lock()
 	b := c.blocks[addr]
@@ -160,7 +160,7 @@ func (c *fakeCache) putBack(key magazine, blocks []CachedBlock) {
 	}
 }
 
-// Pause is as pausable has it.
+// Pause implements pausable.
 func (c *fakeCache) Pause(paused bool) {
 	if c.pausing != nil {
 		c.pausing()
@@ -207,8 +207,7 @@ func (c *fakeCache) Find(blocks []CachedBlock) {
 	}
 }
 
-// Next goes over the places that blocks were entered at, and looks at as many as to has
-// room for.
+// Next visits the places at which blocks were leased, as many as to has elements.
 func (c *fakeCache) Next(place uint64, to []CachedBlock) (n int, next uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +225,7 @@ func (c *fakeCache) Next(place uint64, to []CachedBlock) (n int, next uint64) {
 	return n, place
 }
 
-// enter makes a block one of the caches.
+// enter adds a leased block.
 func (c *fakeCache) enter(b *CachedBlock) {
 	c.blocks[b.Addr] = b
 	c.placeOf[b.Addr] = uint64(len(c.places))

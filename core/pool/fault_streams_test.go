@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// streamScript is one fixed program over what streams, batches and caches do.
-// Each step may fail; the script goes on with what it has.
+// streamScript is one fixed program with streams, batches and caches. Each step may fail;
+// the script continues with what it has.
 type streamScript struct {
 	*bench
 	pool     *Pool
@@ -62,7 +62,7 @@ func (s *streamScript) batch(t require.TestingT, count int, stream device.Stream
 	s.live = append(s.live, addrs...)
 }
 
-// cachedAlloc goes through the caches, and past them where they cannot.
+// cachedAlloc allocates from the caches, or from the pool if they cannot serve it.
 func (s *streamScript) cachedAlloc(t require.TestingT, stream uint64) {
 	if addr := s.caches.alloc(0, 3000, stream); addr != 0 {
 		s.live = append(s.live, addr)
@@ -71,8 +71,8 @@ func (s *streamScript) cachedAlloc(t require.TestingT, stream uint64) {
 	s.alloc(t, 3000, nil)
 }
 
-// leave tries to free the first live blocks; a failure leaves all of them live.
-func (s *streamScript) leave(t require.TestingT, count int, free func([]device.Addr) error) {
+// release tries to free the first live blocks; after an error all of them are live.
+func (s *streamScript) release(t require.TestingT, count int, free func([]device.Addr) error) {
 	count = min(count, len(s.live))
 	if err := free(s.live[:count]); err != nil {
 		s.fails(err)
@@ -86,7 +86,7 @@ func (s *streamScript) leave(t require.TestingT, count int, free func([]device.A
 }
 
 func (s *streamScript) freeOne(t require.TestingT, stream device.Stream) {
-	s.leave(t, 1, func(addrs []device.Addr) error {
+	s.release(t, 1, func(addrs []device.Addr) error {
 		if len(addrs) == 0 {
 			return nil
 		}
@@ -95,7 +95,7 @@ func (s *streamScript) freeOne(t require.TestingT, stream device.Stream) {
 }
 
 func (s *streamScript) cachedFree(t require.TestingT, stream uint64) {
-	s.leave(t, 1, func(addrs []device.Addr) error {
+	s.release(t, 1, func(addrs []device.Addr) error {
 		if len(addrs) == 0 {
 			return nil
 		}
@@ -122,7 +122,7 @@ func (s *streamScript) run(t require.TestingT, after func()) {
 		func() { s.freeOne(t, s.two) },
 		func() { s.alloc(t, 650*kib, s.two) },
 		func() {
-			s.leave(t, 8, func(addrs []device.Addr) error { return s.pool.FreeBatch(addrs, s.one) })
+			s.release(t, 8, func(addrs []device.Addr) error { return s.pool.FreeBatch(addrs, s.one) })
 		},
 		func() { s.batch(t, 12, s.two) },
 		func() { s.two.Step(100) },
@@ -132,7 +132,7 @@ func (s *streamScript) run(t require.TestingT, after func()) {
 			}
 		},
 		func() {
-			s.leave(t, 4, func(addrs []device.Addr) error { return s.pool.FreeBatch(addrs, s.two) })
+			s.release(t, 4, func(addrs []device.Addr) error { return s.pool.FreeBatch(addrs, s.two) })
 		},
 		func() {
 			for len(s.live) > 4 {
@@ -150,7 +150,7 @@ func (s *streamScript) run(t require.TestingT, after func()) {
 		func() { s.alloc(t, 1*mib, s.one) },
 		func() { s.fails(s.pool.SetReleaseThreshold(mib)) },
 		func() {
-			s.leave(t, len(s.live), func([]device.Addr) error { return s.pool.Reset(s.one) })
+			s.release(t, len(s.live), func([]device.Addr) error { return s.pool.Reset(s.one) })
 		},
 		func() { s.one.Release(); s.two.Release(); s.pool.Land() },
 		func() { _, err := s.pool.Trim(0); s.fails(err) },
@@ -173,8 +173,8 @@ func (s *streamScript) audit(t require.TestingT) {
 	require.Equal(t, s.dev.HeldBytes(), stats.Reserved.Current)
 }
 
-// For every n the n-th call of each kind fails: books and memory are exact after
-// every step.
+// For every n the n-th call of each kind fails: counters and memory are exact after every
+// step.
 func TestEveryCallOfAStreamProgramFailsOnce(t *testing.T) {
 	count := newStreamScript(t)
 	kinds := []devicetest.Call{

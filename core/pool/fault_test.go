@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// script is one fixed program over everything that calls the driver. Each step
-// may fail; the script goes on with what it has.
+// script is one fixed program with everything that calls the driver. Each step may fail;
+// the script continues with what it has.
 type script struct {
 	*bench
 	pools  []*Pool
@@ -50,7 +50,7 @@ func (s *script) fails(err error) {
 	}
 }
 
-// free gives the oldest live block back, on the held stream if queued.
+// free frees the oldest live block, on the held stream if queued.
 func (s *script) free(t require.TestingT, queued bool) {
 	if len(s.live) == 0 {
 		return
@@ -108,8 +108,8 @@ func (s *script) run(t require.TestingT, after func()) {
 	}
 }
 
-// For every n the n-th driver call of the script fails: the books and the
-// memory are exact after every step, and what comes next works.
+// For every n the n-th driver call of the script fails: the counters and the memory are
+// exact after every step, and the next step works.
 func TestEveryDriverCallFailsOnce(t *testing.T) {
 	count := newScript(t)
 	before := count.dev.Calls(devicetest.Any)
@@ -139,7 +139,7 @@ func TestEveryDriverCallFailsOnce(t *testing.T) {
 	require.Greater(t, seen, calls/step/3, "faults are reported, not swallowed")
 }
 
-// audit is check for a device that may hold scratch that it did not take back.
+// audit is check for a device that may hold scratch memory whose release failed.
 func (s *script) audit(t require.TestingT) {
 	var live uint64
 	for _, p := range s.pools {
@@ -173,7 +173,7 @@ func TestCloseThatFailsCanBeRepeated(t *testing.T) {
 	}
 }
 
-func TestTrimKeepsWhatTheDeviceDoesNotTake(t *testing.T) {
+func TestTrimKeepsMemoryThatTheDeviceRejects(t *testing.T) {
 	onSegments(t, "each goes with a call of its own")
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)

@@ -10,15 +10,15 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// A list of segregated fit shows its first run only. A size that was too large for
-// that one has room as soon as it is taken, though no block has gone meanwhile.
-func TestRoomBehindTheFirstRunOfAListIsFound(t *testing.T) {
+// An allocation from a list of segregated fit tries only its first run. A size that did
+// not fit there may succeed after that run was allocated, though no block was freed.
+func TestSpaceBehindTheFirstRunOfAListIsFound(t *testing.T) {
 	const granule = 256
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
 	p := b.pool(t, func(c *Config) {
 		c.Strategy, c.AlignmentBytes, c.MaxSizeBytes = "tlsf", granule, mib
 	})
-	// 130 and 128 granules are of one class, and the rest of the segment is full.
+	// 130 and 128 granules are in one class, and the rest of the segment is full.
 	long := mustAlloc(t, p, 130*granule)
 	mustAlloc(t, p, granule)
 	short := mustAlloc(t, p, 128*granule)

@@ -11,14 +11,14 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// graphModel is what a test knows of a pool and its graphs: who has which range, and
-// until when nobody else may.
+// graphModel is the reference model of a pool and its graphs: who owns each range, and
+// until when no one else may get it.
 type graphModel struct {
 	*graphBench
 	streams []*devicetest.Stream
 	graphs  []*modelGraph
 	live    []*modelBlock
-	// dead were freed, the last one first.
+	// dead blocks were freed, the last one first.
 	dead []*modelBlock
 }
 
@@ -40,7 +40,7 @@ type modelPrivate struct {
 	last         []*modelMark
 }
 
-// gone says that the private pool may have been given back.
+// gone reports whether the private pool may have been released.
 func (p *modelPrivate) gone() bool {
 	return p.graphs == 0 && p.live == 0 && allPassed(p.last)
 }
@@ -64,16 +64,18 @@ type modelUse struct {
 type modelBlock struct {
 	Block
 	private *modelPrivate
-	// of is the stream that asked for it, and ofBy the graph for which it captured then.
+	// of is the stream that requested the block, and ofBy the graph that captured it
+	// then.
 	of   *devicetest.Stream
 	ofBy *modelGraph
-	// named are the streams of RecordStream, and namedBy the graphs for which they
-	// captured then.
+	// named are the streams of RecordStream, and namedBy the graphs that captured them
+	// then.
 	named   []*devicetest.Stream
 	namedBy []modelUse
 
-	// Of a dead block: what it was freed on, in which capture, and the rest that has to
-	// pass. parked are graphs that use it though it is not of their private pool.
+	// For a dead block: the stream and the capture of its free, and the other ends that
+	// have to complete. parked are graphs that use it although it is not in their private
+	// pool.
 	stream  *devicetest.Stream
 	capture *modelGraph
 	ends    []*modelGraph
@@ -81,7 +83,7 @@ type modelBlock struct {
 	marks   []*modelMark
 }
 
-// capturing is the graph that a stream is captured for, or nil.
+// capturing returns the graph for which a stream is captured, or nil.
 func (m *graphModel) capturing(s *devicetest.Stream) *modelGraph {
 	for _, g := range m.graphs {
 		if !g.over && slices.Contains(g.members, s) {
@@ -91,14 +93,14 @@ func (m *graphModel) capturing(s *devicetest.Stream) *modelGraph {
 	return nil
 }
 
-// mark is passed when the work that is queued now is done.
+// mark returns a mark that is passed when the work queued now has completed.
 func (m *graphModel) mark(t *rapid.T, s *devicetest.Stream) *modelMark {
 	made := &modelMark{stream: s}
 	require.NoError(t, s.HostFunction(func() { made.passed = true }))
 	return made
 }
 
-// mayHave holds that an allocation for a stream may overlap a dead block.
+// mayHave checks that an allocation for a stream may overlap a dead block.
 func (m *graphModel) mayHave(t *rapid.T, dead *modelBlock, s *devicetest.Stream, g *modelGraph) {
 	for _, by := range dead.parked {
 		require.True(t, by.released, "graph %d was not released and uses %+v", by.number, dead.Block)
@@ -320,7 +322,7 @@ func (m *graphModel) release(t *rapid.T) {
 	}
 	made := m.mark(t, s)
 	if err := m.pool.CaptureRelease(g.number, s); err != nil {
-		// A stream whose earlier work uses what is parked captures again.
+		// A stream whose earlier work uses a parked block captures again.
 		require.ErrorIs(t, err, device.CodeInvalidState)
 		require.Contains(t, err.Error(), "release the graph after that")
 		return
@@ -359,9 +361,9 @@ func (m *graphModel) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// Nobody gets what somebody has, and nothing that a graph uses goes to anybody before
-// the graph is released and its last run is over.
-func TestNobodyGetsWhatAGraphUses(t *testing.T) {
+// No two owners have the same memory, and no allocation gets memory that a graph uses
+// before the graph is released and its last run has completed.
+func TestMemoryOfAGraphIsNotAllocatedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &graphModel{graphBench: newGraphBench(t, nil)}
 		m.streams = []*devicetest.Stream{m.first, m.second, m.stream(t)}

@@ -30,7 +30,7 @@ func (b *bench) stream(t require.TestingT) *devicetest.Stream {
 	return made.(*devicetest.Stream)
 }
 
-// end closes all, and holds that nothing is left and nothing forbidden was called.
+// end closes everything, and checks that nothing is left and no forbidden call was made.
 func (g *graphBench) end(t require.TestingT) {
 	require.Zero(t, g.dev.Forbidden(), "calls that a capture forbids")
 	require.NoError(t, g.pool.Close(false))
@@ -68,7 +68,7 @@ func overlap(a, b Block) bool {
 	return a.Addr < b.Addr+device.Addr(b.SizeBytes) && b.Addr < a.Addr+device.Addr(a.SizeBytes)
 }
 
-func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
+func TestCaptureAllocatesFromItsPrivatePool(t *testing.T) {
 	g := newGraphBench(t, nil)
 	outside := g.alloc(t, 8*kib, g.second)
 	captured, number := g.begin(t, g.first, 0)
@@ -76,7 +76,7 @@ func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
 	g.free(t, a, g.first)
 	b := g.alloc(t, 64*kib, g.first)
 	require.Equal(t, a.Addr, b.Addr, "the same branch may have it at once")
-	// Another stream that does not capture gets nothing of it.
+	// Another stream, which does not capture, gets none of it.
 	c := g.alloc(t, 64*kib, g.second)
 	require.False(t, overlap(b, c))
 	g.free(t, b, g.first)
@@ -89,7 +89,7 @@ func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
 	require.EqualValues(t, 1, info.Sharing)
 	require.Zero(t, info.LiveBytes)
 	require.GreaterOrEqual(t, info.HeldBytes, uint64(64*kib))
-	// Nothing takes the memory from the graph while it may run.
+	// The memory cannot be taken from the graph while it may run.
 	held := g.engine.Statistics().Reserved.Current
 	for _, other := range g.pool.PrivatePools() {
 		released, err := other.ReleaseCached(1 << 40)
@@ -115,9 +115,9 @@ func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
 	g.end(t)
 }
 
-// Branches of a capture run beside each other: what one has freed is for the other only
-// when the capture has ended.
-func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
+// Branches of a capture run concurrently: one branch gets what another has freed only
+// after the capture has ended.
+func TestBranchesReuseEachOthersBlocksAfterTheCapture(t *testing.T) {
 	g := newGraphBench(t, nil)
 	captured, number := g.begin(t, g.first, 0)
 	fork, err := g.first.RecordEvent()
@@ -128,14 +128,14 @@ func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
 	g.free(t, a, g.first)
 	b := g.alloc(t, 64*kib, g.second)
 	require.False(t, overlap(a, b))
-	// One that both use is for neither.
+	// A block that both branches use is available to neither.
 	require.NoError(t, g.pool.RecordStream(b.Addr, g.first))
 	g.free(t, b, g.second)
 	c := g.alloc(t, 64*kib, g.second)
 	require.False(t, overlap(b, c))
 	d := g.alloc(t, 64*kib, g.first)
 	require.Equal(t, a.Addr, d.Addr)
-	// A stream from outside knows nothing of the captured work.
+	// A stream outside the capture does not know the captured work.
 	g.free(t, c, nil)
 	e := g.alloc(t, 64*kib, g.second)
 	require.False(t, overlap(c, e) || overlap(b, e) || overlap(d, e))
@@ -144,7 +144,7 @@ func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
 	g.free(t, d, g.first)
 	g.free(t, e, g.second)
 
-	// The next capture of the same private pool has all of it.
+	// The next capture with the same private pool may use all of it.
 	held := g.info(t, number).HeldBytes
 	again, other := g.begin(t, g.second, number)
 	f := g.alloc(t, 256*kib, g.second)
@@ -160,8 +160,8 @@ func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
 	g.end(t)
 }
 
-// A block from outside that a graph uses stays until the graph is released, whoever
-// freed it, and whenever.
+// A block from outside that a graph uses stays until the graph is released, whoever frees
+// it, and whenever.
 func TestBlocksFromOutsideAreParked(t *testing.T) {
 	for name, use := range map[string]func(*testing.T, *graphBench, Block){
 		"freed on the capturing stream": func(t *testing.T, g *graphBench, b Block) { g.free(t, b, g.first) },
@@ -213,8 +213,8 @@ func TestBlocksFromOutsideAreParked(t *testing.T) {
 	}
 }
 
-// What was named for a capture by RecordStream is kept also when it is freed later.
-func TestRecordedForACaptureThatIsOver(t *testing.T) {
+// A block that RecordStream named for a capture is kept also if it is freed later.
+func TestBlockRecordedForAnEndedCaptureIsParked(t *testing.T) {
 	g := newGraphBench(t, nil)
 	block := g.alloc(t, 64*kib, g.second)
 	captured, number := g.begin(t, g.first, 0)
@@ -226,14 +226,14 @@ func TestRecordedForACaptureThatIsOver(t *testing.T) {
 	require.NoError(t, g.pool.CaptureRelease(number, nil))
 	again := g.alloc(t, 64*kib, g.second)
 	require.Equal(t, block.Addr, again.Addr)
-	// The graph is gone.
+	// The graph was released.
 	require.NoError(t, g.pool.RecordStream(again.Addr, g.first))
 	g.free(t, again, g.second)
 	g.end(t)
 }
 
-// Two graphs use a block: it goes with the second.
-func TestTwoGraphsParkOneBlock(t *testing.T) {
+// Two graphs use a block: it is freed with the second one.
+func TestBlockOfTwoGraphsIsFreedWithTheSecond(t *testing.T) {
 	g := newGraphBench(t, nil)
 	block := g.alloc(t, 64*kib, nil)
 	one, first := g.begin(t, g.first, 0)
@@ -252,8 +252,8 @@ func TestTwoGraphsParkOneBlock(t *testing.T) {
 	require.Zero(t, g.dev.OpenEvents())
 }
 
-// Blocks that are live when their graph is released are the program's still: the
-// memory goes with the last of them.
+// Blocks that are live when their graph is released still belong to the program. The
+// memory is released with the last of them.
 func TestLiveBlocksOutliveTheirGraph(t *testing.T) {
 	g := newGraphBench(t, nil)
 	captured, number := g.begin(t, g.first, 0)
@@ -278,8 +278,9 @@ func TestLiveBlocksOutliveTheirGraph(t *testing.T) {
 	g.end(t)
 }
 
-// A capture that was spoilt leaves nothing: frees go on, allocations say what is wrong.
-func TestASpoiltCaptureLeavesNothing(t *testing.T) {
+// An invalidated capture leaves nothing: frees still work, and allocations return the
+// reason.
+func TestInvalidatedCaptureLeavesNothing(t *testing.T) {
 	g := newGraphBench(t, nil)
 	outside := g.alloc(t, 64*kib, g.second)
 	captured, number := g.begin(t, g.first, 0)
@@ -302,7 +303,7 @@ func TestASpoiltCaptureLeavesNothing(t *testing.T) {
 	require.Zero(t, g.dev.OpenEvents())
 }
 
-func TestCapturesThatCannotBeginOrEndAreRefused(t *testing.T) {
+func TestInvalidCaptureCallsAreRejected(t *testing.T) {
 	g := newGraphBench(t, func(c *Config) { c.MaxSizeBytes = 4 * mib })
 	_, err := g.pool.CaptureBegin(g.first, 0)
 	require.ErrorIs(t, err, device.CodeInvalidState)
@@ -313,7 +314,8 @@ func TestCapturesThatCannotBeginOrEndAreRefused(t *testing.T) {
 	_, err = g.pool.CaptureBegin(g.second, 77)
 	require.ErrorIs(t, err, device.CodeNotFound)
 	require.Contains(t, err.Error(), "77")
-	// A capture of which the pool knows nothing: the free is refused, the block live.
+	// The pool does not know this capture: the free is rejected, and the block stays
+	// live.
 	block := g.alloc(t, kib, nil)
 	require.ErrorIs(t, g.pool.Free(block.Addr, g.second), device.CodeInvalidState)
 	require.Equal(t, 1, g.dev.Forbidden(), "asked, and refused by the stream")
@@ -327,7 +329,7 @@ func TestCapturesThatCannotBeginOrEndAreRefused(t *testing.T) {
 	}
 	require.ErrorIs(t, g.pool.CaptureEnd(number), device.CodeInvalidState)
 	require.ErrorIs(t, g.pool.CaptureRelease(number, nil), device.CodeInvalidState)
-	// The bound of the pool holds for the private one.
+	// The bound of the pool also applies to the private pool.
 	_, err = g.pool.Alloc(Request{SizeBytes: 5 * mib, Stream: g.first})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.ErrorIs(t, g.pool.Close(false), device.CodeBusy)

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// Threads that capture, run and release graphs beside others that allocate, free and trim.
+// Threads capture, run and release graphs beside others that allocate, free and trim.
 func TestGraphsOfManyThreads(t *testing.T) {
 	g := newGraphBench(t, nil)
 	var all sync.WaitGroup
@@ -74,9 +74,9 @@ func TestGraphsOfManyThreads(t *testing.T) {
 	g.end(t)
 }
 
-// Each call of the device fails once, at every place of the life of a graph: it can be made
-// again, and nothing is lost.
-func TestACallOfAGraphThatFailsCanBeMadeAgain(t *testing.T) {
+// Each call of the device fails once, at every point in the life of a graph: it can be
+// repeated, and nothing is lost.
+func TestFailedCallsOfAGraphCanBeRepeated(t *testing.T) {
 	for n := 1; ; n++ {
 		g := newGraphBench(t, nil)
 		g.dev.FailNth(devicetest.Any, n, nil)

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-// leaves are all that puts many blocks in flight behind one piece of work.
+// leaves are the calls that put many blocks in flight behind one piece of work.
 var leaves = map[string]func(t *testing.T, w *crowd){
 	"reset": func(t *testing.T, w *crowd) { require.NoError(t, w.p.Reset(w.s)) },
 	"batch": func(t *testing.T, w *crowd) { require.NoError(t, w.p.FreeBatch(w.addrs, w.s)) },
@@ -23,7 +23,7 @@ var leaves = map[string]func(t *testing.T, w *crowd){
 	},
 }
 
-// holdCrowd is a crowd without caches, and a stream at work.
+// holdCrowd is a crowd without caches, and a busy stream.
 func holdCrowd(t *testing.T, blocks int) (*crowd, *devicetest.Stream) {
 	t.Helper()
 	w := &crowd{b: newBench(devicetest.Config{}, engine.Options{})}
@@ -37,9 +37,9 @@ func holdCrowd(t *testing.T, blocks int) (*crowd, *devicetest.Stream) {
 	return w, s
 }
 
-// TestBlocksInFlightAreNotOnTheHeap compares what is live on the Go heap for n blocks in
-// flight and for 4n, behind few events.
-func TestBlocksInFlightAreNotOnTheHeap(t *testing.T) {
+// TestBlocksInFlightUseNoGoHeap compares the live Go heap for n blocks in flight and for
+// 4n, behind few events.
+func TestBlocksInFlightUseNoGoHeap(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}
@@ -73,9 +73,9 @@ func TestBlocksInFlightAreNotOnTheHeap(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForBlocksInFlight has each free fail alone where it cannot be noted, and
-// nothing change; when the work is done it is served.
-func TestNoMemoryForBlocksInFlight(t *testing.T) {
+// TestFreeWithoutMemoryChangesNothing makes each free that needs longer tables fail.
+// Nothing changes, and the free succeeds when the work has completed.
+func TestFreeWithoutMemoryChangesNothing(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}
@@ -98,7 +98,7 @@ func TestNoMemoryForBlocksInFlight(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			w, s := holdCrowd(t, blocks)
-			// Until the tables that are there are full.
+			// Until the present tables are full.
 			limit := offheap.SetLimit(offheap.Mapped())
 			defer offheap.SetLimit(limit)
 			var extra []device.Addr
@@ -122,7 +122,7 @@ func TestNoMemoryForBlocksInFlight(t *testing.T) {
 			require.Equal(t, events, w.b.dev.OpenEvents())
 			w.b.check(t, w.p)
 			s.Release()
-			// The pool goes on when there is memory again.
+			// The pool works again when there is memory.
 			offheap.SetLimit(limit)
 			require.NoError(t, kind(w))
 			require.NoError(t, w.p.Reset(nil))
@@ -133,9 +133,9 @@ func TestNoMemoryForBlocksInFlight(t *testing.T) {
 	}
 }
 
-// TestBlocksThatHavePassedComeInSlices counts what an ordinary call takes in while others
-// wait, and has a search take in all.
-func TestBlocksThatHavePassedComeInSlices(t *testing.T) {
+// TestLandingIsDoneInSlices counts the blocks that an ordinary call takes in while others
+// wait, and checks that a search takes in all.
+func TestLandingIsDoneInSlices(t *testing.T) {
 	const blocks = 10 * inflight.LandBlocks
 	w, s := holdCrowd(t, blocks)
 	require.NoError(t, w.p.FreeBatch(w.addrs, s))

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// busy queues one piece of work on a stream that holds it.
+// busy queues one piece of work on a stream and holds it.
 func busy(t require.TestingT, s *devicetest.Stream) {
 	s.Hold()
 	require.NoError(t, s.HostFunction(func() {}))
@@ -32,7 +32,7 @@ func TestFreeOnAnIdleStreamIsReusedAtOnce(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestBlockInFlightIsNotHandedOut(t *testing.T) {
+func TestBlockInFlightIsNotAllocated(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s := newStream(t, b)
@@ -45,7 +45,7 @@ func TestBlockInFlightIsNotHandedOut(t *testing.T) {
 	require.NotEqual(t, block.Addr, mustAlloc(t, p, 1000).Addr)
 	b.check(t, p)
 
-	// The work is done, but not the event behind it.
+	// The work has completed, but not the event behind it.
 	require.Equal(t, 1, s.Step(1))
 	require.NotEqual(t, block.Addr, mustAlloc(t, p, 1000).Addr)
 	require.Equal(t, 1, s.Step(1))
@@ -55,7 +55,7 @@ func TestBlockInFlightIsNotHandedOut(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestAFreeWaitsForSeveralEvents(t *testing.T) {
+func TestFreeWaitsForSeveralEvents(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	one, two := newStream(t, b), newStream(t, b)
@@ -87,8 +87,8 @@ func TestAFreeWaitsForSeveralEvents(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A stream that does not move must not hold up the frees of others.
-func TestOtherStreamsLandPastOneThatStands(t *testing.T) {
+// A stream that does not progress must not delay the frees of other streams.
+func TestBlockedStreamDoesNotDelayOtherStreams(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	var streams []*devicetest.Stream
@@ -103,7 +103,7 @@ func TestOtherStreamsLandPastOneThatStands(t *testing.T) {
 	for _, s := range streams[1:] {
 		s.Release()
 	}
-	// Each pair looks at a bounded number of events, and comes round to all.
+	// Each pair queries a bounded number of events, and all events after some pairs.
 	for range 100 {
 		require.NoError(t, p.Free(mustAlloc(t, p, 256).Addr, nil))
 	}
@@ -139,7 +139,7 @@ func TestCloseWaitsForFreedBlocks(t *testing.T) {
 	b.closeAll(t)
 }
 
-// An allocation that needs a block in flight waits for it rather than fail.
+// An allocation that needs a block in flight waits for it instead of failing.
 func TestAllocationWaitsForWorkInFlight(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: mib}, engine.Options{})
 	p := b.pool(t, nil)

@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// What is written for a slot is read again, whatever is too large for a short
-// word; the oracle is a map.
-func TestInfosAreReadAsTheyWereWritten(t *testing.T) {
+// What is written for a slot can be read again, whether it fits into a short word or not.
+// The reference model is a map.
+func TestInfoTableAgainstAMap(t *testing.T) {
 	for _, exactSizes := range []bool{true, false} {
 		rapid.Check(t, func(t *rapid.T) {
 			table, model := newInfoTable(exactSizes), map[uint32]blockInfo{}

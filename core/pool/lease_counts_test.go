@@ -11,10 +11,9 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// A thread that frees what another has allocated may tell the cache so before the
-// other one tells of the allocation: what comes with a lease then says less than
-// nothing.
-func TestCountsBelowNothingLeaveThePeaksAlone(t *testing.T) {
+// A thread that frees a block of another thread may report that to the cache before the
+// other thread reports the allocation. Counts that come with a lease are negative then.
+func TestNegativeCountsDoNotChangeThePeaks(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -50,8 +49,7 @@ func TestCountsBelowNothingLeaveThePeaksAlone(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// goneMeanwhile is caches of which a thread gives a block back while they are
-// being closed.
+// goneMeanwhile is caches of which a thread returns a block while they are being closed.
 type goneMeanwhile struct {
 	*fakeCache
 	meanwhile func()
@@ -65,7 +63,7 @@ func (c *goneMeanwhile) Pause(paused bool) {
 	c.fakeCache.Pause(paused)
 }
 
-func TestCloseByForceWhileAThreadGivesABlockBack(t *testing.T) {
+func TestForcedCloseWhileAThreadReturnsABlock(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -89,8 +87,8 @@ func TestCloseByForceWhileAThreadGivesABlockBack(t *testing.T) {
 	b.closeAll(t, p)
 }
 
-// takenMeanwhile is caches whose block another thread has the pool take over
-// between two looks.
+// takenMeanwhile is caches whose block another thread makes the pool adopt between two
+// lookups.
 type takenMeanwhile struct {
 	*fakeCache
 	meanwhile func()
@@ -101,7 +99,7 @@ func (c *takenMeanwhile) Block(addr device.Addr) (CachedBlock, bool) {
 	return c.fakeCache.Block(addr)
 }
 
-func TestABlockThatIsTakenOverMeanwhileIsFound(t *testing.T) {
+func TestLookupFindsABlockThatIsBeingAdopted(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)

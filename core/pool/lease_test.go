@@ -13,8 +13,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// cached is a pool with fake caches in front, whose streams are the default one
-// and one more.
+// cached returns a pool with fake caches. Their streams are the default one and one more.
 func cached(t require.TestingT, b *bench, change func(*Config)) (*Pool, *fakeCache, *devicetest.Stream) {
 	p, s := b.pool(t, change), newStream(t, b)
 	c := newFakeCache(p, func(id uint64) device.Stream {
@@ -26,7 +25,7 @@ func cached(t require.TestingT, b *bench, change func(*Config)) (*Pool, *fakeCac
 	return p, c, s
 }
 
-func TestLeaseCountsAsCachedUntilItIsLive(t *testing.T) {
+func TestLeasedBlockCountsAsCachedUntilItIsLive(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	n, err := p.Lease(1024, nil, make([]device.Addr, 4), nil)
@@ -75,8 +74,8 @@ func TestLeaseCountsAsCachedUntilItIsLive(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// The pool itself can free, check and record what the caches have handed out.
-func TestThePoolTakesOverWhatTheCachesHaveOut(t *testing.T) {
+// The pool itself can free, check and record blocks that the caches have allocated.
+func TestPoolAdoptsLiveBlocksOfTheCaches(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -99,7 +98,7 @@ func TestThePoolTakesOverWhatTheCachesHaveOut(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestGiveBackIsAllOrNothing(t *testing.T) {
+func TestGiveBackSucceedsOrFailsAsAWhole(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, _, s := cached(t, b, nil)
 	own := mustAlloc(t, p, 256)
@@ -132,8 +131,8 @@ func TestGiveBackIsAllOrNothing(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Before memory runs out the caches of the pool are emptied, then those of its
-// siblings; so they are by a trim.
+// Before memory runs out, the caches of the pool are emptied, and then those of its
+// siblings. A trim empties them too.
 func TestCachesAreEmptiedBeforeMemoryRunsOut(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
 	p, c, s := cached(t, b, nil)
@@ -166,9 +165,9 @@ func TestCachesAreEmptiedBeforeMemoryRunsOut(t *testing.T) {
 	b.closeAll(t, p, q)
 }
 
-// Blocks that were taken out of the caches and whose event cannot be recorded
-// are kept, count as cached, and come back later.
-func TestBlocksOfCachesWithoutAnEventComeBackLater(t *testing.T) {
+// Blocks that were taken out of the caches and whose event cannot be recorded are kept,
+// count as cached, and are returned later.
+func TestCachedBlocksWithoutAnEventAreReturnedLater(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -189,9 +188,9 @@ func TestBlocksOfCachesWithoutAnEventComeBackLater(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// While very many blocks cannot be settled, no more are taken out of the caches: what is
-// kept of them outside has no memory that can be refused.
-func TestFewBlocksLeaveTheCachesWhileNoneCanBeSettled(t *testing.T) {
+// While very many blocks cannot be returned to the pool, no more are taken out of the
+// caches: the list of such blocks is bounded.
+func TestStrayBlocksAreBounded(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -199,7 +198,7 @@ func TestFewBlocksLeaveTheCachesWhileNoneCanBeSettled(t *testing.T) {
 	idle := c.Counts().IdleBytes
 	require.NotZero(t, idle)
 	for i := range maxStrays {
-		p.leases.strays = append(p.leases.strays, CachedBlock{Addr: device.Addr(i + 1)}) // not on lease
+		p.leases.strays = append(p.leases.strays, CachedBlock{Addr: device.Addr(i + 1)}) // not leased
 	}
 	require.False(t, p.Flush())
 	require.Len(t, p.leases.strays, maxStrays)
@@ -211,7 +210,7 @@ func TestFewBlocksLeaveTheCachesWhileNoneCanBeSettled(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestCloseByForceEndsTheCaches(t *testing.T) {
+func TestForcedCloseEndsTheCaches(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -231,8 +230,8 @@ func TestCloseByForceEndsTheCaches(t *testing.T) {
 	require.ErrorIs(t, p.GiveBack([]device.Addr{addr}, nil, nil), device.CodeInvalidState)
 }
 
-// tally is what the threads of a test have begun and ended, so that the truth at
-// a moment lies between what was ended before and begun until after it.
+// tally counts what the threads of a test have begun and ended. The true value at a
+// moment is between what had ended before it and what had begun after it.
 type tally struct {
 	allocBegun, allocDone, freeBegun, freeDone atomic.Int64
 }
@@ -243,9 +242,9 @@ func (a *tally) read() moment {
 	return moment{a.allocBegun.Load(), a.allocDone.Load(), a.freeBegun.Load(), a.freeDone.Load()}
 }
 
-// The books against a count that the test keeps: equal when all threads rest,
-// and between what can be true otherwise.
-func TestBooksFromManyThreadsAgainstAShadowCount(t *testing.T) {
+// The counters are compared with counts of the test: they are equal when all threads
+// rest, and within the possible values otherwise.
+func TestCountersFromManyThreadsAgainstTestCounts(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 256 * mib}, engine.Options{})
 	p, c, s := cached(t, b, func(c *Config) { c.InitialSizeBytes = 4 * mib })
 	mustAlloc(t, p, 256)
@@ -308,8 +307,8 @@ func (s shadowCounted) free(t *testing.T, p *Pool, c *fakeCache, thread int, byt
 	blocks.freeDone.Add(1)
 }
 
-// churn allocates and frees through the caches and past them, has the pool take
-// blocks over, and trims.
+// churn allocates and frees in the caches and in the pool, makes the pool adopt blocks,
+// and trims.
 func churn(t *testing.T, p *Pool, c *fakeCache, s device.Stream, thread int, round uint64, bytes, blocks *tally) []shadowCounted {
 	r := rand.New(rand.NewPCG(uint64(thread), round))
 	var mine []shadowCounted

@@ -12,10 +12,10 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Pools with caches that run out all the time and empty each other's caches, with
-// readings, trims and blocks that pools take over in between: nothing locks up,
-// no block is handed out twice, and the books are right at the end.
-func TestManyThreadsOnPoolsWithCachesThatStarve(t *testing.T) {
+// Pools with caches that run out of memory all the time and empty each other's caches,
+// with readings, trims and adoptions in between: there is no deadlock, no memory is
+// allocated twice, and the counters are right at the end.
+func TestManyThreadsOnCachedPoolsWithoutMemory(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 3 * mib}, engine.Options{})
 	type front struct {
 		pool   *Pool
@@ -98,9 +98,8 @@ func TestManyThreadsOnPoolsWithCachesThatStarve(t *testing.T) {
 	require.Zero(t, b.dev.OpenEvents())
 }
 
-// Threads that go on while a pool is closed by force get errors, and no memory
-// stays behind.
-func TestCloseByForceWhileThreadsGoOn(t *testing.T) {
+// Threads that continue during a forced close get errors, and no memory is left.
+func TestForcedCloseWhileThreadsContinue(t *testing.T) {
 	for round := range 20 {
 		b := newBench(devicetest.Config{}, engine.Options{})
 		p, c, s := cached(t, b, nil)

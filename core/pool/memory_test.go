@@ -14,11 +14,11 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// The tables of a pool take at most 64 bytes a live block, the strategy's
-// included, and less than that with room for what caches add: growth of the heap
-// and of what is mapped beside it, over 100,000 blocks in the segments that a
-// pool takes by default. A closed pool has none.
-func TestTablesTakeAtMost64BytesABlock(t *testing.T) {
+// The tables of a pool take at most 64 bytes for each live block, including those of the
+// strategy and space for the caches. The test measures the growth of the heap and of
+// memory outside it, over 100,000 blocks in segments of default size. A closed pool has
+// no tables.
+func TestTablesTakeAtMost64BytesForABlock(t *testing.T) {
 	const blocks = 100_000
 	b := newBench(devicetest.Config{TotalBytes: 64 << 30}, engine.Options{})
 	open := offheap.Mapped()
@@ -44,9 +44,9 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc
 }
 
-// Where there is no memory for longer tables, an allocation of any kind fails
-// alone, and the pool goes on when there is again.
-func TestWithoutMemoryForTablesOneAllocationFailsAlone(t *testing.T) {
+// Without memory for longer tables, only the allocation that needs them fails, and the
+// pool works again when there is memory.
+func TestAllocationFailsAloneWithoutMemoryForTables(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}
@@ -87,8 +87,8 @@ func TestWithoutMemoryForTablesOneAllocationFailsAlone(t *testing.T) {
 	}
 }
 
-// Nothing is allocated on the heap for an operation in the steady state.
-func TestOperationsDoNotAlloc(t *testing.T) {
+// In the steady state, no operation allocates memory on the Go heap.
+func TestOperationsDoNotUseTheGoHeap(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 64 << 20}, engine.Options{})
 	p := b.pool(t, nil)
 	mustAlloc(t, p, 256)

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// shadow is what the test knows about the blocks of two pools of one device:
-// which are live, and which were freed behind which piece of a stream's work.
+// shadow is what the test knows about the blocks of two pools of one device: which are
+// live, and which were freed behind which work of a stream.
 type shadow struct {
 	*bench
 	pools   []*Pool
@@ -28,7 +28,7 @@ type shadowBlock struct {
 	events []*recorded
 }
 
-// recorded is an event of the test's own, in the same place as the pool's.
+// recorded is an event of the test, in the same place as the pool's.
 type recorded struct{ passed bool }
 
 func (s *shadow) mayOverlap(t *rapid.T, got Block) {
@@ -48,7 +48,7 @@ func (s *shadow) mayOverlap(t *rapid.T, got Block) {
 	}
 }
 
-// mark records the test's own event: a host function behind all work so far.
+// mark records the test's own event: a host function behind all present work.
 func (s *shadow) mark(t *rapid.T, stream *devicetest.Stream) *recorded {
 	event := &recorded{}
 	require.NoError(t, stream.HostFunction(func() { event.passed = true }))
@@ -80,7 +80,7 @@ func (s *shadow) alloc(t *rapid.T) {
 		inFlight = inFlight || stats.Active.Current > stats.Allocated.Current
 	}
 	if inFlight {
-		// A search for room would wait for work that only this thread moves.
+		// An allocation would wait for work that only this thread completes.
 		r.SizeBytes = min(r.SizeBytes, p.Statistics().LargestFreeBytes/4)
 		r.AlignmentBytes = 0
 		if r.SizeBytes == 0 {
@@ -94,7 +94,7 @@ func (s *shadow) alloc(t *rapid.T) {
 		after := p.Statistics()
 		require.Equal(t, before.Active.Current, after.Active.Current)
 		require.Equal(t, before.Failures+1, after.Failures)
-		// Nothing cached may be left that the request would fit into.
+		// No cached memory may be left that the request would fit into.
 		require.Less(t, after.LargestFreeBytes, r.SizeBytes+max(r.AlignmentBytes, 256))
 		return
 	}

@@ -12,21 +12,21 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// program is a legal program of several streams on a pool: whoever uses a block
-// on a stream that it was not allocated for waits for the former users first,
-// and says so to the pool. It frees blocks on any stream.
+// program is a correct program with several streams on a pool. If it uses a block on
+// another stream, it first waits for the former users and records the stream. It frees
+// blocks on any stream.
 type program struct {
 	dev  *orderDevice
 	pool *Pool
-	// caches is what stands in front of the pool, or nil.
+	// caches is in front of the pool, or nil.
 	caches *fakeCache
 	live   []*programBlock
 	made   int
-	// wrong is what the program does that it must not; none of it: "".
+	// wrong names the error that the program makes; "" means none.
 	wrong string
-	// sabotage breaks the pool before each step; nil: it is left alone.
+	// sabotage breaks the pool before each step; nil means that it does not.
 	sabotage func()
-	// choose gives a number below n.
+	// choose returns a number below n.
 	choose func(n int, what string) int
 }
 
@@ -47,7 +47,7 @@ func newProgram(streams int, strategy string, cached bool) *program {
 	if err != nil {
 		panic(err)
 	}
-	p.PauseReturn() // the streams of the test are of one thread
+	p.PauseReturn() // the streams of the test belong to one thread
 	program := &program{dev: dev, pool: p}
 	if cached {
 		program.caches = newFakeCache(p, func(id uint64) device.Stream { return dev.streams[id] })
@@ -63,7 +63,7 @@ func (p *program) sizes() uint64 {
 	return []uint64{256, 1000, 1024, 1100, 4096, 5000, 40 * kib, 300 * kib}[p.choose(8, "size")]
 }
 
-// step does one thing, and gives the violation that it made, if any.
+// step does one thing, and returns the violation that it caused, if any.
 func (p *program) step() error {
 	if p.sabotage != nil {
 		p.sabotage()
@@ -131,7 +131,7 @@ func (p *program) alloc() error {
 	return p.own(addr, size, s)
 }
 
-// own has the new block used at once on its stream.
+// own uses the new block at once on its stream.
 func (p *program) own(addr device.Addr, size uint64, s *orderStream) error {
 	p.made++
 	p.live = append(p.live, &programBlock{number: p.made, addr: addr, size: size, users: []*orderStream{s}})
@@ -153,7 +153,7 @@ func (p *program) use() error {
 	return p.dev.touch(b.users[p.choose(len(b.users), "user")], b.number, b.addr, b.size)
 }
 
-// share has a further stream use a block, and tells the pool.
+// share makes a further stream use a block, and records it in the pool.
 func (p *program) share() error {
 	b := p.pick()
 	if b == nil {
@@ -172,7 +172,7 @@ func (p *program) share() error {
 	return p.dev.touch(s, b.number, b.addr, b.size)
 }
 
-// free gives a block back, on its own stream or on one that knows nothing of it.
+// free frees a block, on its own stream or on one that has not used it.
 func (p *program) free() error {
 	b := p.pick()
 	if b == nil {
@@ -233,9 +233,8 @@ func (p *program) end(t require.TestingT) {
 	require.Zero(t, p.dev.HeldBytes())
 }
 
-// No program may be handed a block that queued work of another stream still
-// uses.
-func TestNoBlockIsHandedOutBeforeItsFormerUsesAreDone(t *testing.T) {
+// A program must never get a block that queued work of another stream still uses.
+func TestBlockIsReusedOnlyAfterItsFormerUses(t *testing.T) {
 	devicetest.OneThread(t)
 	for _, strategy := range []string{"best_fit", "tlsf"} {
 		for _, cached := range []bool{false, true} {
@@ -254,7 +253,7 @@ func TestNoBlockIsHandedOutBeforeItsFormerUsesAreDone(t *testing.T) {
 	}
 }
 
-// runWrong runs programs until one is caught, and says after how many.
+// runWrong runs programs until one is detected, and returns their number.
 func runWrong(streams int, cached bool, breakIt func(*program)) (programs int) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -270,8 +269,7 @@ func runWrong(streams int, cached bool, breakIt func(*program)) (programs int) {
 	return 0
 }
 
-// forgetHomes has the pool take all blocks for the default stream's, as if they had
-// no stream of their own.
+// forgetHomes makes the pool treat all blocks as blocks of the default stream.
 func (p *Pool) forgetHomes() {
 	for _, s := range p.heap.segments {
 		s.eachBlock(func(l located) bool {
@@ -281,8 +279,8 @@ func (p *Pool) forgetHomes() {
 	}
 }
 
-// A driver that would catch nothing proves nothing.
-func TestTheDriverCatchesWhatIsWrong(t *testing.T) {
+// The test device must detect errors; otherwise the test above would show nothing.
+func TestOrderDeviceDetectsErrors(t *testing.T) {
 	require.Zero(t, runWrong(3, false, func(*program) {}), "a right program")
 	require.Zero(t, runWrong(3, true, func(*program) {}), "a right program with caches")
 	for _, wrong := range []string{"another stream than told", "unrecorded use"} {

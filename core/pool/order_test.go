@@ -9,15 +9,15 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// A driver that knows what happens before what. Its streams are queues that the
-// test moves on piece by piece; every piece of work has a vector clock, and so
-// has the host, which learns from every event that it sees passed. A use of
-// memory by queued work is written down with its stream and its place there; a
-// later use of the same memory by another owner has to come after it, by the
-// order of a stream, by an event that one stream waits for, or because the host
-// saw it done. That the work is in fact done by then is luck, and does not count.
+// A test device that knows which event happens before which. Its streams are queues that
+// the test advances piece by piece. Every piece of work has a vector clock. The host has
+// one too, which it updates from every event that it sees completed. A use of memory by
+// queued work is recorded with its stream and its position there. A later use of the same
+// memory by another owner has to come after it: by the order of a stream, by an event
+// that one stream waits for, or because the host saw it completed. That the work has
+// completed by chance does not count.
 
-// clock is, by stream, how many pieces of its work come before.
+// clock is the number of pieces of work that come before, by stream.
 type clock []int
 
 func (c *clock) join(other clock) {
@@ -37,9 +37,9 @@ type orderDevice struct {
 	streams []*orderStream
 	host    clock
 	uses    []use
-	// lies has events say that they have passed before they have.
+	// lies makes events report that they have completed before they have.
 	lies bool
-	// fails is how many calls on from now one call of the kind fails; 0: none.
+	// fails states after how many calls of a kind one call fails; 0 means none.
 	fails map[string]int
 }
 
@@ -70,7 +70,7 @@ func (d *orderDevice) Synchronize(time.Duration) error {
 	return nil
 }
 
-// fail says whether this call is the one that fails.
+// fail reports whether this call has to fail.
 func (d *orderDevice) fail(call string) error {
 	if d.fails[call] > 0 {
 		if d.fails[call]--; d.fails[call] == 0 {
@@ -80,8 +80,8 @@ func (d *orderDevice) fail(call string) error {
 	return nil
 }
 
-// touch queues work that uses memory, and says which earlier use by another
-// owner it may run beside.
+// touch queues work that uses memory, and returns the earlier use by another owner that
+// it could run concurrently with.
 func (d *orderDevice) touch(s *orderStream, owner int, from device.Addr, size uint64) error {
 	place := s.push(orderWork{})
 	mine := use{from: from, to: from + device.Addr(size), owner: owner, stream: s.number, place: place}
@@ -93,7 +93,7 @@ func (d *orderDevice) touch(s *orderStream, owner int, from device.Addr, size ui
 			err = fmt.Errorf("block %d, used on stream %d at [%#x, %#x), may run beside piece %d of stream %d, which uses it for block %d",
 				owner, s.number, uint64(mine.from), uint64(mine.to), other.place, other.stream, other.owner)
 		}
-		// What the host has seen done comes before all that is queued later.
+		// What the host has seen completed comes before all that is queued later.
 		if !d.host.covers(other.stream, other.place) {
 			kept = append(kept, other)
 		}
@@ -102,24 +102,24 @@ func (d *orderDevice) touch(s *orderStream, owner int, from device.Addr, size ui
 	return err
 }
 
-// orderStream is one queue. Methods that the pool does not call are missing.
+// orderStream is one queue. It has only the methods that the pool calls.
 type orderStream struct {
 	device.Stream
 	dev    *orderDevice
 	number int
 	queue  []orderWork
-	// done is how many pieces have run.
+	// done is the number of pieces that have run.
 	done int
-	// now is the clock of what is queued last.
+	// now is the clock of the last queued piece.
 	now clock
 }
 
 type orderWork struct {
-	// after has to have passed first; nil: nothing.
+	// after has to complete first; nil means nothing.
 	after *orderEvent
 }
 
-// push queues a piece of work and gives its place, from 1 on.
+// push queues a piece of work and returns its position, from 1 on.
 func (s *orderStream) push(w orderWork) int {
 	s.queue = append(s.queue, w)
 	s.now.join(s.dev.host)
@@ -132,7 +132,7 @@ func (s *orderStream) push(w orderWork) int {
 	return len(s.queue)
 }
 
-// step runs the next piece of work if it may.
+// step runs the next piece of work if it may run.
 func (s *orderStream) step() bool {
 	if s.done == len(s.queue) {
 		return false
@@ -144,7 +144,7 @@ func (s *orderStream) step() bool {
 	return true
 }
 
-// runTo runs the queue up to a place, and first what it waits for elsewhere.
+// runTo runs the queue up to a position, and first what it waits for in other queues.
 func (s *orderStream) runTo(place int) {
 	for s.done < place {
 		if !s.step() {
@@ -174,7 +174,7 @@ func (s *orderStream) RecordEvent() (device.Event, error) {
 	return e, nil
 }
 
-// waitFor has later work of the stream wait for the present end of another.
+// waitFor makes later work of the stream wait for the present end of another one.
 func (s *orderStream) waitFor(other *orderStream) {
 	e := &orderEvent{stream: other, place: other.push(orderWork{})}
 	e.at = slices.Clone(other.now)

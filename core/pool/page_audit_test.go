@@ -6,9 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// auditPages compares what the tables of pages say with the blocks that are
-// placed, counted one by one, and gives the bytes of all pages that the pool has.
-// The caller holds mu.
+// auditPages compares the tables of pages with the blocks, counted one by one, and
+// returns the bytes of all pages that the pool holds. The caller holds mu.
 func (p *Pool) auditPages() (heldBytes uint64, err error) {
 	g := p.heap.paged
 	if g == nil {

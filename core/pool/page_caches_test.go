@@ -11,13 +11,14 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// cachedTimed is a pool in its own time whose caches hold idle blocks in 40 pages.
+// cachedTimed returns a pool with a clock of the test, whose caches hold idle blocks in
+// 40 pages.
 func cachedTimed(t *testing.T) (*timedPool, *fakeCache) {
 	w := newTimed(t)
 	cache := newFakeCache(w.pool, func(uint64) device.Stream { return nil })
 	w.free(t, w.alloc(t, 40, page))
 	for thread := range 40 {
-		// The cache of a thread leases as many as a page has.
+		// The cache of a thread leases as many blocks as fit in a page.
 		addr := cache.alloc(thread, page/fakeRefill, 0)
 		require.NotZero(t, addr)
 		require.NoError(t, cache.free(thread, addr, 0))
@@ -25,8 +26,8 @@ func cachedTimed(t *testing.T) (*timedPool, *fakeCache) {
 	return w, cache
 }
 
-// What caches hold goes back with its pages once they rest.
-func TestCachesThatRestKeepNoPages(t *testing.T) {
+// When the caches are no longer used, their blocks and pages are released.
+func TestUnusedCachesKeepNoPages(t *testing.T) {
 	w, cache := cachedTimed(t)
 	w.pass(t, cacheWindow-1)
 	require.Equal(t, 40*page, w.dev.HeldBytes(), "the caches may be in use")
@@ -41,8 +42,8 @@ func TestCachesThatRestKeepNoPages(t *testing.T) {
 	quiet(t, w.bench, w.pool)
 }
 
-// Caches in use keep what they have; they are looked at again, and looked at no more
-// once they rest with nothing in them.
+// Caches in use keep their blocks. They are checked again, but no more when they are
+// unused and empty.
 func TestCachesInUseKeepTheirBlocks(t *testing.T) {
 	w, cache := cachedTimed(t)
 	for range 20 {
@@ -61,8 +62,8 @@ func TestCachesInUseKeepTheirBlocks(t *testing.T) {
 	quiet(t, w.bench, w.pool)
 }
 
-// The worker looks at caches also when no page is idle, and ends.
-func TestTheWorkerLooksAtCaches(t *testing.T) {
+// The worker checks the caches also when no page is idle, and ends.
+func TestWorkerChecksCachesWithoutIdlePages(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = -1 })
 	cache := newFakeCache(p, func(uint64) device.Stream { return nil })
 	live, room := mustAlloc(t, p, page), mustAlloc(t, p, page)

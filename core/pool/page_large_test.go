@@ -10,10 +10,10 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// large is how long a large page is in these tests.
+// large is the size of a large page in these tests.
 const large = 4 * page
 
-// largePool is a pool of a device with large pages, none of which stays ready.
+// largePool returns a pool of a device with large pages, none of which stays ready.
 func largePool(t require.TestingT, change func(*Config)) (*bench, *Pool) {
 	dev := devicetest.Open(devicetest.Config{
 		TotalBytes: 64 * mib, PageMinimumBytes: page, PageRecommendedBytes: page, PageLargeBytes: large,
@@ -27,8 +27,8 @@ func largePool(t require.TestingT, change func(*Config)) (*bench, *Pool) {
 	})
 }
 
-// A long block has large pages where they lie in it as a whole, and others at its ends.
-func TestALongBlockHasLargePages(t *testing.T) {
+// A long block has large pages where it contains them completely, and others at its ends.
+func TestLongBlockHasLargePages(t *testing.T) {
 	b, p := largePool(t, nil)
 	small := mustAlloc(t, p, page/2)
 	require.Equal(t, 1, b.dev.Pages())
@@ -44,8 +44,9 @@ func TestALongBlockHasLargePages(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A block that would have a part of an idle large page gets pages of its own in its place.
-func TestAShortBlockHasNoPartOfALargePage(t *testing.T) {
+// A block that would occupy only a part of an idle large page gets other pages in its
+// place.
+func TestShortBlockUsesNoPartOfALargePage(t *testing.T) {
 	b, p := largePool(t, nil)
 	long := mustAlloc(t, p, 2*large)
 	require.Equal(t, 2, b.dev.Pages())
@@ -68,7 +69,7 @@ func TestAShortBlockHasNoPartOfALargePage(t *testing.T) {
 }
 
 // A batch of short blocks has no large pages, a batch of long ones has.
-func TestABatchHasLargePagesForLongBlocksOnly(t *testing.T) {
+func TestBatchHasLargePagesOnlyForLongBlocks(t *testing.T) {
 	b, p := largePool(t, nil)
 	blocks := make([]device.Addr, 8)
 	require.NoError(t, p.AllocBatch(Request{SizeBytes: page}, blocks))
@@ -87,9 +88,8 @@ func TestABatchHasLargePagesForLongBlocksOnly(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A pool whose pages were asked for by their size has no others, nor has what it
-// allocates beforehand.
-func TestLargePagesAreNotForEverything(t *testing.T) {
+// A pool with a configured page size has no large pages, and preallocation uses none.
+func TestLargePagesAreNotUsedWithAConfiguredPageSize(t *testing.T) {
 	b, p := largePool(t, func(c *Config) { c.PhysicalPageBytes = page })
 	mustAlloc(t, p, 4*large)
 	require.Equal(t, 16, b.dev.Pages())
@@ -99,9 +99,9 @@ func TestLargePagesAreNotForEverything(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A pool that is to hold a least holds it when a large page makes way for a short block,
-// and its worker ends though a part of a large page is too many.
-func TestLargePagesKeepThePoolsLeast(t *testing.T) {
+// A pool with a least size keeps it when a large page is replaced for a short block, and
+// its worker ends though a part of a large page is surplus.
+func TestReplacedLargePagesKeepTheLeastSize(t *testing.T) {
 	b, p := largePool(t, func(c *Config) { c.MinHeldBytes = 2 * large })
 	long := mustAlloc(t, p, 2*large)
 	require.NoError(t, p.Free(long.Addr, nil))
@@ -119,8 +119,8 @@ func TestLargePagesKeepThePoolsLeast(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// At the pool's bound idle large pages make room for others, and the other way round.
-func TestLargePagesMakeRoomAtTheBound(t *testing.T) {
+// At the pool's bound, idle large pages are released for others, and the other way round.
+func TestIdleLargePagesAreReleasedAtTheBound(t *testing.T) {
 	b, p := largePool(t, func(c *Config) { c.MaxSizeBytes, c.InitialSizeBytes = 3*large, page })
 	long, behind := mustAlloc(t, p, 2*large), mustAlloc(t, p, 256)
 	require.NoError(t, p.Free(long.Addr, nil))
@@ -135,8 +135,8 @@ func TestLargePagesMakeRoomAtTheBound(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Whichever call of the device fails once while large pages come, make way and go, the
-// books stay right, and the same call succeeds when it is done again.
+// Each call of the device fails once while large pages are created, replaced and
+// released: the counters stay right, and the same call succeeds when it is repeated.
 func TestEveryCallForLargePagesFailsOnce(t *testing.T) {
 	for n := 1; ; n++ {
 		b, p := largePool(t, nil)

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Pools on a large device leave addresses to each other and to the process.
-func TestAThousandPoolsShareTheAddresses(t *testing.T) {
+// Pools of a large device leave address space for each other and for the process.
+func TestThousandPoolsShareTheAddressSpace(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40, PageMinimumBytes: page, PageRecommendedBytes: page})
 	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
 	pools := make([]*Pool, 1000)
@@ -27,8 +27,8 @@ func TestAThousandPoolsShareTheAddresses(t *testing.T) {
 	require.Zero(t, b.engine.AddressBytes())
 }
 
-// Where there are few addresses no pool takes most of them.
-func TestNoPoolTakesMostOfFewAddresses(t *testing.T) {
+// If address space is short, no pool takes most of it.
+func TestPoolLeavesMostOfScarceAddressSpace(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{
 		TotalBytes: 1 << 30, VirtualBytes: 1 << 30, PageMinimumBytes: page, PageRecommendedBytes: page,
 	})
@@ -52,9 +52,9 @@ func TestNoPoolTakesMostOfFewAddresses(t *testing.T) {
 	b.closeAll(t, pools...)
 }
 
-// A pool that outgrows its first addresses gets more each time, and a request that
-// finds no memory leaves no addresses behind, however often it is made.
-func TestEachReservationIsLongerAndNoneIsLeftBehind(t *testing.T) {
+// A pool that outgrows its first address space gets a larger one each time. A request
+// that finds no memory leaves no address space behind, however often it is repeated.
+func TestReservationsGrowAndNoneLeaks(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40, PageMinimumBytes: page, PageRecommendedBytes: 1 << 30})
 	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
 	p := b.pool(t, func(c *Config) { c.Paging = PagingOn })

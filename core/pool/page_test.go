@@ -16,7 +16,7 @@ import (
 
 const page = testPageBytes
 
-// pagedPool is a pool on pages, whatever run this is, whose worker stands still.
+// pagedPool returns a paged pool, whatever run this is, with a paused worker.
 func pagedPool(t require.TestingT, change func(*Config)) (*bench, *Pool) {
 	dev := devicetest.Open(devicetest.Config{
 		TotalBytes: 64 * mib, PageMinimumBytes: page, PageRecommendedBytes: page, PageLargeBytes: testLargeBytes,
@@ -31,9 +31,9 @@ func pagedPool(t require.TestingT, change func(*Config)) (*bench, *Pool) {
 	return b, p
 }
 
-// After every operation the device has just the pages that a block touches,
-// counted one by one: with no page kept ready, and idle ones given back.
-func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
+// After every operation the device holds exactly the pages that contain a part of a
+// block, counted one by one: no page stays ready, and idle ones are released.
+func TestHeldPagesAreThoseOfTheBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		strategy := rapid.SampledFrom(rangealloc.Names()).Draw(t, "strategy")
 		b, p := pagedPool(t, func(c *Config) {
@@ -135,8 +135,8 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 	})
 }
 
-// What is freed and taken again at once costs no call of the driver.
-func TestABlockThatComesAgainMapsNothing(t *testing.T) {
+// A block that is freed and allocated again at once needs no driver call.
+func TestReallocatedBlockMapsNothing(t *testing.T) {
 	b, p := pagedPool(t, nil)
 	mustAlloc(t, p, 256)
 	block := mustAlloc(t, p, 20*mib)
@@ -149,8 +149,8 @@ func TestABlockThatComesAgainMapsNothing(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// The worker gives back what stays idle, but for a few pages, and ends then.
-func TestTheWorkerGivesIdlePagesBack(t *testing.T) {
+// The worker releases what stays idle, except a few pages, and then ends.
+func TestWorkerReleasesIdlePages(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = 3 })
 	mustAlloc(t, p, page)
 	block := mustAlloc(t, p, 40*page)
@@ -167,7 +167,7 @@ func TestTheWorkerGivesIdlePagesBack(t *testing.T) {
 	b.closeAll(t, p)
 }
 
-func TestTheWorkerLeavesWhatIsToBeHeld(t *testing.T) {
+func TestWorkerKeepsTheLeastSize(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) {
 		c.PreAlloc, c.MaxSizeBytes, c.ReadyPages = true, 16*page, -1
 	})
@@ -191,7 +191,7 @@ func TestTheWorkerLeavesWhatIsToBeHeld(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestPagesAboveTheThresholdGoWithTheFree(t *testing.T) {
+func TestFreeReleasesPagesAboveTheThreshold(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) { c.ReleaseThresholdBytes = 4 * page })
 	a, c := mustAlloc(t, p, 4*page), mustAlloc(t, p, 4*page)
 	require.NoError(t, p.Free(c.Addr, nil))
@@ -201,9 +201,9 @@ func TestPagesAboveTheThresholdGoWithTheFree(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Where the bound leaves no room for further pages, idle ones elsewhere make it;
-// and where there are none, a place whose pages are there.
-func TestIdlePagesMakeRoomAtTheBound(t *testing.T) {
+// If the bound leaves no space for further pages, idle ones elsewhere are released. If
+// there are none, a place with mapped pages is used.
+func TestIdlePagesAreReusedAtTheBound(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) { c.MaxSizeBytes, c.InitialSizeBytes = 8*page, page })
 	low, high := mustAlloc(t, p, 3*page), mustAlloc(t, p, 4*page)
 	small := mustAlloc(t, p, 256)
@@ -223,9 +223,9 @@ func TestIdlePagesMakeRoomAtTheBound(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Where the system has no further mapping, a place whose pages are there does; and
-// where there is none, the error says what was exhausted, and nothing is lost.
-func TestMappedPlacesServeWhereNothingMoreIsMapped(t *testing.T) {
+// If the system has no further mapping, a place with mapped pages is used. If there is
+// none, the error names what was exhausted, and nothing is lost.
+func TestMappedPlaceIsUsedWithoutFurtherMappings(t *testing.T) {
 	full := device.Errorf(device.CodeResourceExhausted, "test", "no further mapping")
 	for _, call := range []devicetest.Call{devicetest.Map, devicetest.SetAccess} {
 		b, p := pagedPool(t, nil)
@@ -249,8 +249,8 @@ func TestMappedPlacesServeWhereNothingMoreIsMapped(t *testing.T) {
 	}
 }
 
-// A search for mapped memory knows the alignment, and takes the shortest stretch.
-func TestScarceMemoryPutsBlocksInTheShortestMappedPlace(t *testing.T) {
+// The search for mapped memory respects the alignment, and takes the shortest range.
+func TestScarceMemoryUsesTheShortestMappedPlace(t *testing.T) {
 	for _, strategy := range rangealloc.Names() {
 		if strategy == "fixed" || strategy == "arena" || strategy == "buddy" {
 			continue
@@ -272,8 +272,8 @@ func TestScarceMemoryPutsBlocksInTheShortestMappedPlace(t *testing.T) {
 	}
 }
 
-// Two calls fail at a time: what was mapped cannot be taken out again.
-func TestPagesThatAreStuckAreFreedLater(t *testing.T) {
+// Two calls fail at a time: what was mapped cannot be unmapped.
+func TestStuckPagesAreReleasedLater(t *testing.T) {
 	for _, later := range []string{"alloc", "trim", "close"} {
 		b, p := pagedPool(t, nil)
 		mustAlloc(t, p, page)
@@ -299,7 +299,7 @@ func TestPagesThatAreStuckAreFreedLater(t *testing.T) {
 	}
 }
 
-func TestWrongSettingsOfPagesAreRefused(t *testing.T) {
+func TestInvalidSettingsOfPagesAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		code   device.Code
 		device devicetest.Config
@@ -343,9 +343,9 @@ func TestWrongSettingsOfPagesAreRefused(t *testing.T) {
 	}
 }
 
-// A bound below what the pool holds is what the largest free block is cut to: idle pages
-// that lie elsewhere are not put together for a longer one.
-func TestLargestFreeIsWithinALoweredBound(t *testing.T) {
+// The largest free block is limited by a bound that was lowered below what the pool
+// holds: idle pages elsewhere are not combined for a longer one.
+func TestLargestFreeRespectsALoweredBound(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = KeepAllPages })
 	low := mustAlloc(t, p, 3*page)
 	mustAlloc(t, p, page)

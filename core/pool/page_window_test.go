@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// timedPool is a pool in a time of its own, in which the worker's steps are done
-// when they are due.
+// timedPool is a pool with a clock of the test. The worker's steps are done when they are
+// due.
 type timedPool struct {
 	*bench
 	pool *Pool
@@ -26,7 +26,7 @@ func newTimed(t *testing.T) *timedPool {
 	return w
 }
 
-// pass lets time pass.
+// pass advances the clock.
 func (w *timedPool) pass(t *testing.T, d time.Duration) {
 	until := w.now + d
 	for {
@@ -53,9 +53,8 @@ func (w *timedPool) free(t *testing.T, blocks []device.Addr) {
 	}
 }
 
-// Load that comes and goes regularly has the pool give back and create nothing after the
-// first few periods, whatever they are long, and no page for longer than its window once it
-// does not any more.
+// Under periodic load, a pool releases and creates nothing after the first few periods,
+// whatever their length. After the load, no page stays for longer than the window.
 func TestPeriodicLoadKeepsItsPages(t *testing.T) {
 	for _, gap := range []time.Duration{0, 2, 5, 10, 20, 50, 100, 150, 190} {
 		gap *= time.Millisecond
@@ -84,9 +83,9 @@ func TestPeriodicLoadKeepsItsPages(t *testing.T) {
 	}
 }
 
-// Load at random gets the short window: what is held is what blocks need, and what
-// they needed in the last two windows.
-func TestLoadAtRandomIsFollowedClosely(t *testing.T) {
+// Random load gets the short window: the pool holds what blocks need, and what they
+// needed in the last two windows.
+func TestRandomLoadGetsTheShortWindow(t *testing.T) {
 	w := newTimed(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	var blocks []device.Addr
@@ -107,9 +106,9 @@ func TestLoadAtRandomIsFollowedClosely(t *testing.T) {
 	quiet(t, w.bench, w.pool)
 }
 
-// What is freed and not taken again is given back after one window, or two, in one
-// run of many steps; the ready pages stay.
-func TestIdlePagesGoBackAfterAWindow(t *testing.T) {
+// Pages that are freed and not reused are released after one or two windows, in one run
+// of many steps. The ready pages stay.
+func TestIdlePagesAreReleasedAfterAWindow(t *testing.T) {
 	w := newTimed(t)
 	w.alloc(t, 128, page)
 	w.free(t, w.alloc(t, 600, page))

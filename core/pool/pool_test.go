@@ -31,7 +31,7 @@ func TestFirstSegmentIsTakenLazilyThenGrows(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestConfigThatMakesNoSense(t *testing.T) {
+func TestInvalidConfigIsRejected(t *testing.T) {
 	cases := map[string]struct {
 		code   device.Code
 		change func(*Config)
@@ -64,7 +64,7 @@ func TestConfigThatMakesNoSense(t *testing.T) {
 	b.closeAll(t)
 }
 
-func TestBadRequestsAreRefusedByName(t *testing.T) {
+func TestInvalidRequestsNameTheArgument(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	cases := []struct {
@@ -89,7 +89,7 @@ func TestBadRequestsAreRefusedByName(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestAlignmentAboveTheDevicesIsHonoured(t *testing.T) {
+func TestAlignmentAboveTheDevicesIsRespected(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	wide := b.pool(t, func(c *Config) { c.AlignmentBytes = 64 * kib })
 	block := mustAlloc(t, wide, 1)
@@ -109,7 +109,7 @@ func TestAlignmentAboveTheDevicesIsHonoured(t *testing.T) {
 	b.closeAll(t, wide, p)
 }
 
-func TestFreesThatAreWrong(t *testing.T) {
+func TestInvalidFreesAreRejected(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.AlignmentBytes = 64 * kib })
 	block := mustAlloc(t, p, 100*kib)
@@ -175,7 +175,7 @@ func TestWithoutExpansionStaysAtTheInitialSize(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestSmallerSegmentWhereTheDeviceHasLess(t *testing.T) {
+func TestSegmentIsSmallerIfTheDeviceHasLess(t *testing.T) {
 	onSegments(t, "pages come one by one")
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 	b.dev.SetOthersBytes(4*mib - 324*kib)
@@ -189,7 +189,7 @@ func TestSmallerSegmentWhereTheDeviceHasLess(t *testing.T) {
 	b.closeAll(t, p)
 }
 
-// Pools with segments that are large for the device leave each other room.
+// Pools with segments that are large for the device leave memory for each other.
 func TestPoolsShareASmallDevice(t *testing.T) {
 	onSegments(t, "pages come one by one")
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
@@ -207,7 +207,7 @@ func TestPoolsShareASmallDevice(t *testing.T) {
 	b.closeAll(t, p, q)
 }
 
-func TestPreAllocationTakesTheMemoryAtOnceOrFails(t *testing.T) {
+func TestPreallocationAllocatesAllOrFails(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.PreAlloc, c.MaxSizeBytes = true, 8*mib })
 	require.Equal(t, 8*mib, b.dev.HeldBytes())
@@ -224,7 +224,7 @@ func TestPreAllocationTakesTheMemoryAtOnceOrFails(t *testing.T) {
 	b.closeAll(t, p, q)
 }
 
-func TestTrimKeepsWhatIsAskedFor(t *testing.T) {
+func TestTrimKeepsTheRequestedSize(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	var blocks []Block
@@ -246,7 +246,7 @@ func TestTrimKeepsWhatIsAskedFor(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestCloseRefusesLiveBlocks(t *testing.T) {
+func TestCloseIsRejectedWhileBlocksAreLive(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	block := mustAlloc(t, p, 1000)
@@ -294,7 +294,7 @@ func TestSnapshotBlocksAndLookup(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestWithoutStatisticsOnlyPresentFiguresAreKept(t *testing.T) {
+func TestWithoutStatisticsOnlyPresentValuesAreKept(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.Stats = false })
 	mustAlloc(t, p, 1000)
@@ -304,7 +304,7 @@ func TestWithoutStatisticsOnlyPresentFiguresAreKept(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestPairAllocsNothingOnTheHeap(t *testing.T) {
+func TestAllocAndFreeDoNotUseTheGoHeap(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	mustAlloc(t, p, 256)

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// claimsLeft counts the places that are claimed.
+// claimsLeft counts the reserved targets.
 func (p *Pool) claimsLeft() (count int) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -27,7 +27,7 @@ func (p *Pool) claimsLeft() (count int) {
 	return count
 }
 
-// thinned is a pool of pages of which each has a few small blocks left.
+// thinned returns a paged pool in which each page has a few small blocks left.
 func thinned(t *testing.T, strategy string, blocks int) *mover {
 	_, m := newMover(t, func(c *Config) { c.Strategy = strategy })
 	var addrs []device.Addr
@@ -42,9 +42,10 @@ func thinned(t *testing.T, strategy string, blocks int) *mover {
 	return m
 }
 
-// However many blocks a pool has, the lock is let go of after some.
-func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
-	// Nobody else holds the lock here: the race detector sees fewer blocks.
+// However many blocks a pool has, the lock is released after some looks.
+func TestRelocationHoldsTheLockForAFewLooks(t *testing.T) {
+	// No other thread uses the lock here, so fewer blocks are enough with the race
+	// detector.
 	step := devicetest.Step()
 	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
 		t.Run(strategy, func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
 			}
 			require.True(t, r.Ended())
 			require.Greater(t, gaps, 20/step, "5000 blocks are looked at in this many steps at least")
-			// The search for one place may begin with the last look that is left.
+			// The search for one place may begin with the last look.
 			require.LessOrEqual(t, r.mostLooks, searchLooks+2*holdLooks)
 			if _, tells := m.p.heap.segments[0].strategy.(rangealloc.PlaceTaker); tells {
 				require.LessOrEqual(t, r.mostLooks, regions.FindLooks+2*holdLooks)
@@ -74,9 +75,9 @@ func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
 	}
 }
 
-// The time of a call is over after every number of steps: nothing is left claimed,
-// and the calls together move what one call does.
-func TestTheTimeEndsAfterEveryStep(t *testing.T) {
+// The time of a call ends after every number of steps: no target stays reserved, and the
+// calls together move what one call does.
+func TestRelocationMayStopAfterEveryStep(t *testing.T) {
 	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
 		t.Run(strategy, func(t *testing.T) {
 			inOneCall := thinned(t, strategy, 3_000)
@@ -106,11 +107,11 @@ func TestTheTimeEndsAfterEveryStep(t *testing.T) {
 	}
 }
 
-// meddler does things to the pool whenever a run lets go of the lock.
+// meddler uses the pool whenever a run releases the lock.
 type meddler struct {
 	*mover
 	t *rapid.T
-	// kept are blocks that the run may not move, moving those under way.
+	// kept are blocks that the run may not move; moving are those that it moves now.
 	moving map[device.Addr]bool
 	stop   bool
 }
@@ -149,9 +150,9 @@ func (m *meddler) meddle() bool {
 	return m.stop
 }
 
-// Others allocate, free and give memory back whenever the lock is let go of: no
-// block is lost, none is moved that has gone, and nothing stays claimed.
-func TestOthersUseThePoolBetweenTheSteps(t *testing.T) {
+// Others allocate, free and release memory whenever the lock is released: no block is
+// lost, no freed block is moved, and no target stays reserved.
+func TestPoolIsUsableBetweenRelocationSteps(t *testing.T) {
 	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
 		t.Run(strategy, rapid.MakeCheck(func(t *rapid.T) {
 			b, m := newMover(t, func(c *Config) { c.Strategy = strategy })
@@ -197,8 +198,8 @@ func TestOthersUseThePoolBetweenTheSteps(t *testing.T) {
 	}
 }
 
-// The pool is closed by force while a run looks at it.
-func TestAPoolThatIsClosedBetweenTheSteps(t *testing.T) {
+// The pool is closed by force during a run.
+func TestPoolIsClosedBetweenRelocationSteps(t *testing.T) {
 	for _, strategy := range []string{rangealloc.Default, "size_class"} {
 		for last := 1; last < 200; last++ {
 			m := thinned(t, strategy, 1_000)
@@ -225,7 +226,7 @@ func TestAPoolThatIsClosedBetweenTheSteps(t *testing.T) {
 	}
 }
 
-// counted counts what a strategy is asked for.
+// counted counts the allocations from a strategy.
 type counted struct {
 	rangealloc.Strategy
 	allocs *int
@@ -236,9 +237,9 @@ func (c counted) Alloc(r rangealloc.Request) (rangealloc.Range, error) {
 	return c.Strategy.Alloc(r)
 }
 
-// One block that has no place costs a bounded number of places, however many there are
-// that do not suit.
-func TestTheSearchForOnePlaceIsBounded(t *testing.T) {
+// One block without a place costs a bounded number of attempts, however many unusable
+// places there are.
+func TestSearchForOnePlaceIsBounded(t *testing.T) {
 	for _, strategy := range []string{"buddy", "size_class", "arena"} {
 		m := thinned(t, strategy, 5_000)
 		r, err := m.p.Relocate(m.all())
@@ -255,7 +256,7 @@ func TestTheSearchForOnePlaceIsBounded(t *testing.T) {
 			s.strategy = counted{s.strategy, &allocs}
 		}
 		before := r.looks
-		// No region may be used by the last candidate: all others are emptied before.
+		// The last candidate may use no region, because all others were emptied before.
 		for ; v.Candidate() != nil; v.Pass(true) {
 			victim = v.Candidate()
 		}

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// mover moves blocks of a pool as a manager does, but for the bytes.
+// mover moves blocks of a pool as a manager does, without copying bytes.
 type mover struct {
 	p    *Pool
 	live map[device.Addr]Request
@@ -31,7 +31,7 @@ func (m *mover) free(t require.TestingT, addr device.Addr) {
 	delete(m.live, addr)
 }
 
-// all is every live block, with its alignment.
+// all returns every live block, with its alignment.
 func (m *mover) all() []Movable {
 	var movable []Movable
 	for addr, r := range m.live {
@@ -46,7 +46,7 @@ func without(movable []Movable, addr device.Addr) []Movable {
 
 func never() bool { return false }
 
-// run moves what may move until nothing is to be gained.
+// run moves what may move until nothing can be gained.
 func (m *mover) run(t require.TestingT, movable []Movable) (moved int) {
 	was := map[device.Addr]bool{}
 	for _, b := range movable {
@@ -129,8 +129,8 @@ func TestHalfEmptyPagesArePackedTogether(t *testing.T) {
 	require.Zero(t, b.dev.HeldBytes())
 }
 
-// Blocks are moved to few pages, and not to a hole here and one there, which would
-// keep each of these pages from being emptied.
+// Blocks are moved to few pages, and not to single holes in many pages, which could not
+// be emptied then.
 func TestBlocksAreMovedToFewPages(t *testing.T) {
 	_, m := newMover(t, nil)
 	var addrs []device.Addr
@@ -148,7 +148,7 @@ func TestBlocksAreMovedToFewPages(t *testing.T) {
 	require.Equal(t, 12*64*kib, m.p.HeldBytes(), "as few as hold them")
 }
 
-func TestABlockThatStaysKeepsItsPage(t *testing.T) {
+func TestFixedBlockKeepsItsPage(t *testing.T) {
 	_, m := newMover(t, nil)
 	var addrs []device.Addr
 	for range 4 * 16 {
@@ -172,7 +172,7 @@ func TestABlockThatStaysKeepsItsPage(t *testing.T) {
 	require.Equal(t, 128*kib, released)
 }
 
-func TestClaimsThatAreAbandonedLeaveNothing(t *testing.T) {
+func TestAbandonedClaimsLeaveNothing(t *testing.T) {
 	b, m := newMover(t, nil)
 	var addrs []device.Addr
 	for range 4 * 16 {
@@ -223,7 +223,7 @@ func TestClaimsThatAreAbandonedLeaveNothing(t *testing.T) {
 	require.NoError(t, m.p.audit())
 }
 
-func TestABlockThatHasGoneIsNotSettled(t *testing.T) {
+func TestSettleRejectsAFreedBlock(t *testing.T) {
 	_, m := newMover(t, nil)
 	var addrs []device.Addr
 	for range 2 * 16 {
@@ -247,7 +247,7 @@ func TestABlockThatHasGoneIsNotSettled(t *testing.T) {
 	require.EqualValues(t, 1, m.p.Statistics().LiveBlocks.Current)
 }
 
-func TestRelocateOfAPoolThatCannot(t *testing.T) {
+func TestRelocateIsRejectedInDebugModeAndAfterClose(t *testing.T) {
 	_, m := newMover(t, func(c *Config) { c.Debug = DebugRedZones })
 	_, err := m.p.Relocate(nil)
 	require.Equal(t, device.CodeUnsupported, device.CodeOf(err))
@@ -263,9 +263,9 @@ func TestRelocateOfAPoolThatCannot(t *testing.T) {
 	m.p.Abandon(Claim{})
 }
 
-// Two pages with holes that are too short for what lies in the other: as much is
-// free as it takes, and no block has a place.
-func TestNoRoomIsToldFromNothingToGain(t *testing.T) {
+// Two pages with holes that are too short for the blocks of the other: enough is free in
+// total, but no block has a place.
+func TestNoRoomCountsBlocksThatFitNowhere(t *testing.T) {
 	_, m := newMover(t, nil)
 	var small, large []device.Addr
 	for range 16 {
@@ -295,7 +295,7 @@ func TestNoRoomIsToldFromNothingToGain(t *testing.T) {
 	require.NoError(t, m.p.audit())
 }
 
-// packed is how many regions so many bytes take at least.
+// packed returns the smallest number of regions that can hold the live bytes.
 func packed(m *mover, regionBytes uint64) uint64 {
 	sum := uint64(0)
 	for _, r := range m.live {
@@ -304,11 +304,11 @@ func packed(m *mover, regionBytes uint64) uint64 {
 	return (sum + regionBytes - 1) / regionBytes
 }
 
-// Random programs. Where the caller chooses places, and one region without blocks
-// is there to start with, no two candidates are left that fit into one region
-// together. A block of a 16th of a region at most adds no more than that to the cost
-// of each of two neighbours, so on average a region is filled to 3/8 at least.
-func TestRelocationsFillRegions(t *testing.T) {
+// Random programs. If the caller chooses places, and there is one region without blocks
+// at the start, no two candidates are left that together fit into one region. A block of
+// at most a 16th of a region adds at most that to the cost of each of two neighbours, so
+// on average a region is filled to at least 3/8.
+func TestRelocationFillsRegions(t *testing.T) {
 	devicetest.OneThread(t)
 	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
 		t.Run(strategy, rapid.MakeCheck(func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-func TestTheLeastIsHeld(t *testing.T) {
+func TestMinHeldBytesAreKept(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.MinHeldBytes = 2 * mib })
 	q := b.pool(t, func(c *Config) { c.Name = "q" })
@@ -39,7 +39,7 @@ func TestTheLeastIsHeld(t *testing.T) {
 	require.ErrorIs(t, p.SetReleaseThreshold(0), device.CodeInvalidState)
 }
 
-func TestSegmentsAboveTheThresholdGoWithTheFree(t *testing.T) {
+func TestFreeReleasesSegmentsAboveTheThreshold(t *testing.T) {
 	onSegments(t, "a small block takes a whole one")
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.ReleaseThresholdBytes = 2 * mib })
@@ -71,9 +71,9 @@ func TestSegmentsAboveTheThresholdGoWithTheFree(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A strategy that needs more than the request gets a segment that is enough, and
-// one that can never be gives up.
-func TestASegmentIsLargeEnoughForTheStrategy(t *testing.T) {
+// A strategy that needs more than the request gets a segment that is large enough; if no
+// segment can be, the allocation fails.
+func TestSegmentIsLargeEnoughForTheStrategy(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 16 * mib}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.Strategy, c.InitialSizeBytes, c.GrowthIncrementBytes = "buddy", 4096, 4096 })
 	mustAlloc(t, p, 3*mib)

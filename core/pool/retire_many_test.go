@@ -16,9 +16,9 @@ import (
 
 const manyBlocks = heldBlocks + 3*sliceBlocks + 11
 
-// TestALargeBatchIsFreedWholly has blocks of the pool's own, blocks of the caches, and
-// blocks that another stream uses, behind work and without.
-func TestALargeBatchIsFreedWholly(t *testing.T) {
+// TestLargeBatchIsFreedCompletely frees blocks of the pool itself, blocks of the caches,
+// and blocks that another stream uses, with queued work and without.
+func TestLargeBatchIsFreedCompletely(t *testing.T) {
 	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy"} {
 		for _, busy := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", strategy, busy), func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestALargeBatchIsFreedWholly(t *testing.T) {
 	}
 }
 
-// TestALargeBatchThatIsWrongFreesNothing has the address that is wrong in the last slice.
-func TestALargeBatchThatIsWrongFreesNothing(t *testing.T) {
+// TestInvalidLargeBatchFreesNothing has the invalid address in the last slice.
+func TestInvalidLargeBatchFreesNothing(t *testing.T) {
 	w := newCrowd(t, "best_fit", manyBlocks)
 	last := w.addrs[manyBlocks-1]
 	for what, wrong := range map[device.Addr]device.Code{
@@ -76,8 +76,9 @@ func TestALargeBatchThatIsWrongFreesNothing(t *testing.T) {
 	quiet(t, w.b, w.p)
 }
 
-// TestACloseWaitsForALargeBatch closes by force, and without, while one is under way.
-func TestACloseWaitsForALargeBatch(t *testing.T) {
+// TestCloseWaitsForALargeBatch closes with and without force while a batch is being
+// freed.
+func TestCloseWaitsForALargeBatch(t *testing.T) {
 	w := newCrowd(t, "best_fit", 0)
 	p := w.p
 	p.heap.lock()
@@ -99,9 +100,9 @@ func TestACloseWaitsForALargeBatch(t *testing.T) {
 	require.NoError(t, w.s.Close())
 }
 
-// halting is a strategy that has the books stand still from the first of its calls on that
-// come under one hold of the lock, until the test has them go on: so the pool stops when
-// it takes the lock next.
+// halting is a strategy that freezes the counters during the first of its calls under one
+// hold of the lock, until the test thaws them. So the pool stops when it takes the lock
+// next.
 type halting struct {
 	rangealloc.Strategy
 	pool        *Pool
@@ -125,9 +126,9 @@ func (h *halting) Free(offset uint64) (uint64, error) {
 	return h.Strategy.Free(offset)
 }
 
-// TestALargeBatchHoldsTheLockForASliceAtMost counts the blocks that are looked up and
-// freed under one hold.
-func TestALargeBatchHoldsTheLockForASliceAtMost(t *testing.T) {
+// TestLargeBatchHoldsTheLockForOneSlice counts the blocks that are looked up and freed
+// under one hold.
+func TestLargeBatchHoldsTheLockForOneSlice(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	addrs := []device.Addr{mustAlloc(t, p, manyBlocks*256).Addr}

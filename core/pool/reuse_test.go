@@ -16,7 +16,7 @@ func allocOn(t require.TestingT, p *Pool, size uint64, s device.Stream) Block {
 	return block
 }
 
-func TestTheSameStreamHasItsBlocksAtOnce(t *testing.T) {
+func TestStreamReusesItsBlocksAtOnce(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s, other := newStream(t, b), newStream(t, b)
@@ -41,8 +41,8 @@ func TestTheSameStreamHasItsBlocksAtOnce(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Rather than wait, a stream gets a block of its own that is much too long.
-func TestWasteIsBetterThanAWait(t *testing.T) {
+// A stream gets a block of its own that is much too long rather than wait.
+func TestTooLongBlockIsReusedRatherThanWait(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: mib}, engine.Options{})
 	p := b.pool(t, nil)
 	s := newStream(t, b)
@@ -57,7 +57,7 @@ func TestWasteIsBetterThanAWait(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestRecordedStreamsAreWaitedForToo(t *testing.T) {
+func TestFreeWaitsForRecordedStreams(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s, other, gone := newStream(t, b), newStream(t, b), newStream(t, b)
@@ -88,8 +88,8 @@ func TestRecordedStreamsAreWaitedForToo(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A wait for memory takes what comes first, whichever stream it is.
-func TestAWaitIsOverWhenAnyStreamHasPassed(t *testing.T) {
+// A wait for memory ends with the first event that completes, on any stream.
+func TestWaitEndsWithTheFirstCompletedEvent(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: mib}, engine.Options{})
 	p := b.pool(t, nil)
 	stands, moves := newStream(t, b), newStream(t, b)
@@ -117,8 +117,9 @@ func TestAWaitIsOverWhenAnyStreamHasPassed(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Blocks that go round on a stream that stands leave nothing behind.
-func TestTablesDoNotGrowWhileAStreamStands(t *testing.T) {
+// Blocks that are freed and reused on a stream that does not progress leave nothing
+// behind.
+func TestTablesDoNotGrowWhileAStreamIsBlocked(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s := newStream(t, b)
@@ -139,7 +140,7 @@ func TestTablesDoNotGrowWhileAStreamStands(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestResetFreesAllBehindTheirStreamsOrNothing(t *testing.T) {
+func TestResetFreesAllBlocksOrNone(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	require.NoError(t, p.Reset(nil))

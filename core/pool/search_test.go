@@ -15,7 +15,7 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-func TestOwnThenSiblingsSegmentsAreGivenUp(t *testing.T) {
+func TestOwnThenSiblingSegmentsAreReleased(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 	p := b.pool(t, nil)
 	q := b.pool(t, func(c *Config) { c.Name = "q" })
@@ -33,7 +33,7 @@ func TestOwnThenSiblingsSegmentsAreGivenUp(t *testing.T) {
 	b.closeAll(t, p, q)
 }
 
-func TestSiblingsBlocksInFlightAreWaitedFor(t *testing.T) {
+func TestAllocationWaitsForBlocksInFlightOfSiblings(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
 	p := b.pool(t, nil)
 	q := b.pool(t, func(c *Config) { c.Name = "q" })
@@ -55,7 +55,7 @@ func TestSiblingsBlocksInFlightAreWaitedFor(t *testing.T) {
 	b.closeAll(t, p, q)
 }
 
-func TestReportOfAnAllocationThatFails(t *testing.T) {
+func TestReportOfAFailedAllocation(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 	p := b.pool(t, nil)
 	for i, tag := range []string{"kv", "weights", "kv", "", "scratch", "x", "y", "z"} {
@@ -81,9 +81,9 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A device that has memory free and refuses it: the report says what it said, and not
-// in a later failure that has another reason.
-func TestReportNamesWhatWasRefused(t *testing.T) {
+// A device has free memory and fails to allocate it: the report states the error of the
+// device. A later failure with another reason does not state it.
+func TestReportStatesTheErrorOfTheDevice(t *testing.T) {
 	for _, call := range []devicetest.Call{devicetest.Alloc, devicetest.Create} {
 		b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 		p := b.pool(t, nil)
@@ -111,8 +111,8 @@ func TestReportNamesWhatWasRefused(t *testing.T) {
 	}
 }
 
-// A pool that has a small block in a segment as large as the device starves the
-// others: the report says where the memory is.
+// A pool with a small block in a segment as large as the device leaves nothing for the
+// others: the report states where the memory is.
 func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
 	onSegments(t, "pages beside a block are given up")
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
@@ -126,7 +126,7 @@ func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
 	b.closeAll(t, greedy, p)
 }
 
-func TestReclaimCallbackMakesRoom(t *testing.T) {
+func TestReclaimCallbackFreesMemory(t *testing.T) {
 	var inside atomic.Bool
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: inside.Load})
 	p := b.pool(t, nil)
@@ -154,7 +154,7 @@ func TestReclaimCallbackMakesRoom(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// While one reclaim runs, another thread that runs out waits for its end.
+// While one reclaim runs, another thread that runs out of memory waits for its end.
 func TestOneReclaimAtATime(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
 	p := b.pool(t, nil)
@@ -189,10 +189,10 @@ func TestOneReclaimAtATime(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// Pools that run out all the time and make each other give up segments, with
-// limits, trims, callbacks and snapshots in between: nothing locks up, no block
-// is handed out twice, and the books are right at the end.
-func TestManyThreadsOnPoolsThatStarve(t *testing.T) {
+// Pools that run out of memory all the time and make each other release segments, with
+// limits, trims, callbacks and snapshots in between: there is no deadlock, no memory is
+// allocated twice, and the counters are right at the end.
+func TestManyThreadsOnPoolsWithoutMemory(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
 	var pools []*Pool
 	for _, name := range []string{"a", "b", "c"} {
@@ -264,9 +264,9 @@ func starve(t *testing.T, b *bench, pools []*Pool, owners *sync.Map, seed uint64
 	require.NoError(t, stream.Close())
 }
 
-// Where the calling thread may be what the work waits for, an allocation takes
-// what is ready and fails otherwise, at once.
-func TestAThreadThatMayNotWaitWaitsForNothing(t *testing.T) {
+// If the queued work may wait for the calling thread, an allocation takes what is ready
+// and otherwise fails at once.
+func TestAllocationDoesNotWaitIfTheThreadMayNot(t *testing.T) {
 	var inside atomic.Bool
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: inside.Load})
 	p := b.pool(t, nil)
@@ -292,9 +292,9 @@ func TestAThreadThatMayNotWaitWaitsForNothing(t *testing.T) {
 	quiet(t, b, p)
 }
 
-// A search for room asks every pool, and again after every callback: one that
-// moves no segment must not cost a look at the device.
-func TestASearchInVainLooksAtTheDeviceOnce(t *testing.T) {
+// The reclaim path asks every pool, and again after every callback. A call that releases
+// no segment must not query the device.
+func TestFailedSearchQueriesTheDeviceOnce(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
 	p := b.pool(t, nil)
 	siblings := []*Pool{p}

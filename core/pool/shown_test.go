@@ -21,8 +21,8 @@ func shownBrief(place *mirror.Pool) track.Brief {
 	}
 }
 
-// Whatever was done to a pool, what it shows is what it says of itself, or is hidden.
-func TestShownBooksAreThePresentOnes(t *testing.T) {
+// In every state of a pool, what it publishes equals its own counters, or is invalid.
+func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy", "arena"} {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 << 20})
 		e := engine.New(dev, engine.Options{})
@@ -80,8 +80,8 @@ func TestShownBooksAreThePresentOnes(t *testing.T) {
 	}
 }
 
-// Readers could not count these caches: the pool's own part alone would mislead them.
-func TestAPoolWithCachesThatReadersDoNotKnowShowsNothing(t *testing.T) {
+// Readers could not count these caches, and the pool's own part alone would mislead them.
+func TestPoolWithUnknownCachesPublishesNothing(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
 	place := &mirror.Device{}
 	b.engine.ShowAt(place, 7)

@@ -12,9 +12,9 @@ import (
 
 func ordered(c *Config) { c.StreamOrdered, c.ReleaseThresholdBytes = true, 0 }
 
-// A pool whose segments come from the pool of the device's runtime is one like any
-// other: the device's books and limits know it.
-func TestSegmentsFromThePoolOfTheRuntime(t *testing.T) {
+// A pool with segments from the memory pool of the vendor driver is like any other: the
+// counters and limits of the device include it.
+func TestStreamOrderedSegments(t *testing.T) {
 	b := newBench(devicetest.Config{Kinds: true}, engine.Options{})
 	p := b.pool(t, ordered)
 	block, err := p.Alloc(Request{SizeBytes: 64 * kib})
@@ -34,7 +34,7 @@ func TestSegmentsFromThePoolOfTheRuntime(t *testing.T) {
 	require.NoError(t, b.engine.Close())
 }
 
-func TestSourcesThatTheDeviceLacksAreUnsupported(t *testing.T) {
+func TestMissingSourcesAreUnsupported(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	for what, c := range map[string]Config{"stream-ordered pool": {StreamOrdered: true, AutoExpansion: true, GrowthIncrementBytes: mib}} {
 		_, err := New(b.engine, c)
@@ -63,9 +63,9 @@ func TestSourcesThatTheDeviceLacksAreUnsupported(t *testing.T) {
 	require.NoError(t, b.engine.Close())
 }
 
-// An unknown value of a setting is refused whatever memory the pool is made of, although
-// memory that is taken in segments has no pages.
-func TestUnknownPagingIsRefusedForEverySource(t *testing.T) {
+// An unknown value of a setting is rejected for every kind of memory, also for memory
+// without pages.
+func TestUnknownPagingIsRejectedForEverySource(t *testing.T) {
 	b := newBench(devicetest.Config{Kinds: true, PinnedBytes: mib}, engine.Options{})
 	c := DefaultConfig()
 	c.Paging = PagingOn + 1
@@ -84,8 +84,8 @@ func TestUnknownPagingIsRefusedForEverySource(t *testing.T) {
 	require.NoError(t, b.engine.Close())
 }
 
-// Whichever call fails, the pool of the runtime has what it had.
-func TestSegmentsFromThePoolOfTheRuntimeUnderFaults(t *testing.T) {
+// Whichever call fails, the memory pool of the vendor driver holds what it held.
+func TestStreamOrderedSegmentsUnderFaults(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(devicetest.Config{Kinds: true}, engine.Options{})
 		p := b.pool(t, ordered)

@@ -19,8 +19,8 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// What the system refuses for good it refuses a process of its own: these tests run
-// one for each limit, and reach it.
+// A limit of the system stays exceeded for a process, so these tests run one process for
+// each limit.
 
 const limitVariable = "FERRUM_POOL_TEST_LIMIT"
 
@@ -59,7 +59,7 @@ func TestLimitsOfTheSystem(t *testing.T) {
 	}
 }
 
-// statusBytes is a line of /proc/self/status.
+// statusBytes returns a line of /proc/self/status.
 func statusBytes(t *testing.T, name string) uint64 {
 	text, err := os.ReadFile("/proc/self/status")
 	require.NoError(t, err)
@@ -75,9 +75,9 @@ func statusBytes(t *testing.T, name string) uint64 {
 	return 0
 }
 
-// settle has the process take beforehand what its runtime may want later: on a slow
-// machine a further thread or piece of heap comes in the middle of a test, and is
-// refused there.
+// settle makes the process allocate what its runtime may need later. On a slow machine a
+// further thread or heap arena would be needed in the middle of a test, and would fail
+// there.
 func settle() {
 	debug.SetGCPercent(-1)
 	var started, done sync.WaitGroup
@@ -100,7 +100,7 @@ func settle() {
 	runtime.GC()
 }
 
-// leaveAddresses bounds the addresses of this process to so many more.
+// leaveAddresses limits the address space of this process to a number of further bytes.
 func leaveAddresses(t *testing.T, bytes uint64) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_AS, &limit))
@@ -116,7 +116,7 @@ func openWhole(t *testing.T) *realBench {
 	return benchOn(dev)
 }
 
-// fillUp allocates blocks until there are no more, and says why.
+// fillUp allocates blocks until an allocation fails, and returns its error.
 func fillUp(p *pool.Pool, size uint64) (blocks []device.Addr, err error) {
 	for {
 		block, err := p.Alloc(pool.Request{SizeBytes: size})
@@ -127,8 +127,8 @@ func fillUp(p *pool.Pool, size uint64) (blocks []device.Addr, err error) {
 	}
 }
 
-// Addresses run out: an error that says so, the rest of the process has some left,
-// and all that was taken comes back.
+// Address space runs out: the error states that, the rest of the process has some left,
+// and everything is released.
 func fewAddresses(t *testing.T) {
 	b := openWhole(t)
 	const room = 2 << 30
@@ -154,7 +154,7 @@ func fewAddresses(t *testing.T) {
 	b.close(t)
 }
 
-// No address at all: the same error, and the pool serves as soon as there are some.
+// No address space at all: the same error, and the pool works as soon as there is some.
 func noAddresses(t *testing.T) {
 	b := openWhole(t)
 	leaveAddresses(t, 1<<20)
@@ -170,9 +170,9 @@ func noAddresses(t *testing.T) {
 	b.close(t, p)
 }
 
-// The system has no further mapping for this process: pages that would need one stay
-// with the pool, or are refused with an error that says so, blocks come where pages
-// are, and all goes back at the end.
+// The system has no further mapping for this process. Pages whose release would need one
+// stay with the pool; allocations that need one fail with an error that states that;
+// blocks are placed where pages are mapped; and everything is released at the end.
 func noMappings(t *testing.T) {
 	text, err := os.ReadFile("/proc/sys/vm/max_map_count")
 	require.NoError(t, err)
@@ -230,7 +230,7 @@ func noMappings(t *testing.T) {
 	b.close(t, p)
 }
 
-// useUpMappings leaves this process about so many mappings, until free is called.
+// useUpMappings leaves this process about left mappings, until free is called.
 func useUpMappings(t *testing.T, bound, left int) (free func()) {
 	text, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
@@ -244,9 +244,9 @@ func useUpMappings(t *testing.T, bound, left int) (free func()) {
 	return func() { require.NoError(t, unix.Munmap(memory)) }
 }
 
-// A pool that is closed with live blocks gives back their memory and its addresses,
-// as the system counts it; unforced it keeps both.
-func TestAForcedCloseGivesTheMemoryBack(t *testing.T) {
+// A forced close with live blocks releases their memory and its addresses, as the system
+// counts them. Without force both stay.
+func TestForcedCloseReleasesTheMemory(t *testing.T) {
 	b := openReal(t)
 	c := pool.DefaultConfig()
 	c.ThreadCacheBytes, c.PhysicalPageBytes = 0, hostPage
@@ -281,7 +281,7 @@ func TestAForcedCloseGivesTheMemoryBack(t *testing.T) {
 	}
 }
 
-// isMapped asks the system whether an address is one of this process.
+// isMapped queries whether an address is mapped in this process.
 func isMapped(t *testing.T, addr device.Addr) bool {
 	text, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func (b *bench) newPrivate(uint64) (int, error) {
 	return b.private, nil
 }
 
-// end ends a capture and says so.
+// end ends a capture and its graph's capture.
 func (b *bench) end(t *testing.T, captured *devicetest.Graph, g *Graph[int]) {
 	t.Helper()
 	captured.End()
@@ -69,7 +69,7 @@ func requireCode(t *testing.T, want device.Code, err error) {
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 }
 
-func TestAGraphFromBeginToRelease(t *testing.T) {
+func TestGraphFromBeginToRelease(t *testing.T) {
 	b := newBench()
 	s := b.stream(t)
 	require.False(t, b.AnyCapturing() || b.AnyPrivate())
@@ -115,7 +115,7 @@ func TestAGraphFromBeginToRelease(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestAGraphThatCannotBeginLeavesNothing(t *testing.T) {
+func TestGraphThatCannotBeginLeavesNothing(t *testing.T) {
 	b := newBench()
 	s, other := b.stream(t), b.stream(t)
 	begin := func(s device.Stream, shared uint64) error {
@@ -159,8 +159,9 @@ func TestAGraphThatCannotBeginLeavesNothing(t *testing.T) {
 	require.Equal(t, []bool{true, false, true, false}, b.paused)
 }
 
-// Nothing begins while WhileNone works, and it does not work while something is left.
-func TestNothingBeginsWhileGraphsAreKeptOut(t *testing.T) {
+// No capture begins while do of WhileNone runs, and do does not run while a graph is
+// left.
+func TestNoCaptureBeginsDuringWhileNone(t *testing.T) {
 	b := newBench()
 	s := b.stream(t)
 	began := make(chan error)
@@ -180,8 +181,8 @@ func TestNothingBeginsWhileGraphsAreKeptOut(t *testing.T) {
 	requireCode(t, device.CodeBusy, b.WhileNone(func() error { panic("a graph is left") }))
 }
 
-// A stream that a spoilt capture has reached is known by its branch.
-func TestSpoiltCapturesAreKnownByTheirStreams(t *testing.T) {
+// A stream that took part in an invalidated capture is found by its branch.
+func TestInvalidatedCapturesAreFoundByTheirStreams(t *testing.T) {
 	b := newBench()
 	s, forked, stranger := b.stream(t), b.stream(t), b.stream(t)
 	captured, g := b.begin(t, s, 0)
@@ -215,8 +216,8 @@ func TestSpoiltCapturesAreKnownByTheirStreams(t *testing.T) {
 	require.True(t, branch.IsOver())
 }
 
-// TestAReleaseThatFailsChangesNothing has every call of a release fail once.
-func TestAReleaseThatFailsChangesNothing(t *testing.T) {
+// TestReleaseThatFailsChangesNothing makes every call of a release fail once.
+func TestReleaseThatFailsChangesNothing(t *testing.T) {
 	for _, call := range []devicetest.Call{devicetest.RecordEvent, devicetest.StreamIdle} {
 		for nth := 1; ; nth++ {
 			b := newBench()
@@ -255,9 +256,9 @@ func TestAReleaseThatFailsChangesNothing(t *testing.T) {
 	}
 }
 
-// TestParkedBlocksStayWithTheLastOfTheirGraphs releases graphs in any order: blocks come out
-// with the last one that uses them, and once.
-func TestParkedBlocksStayWithTheLastOfTheirGraphs(t *testing.T) {
+// TestParkedBlocksLeaveWithTheirLastGraph releases graphs in any order: blocks leave
+// once, with the last graph that uses them.
+func TestParkedBlocksLeaveWithTheirLastGraph(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		b := newBench()

@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// A queue of one that stands keeps its fence; those of blocks that come and go behind it
-// are used again.
-func TestTablesDoNotGrowWhileAStreamStands(t *testing.T) {
+// The queue of a stream that does not progress keeps its fence; the fences of later
+// blocks are reused.
+func TestTablesDoNotGrowWhileAStreamIsBlocked(t *testing.T) {
 	var b Blocks
 	b.Init(true)
 	s := &queueOfWork{}
@@ -32,7 +32,7 @@ func TestTablesDoNotGrowWhileAStreamStands(t *testing.T) {
 	require.Equal(t, 2, b.Count())
 }
 
-// A queue that is full has its newest blocks wait for one event, the latest.
+// In a full queue, the newest blocks wait for one event, the latest.
 func TestFencesOfAQueueAreBounded(t *testing.T) {
 	var b Blocks
 	b.Init(true)
@@ -67,8 +67,9 @@ func landAll(b *Blocks) (blocks int) {
 	return blocks
 }
 
-// A look that begins in the middle, and in which a queue comes to its end, asks all others.
-func TestAFullLookMeetsEveryStream(t *testing.T) {
+// A poll that begins in the middle, and in which a queue becomes empty, queries all
+// others.
+func TestFullPollQueriesEveryStream(t *testing.T) {
 	for first := range 3 {
 		var b Blocks
 		b.Init(true)
@@ -79,7 +80,7 @@ func TestAFullLookMeetsEveryStream(t *testing.T) {
 			b.Add(Block{device.Addr(2*i+1) * 64, 64}, []Fence{b.Fence(s, s.record())})
 		}
 		b.cursor = first
-		// The second stream that is asked is the only one whose work is done.
+		// The stream that is queried second is the only one whose work has completed.
 		done := 0
 		for i, s := range streams {
 			work := 1
@@ -95,7 +96,7 @@ func TestAFullLookMeetsEveryStream(t *testing.T) {
 	}
 }
 
-func TestOneLookTakesInSoMany(t *testing.T) {
+func TestOnePollTakesInABoundedNumberOfBlocks(t *testing.T) {
 	var b Blocks
 	b.Init(true)
 	s := &queueOfWork{}
@@ -114,8 +115,8 @@ func TestOneLookTakesInSoMany(t *testing.T) {
 	}
 }
 
-// A wait keeps its event open, whatever lands meanwhile.
-func TestAnEventThatIsWaitedForStaysOpen(t *testing.T) {
+// A wait keeps its event open, whatever is taken in meanwhile.
+func TestEventStaysOpenDuringAWait(t *testing.T) {
 	var b Blocks
 	b.Init(true)
 	s, other := &queueOfWork{}, &queueOfWork{}
@@ -143,7 +144,7 @@ func TestAnEventThatIsWaitedForStaysOpen(t *testing.T) {
 	require.False(t, second.closed)
 	landed, _ = b.Land(PollAll)
 	require.Empty(t, landed)
-	// A wait that ended well is believed: the event is not asked again.
+	// The result of a wait is used: the event is not queried again.
 	next, ok = b.BeginWait(0)
 	require.True(t, ok)
 	b.EndWait(next, true)
@@ -152,7 +153,7 @@ func TestAnEventThatIsWaitedForStaysOpen(t *testing.T) {
 	require.True(t, second.closed)
 }
 
-func TestWithoutReuseNoStreamHasABlock(t *testing.T) {
+func TestWithoutReuseNoStreamGetsABlockInFlight(t *testing.T) {
 	var b Blocks
 	b.Init(false)
 	s := &queueOfWork{}
@@ -162,8 +163,8 @@ func TestWithoutReuseNoStreamHasABlock(t *testing.T) {
 	require.False(t, found)
 }
 
-// Room that is promised is not given away.
-func TestPromisedRoomIsNotGivenAway(t *testing.T) {
+// Promised space is not used by others.
+func TestPromisedSpaceIsNotUsedByOthers(t *testing.T) {
 	var b Blocks
 	b.Init(true)
 	require.NoError(t, b.Reserve(5, 7))
@@ -177,7 +178,7 @@ func TestPromisedRoomIsNotGivenAway(t *testing.T) {
 	b.End().Free()
 }
 
-func TestNoMemoryChangesNothing(t *testing.T) {
+func TestReserveWithoutMemoryChangesNothing(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}

@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// Each use of a shared event closes it, and the last one does so in truth; a Close that
-// failed may come again.
-func TestSharedEventsAreClosedByTheirLastUse(t *testing.T) {
+// Each use of a shared event calls Close, and the last one closes the event. A Close that
+// failed may be repeated.
+func TestSharedEventIsClosedByItsLastUse(t *testing.T) {
 	e := &point{refuses: 1}
 	shared := Share(e)
 	require.Same(t, shared, shared.Use())
@@ -32,9 +32,9 @@ func newStream(t *testing.T) (*devicetest.Device, *devicetest.Stream) {
 	return dev, s.(*devicetest.Stream)
 }
 
-// An end that cannot be marked at once is marked when it can be, and nobody takes it for
-// passed, or waits for it, before.
-func TestAnEndThatFailsIsMarkedLater(t *testing.T) {
+// An event that cannot be recorded at once is recorded later. Before that it has not
+// completed, and no thread can wait for it.
+func TestEndThatCannotBeRecordedIsRecordedLater(t *testing.T) {
 	dev, s := newStream(t)
 	require.Nil(t, EndOf(s), "nothing is queued")
 	s.Hold()
@@ -58,17 +58,17 @@ func TestAnEndThatFailsIsMarkedLater(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// lost is an event of a device that is lost.
+// lost is an event of a lost device.
 type lost struct{ point }
 
 func (lost) Done() (bool, error) { return false, device.Errorf(device.CodeDeviceLost, "test", "lost") }
 
-func TestEventsOfALostDeviceHavePassed(t *testing.T) {
+func TestEventsOfALostDeviceHaveCompleted(t *testing.T) {
 	require.True(t, Passed(&lost{}))
 	require.False(t, Passed(&refusing{}))
 }
 
-// refusing is an event that can be neither asked nor waited for.
+// refusing is an event that can be neither queried nor waited for.
 type refusing struct{ point }
 
 func (refusing) Done() (bool, error) { return false, errors.New("not now") }

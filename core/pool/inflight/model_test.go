@@ -19,11 +19,11 @@ type queueOfWork struct {
 	events []*point
 }
 
-// point is an event that passes when the test says so.
+// point is an event that completes when the test sets it.
 type point struct {
 	of           *queueOfWork
 	done, closed bool
-	// refuses is how often Close fails before it does not.
+	// refuses is how often Close fails before it succeeds.
 	refuses int
 }
 
@@ -45,14 +45,14 @@ func (e *point) Close() error {
 	return nil
 }
 
-// record is a new event at the end of a stream's queue.
+// record returns a new event at the end of a stream's queue.
 func (q *queueOfWork) record() *point {
 	e := &point{of: q}
 	q.events = append(q.events, e)
 	return e
 }
 
-// run has the work of the oldest events of a queue done.
+// run completes the work of the oldest events of a queue.
 func (q *queueOfWork) run(events int) {
 	for _, e := range q.events[:events] {
 		e.done = true
@@ -60,7 +60,7 @@ func (q *queueOfWork) run(events int) {
 	q.events = q.events[events:]
 }
 
-// model is the naive form: each block with all events that it waits for.
+// model is the reference model: each block with all events for which it waits.
 type model struct {
 	Blocks
 	random  *rand.Rand
@@ -85,7 +85,7 @@ func newModel(seed uint64) *model {
 	return m
 }
 
-// fence puts an event on a fence: one that is there, or a new one.
+// fence creates a fence, or chooses an open one.
 func (m *model) fence() *point {
 	for _, e := range m.made {
 		if !e.done && m.random.IntN(4) == 0 && m.IsOpen(m.fences[e]) {
@@ -126,7 +126,7 @@ func (m *model) add() error {
 	return nil
 }
 
-// open is the events that a block still waits for in truth.
+// open returns the events for which a block really still waits.
 func (m *model) open(addr device.Addr) (events []*point) {
 	for _, e := range m.waits[addr] {
 		if !e.done {
@@ -136,7 +136,8 @@ func (m *model) open(addr device.Addr) (events []*point) {
 	return events
 }
 
-// land has all blocks taken in whose events have passed, and looks whether they are these.
+// land takes in all blocks whose events have completed, and checks that these are the
+// right ones.
 func (m *model) land() error {
 	for more := true; more; {
 		var landed []Block
@@ -157,7 +158,7 @@ func (m *model) land() error {
 	return nil
 }
 
-// find looks for a block of a stream, and takes it.
+// find searches for a block of a stream, and takes it.
 func (m *model) find() error {
 	s := m.streams[m.random.IntN(len(m.streams))]
 	want := Want{SizeBytes: uint64(1+m.random.IntN(16)) * 64, AlignBytes: 64, Excess: [...]Excess{Fits, Wastes, Exactly}[m.random.IntN(3)]}
@@ -168,7 +169,7 @@ func (m *model) find() error {
 		}
 	}
 	if !found {
-		// No list is longer than what a look takes in: a block that suits would be found.
+		// If no list is longer than what find examines, a suitable block must be found.
 		if len(m.waits) > reuseLooks {
 			return nil
 		}
@@ -190,7 +191,7 @@ func (m *model) find() error {
 	return nil
 }
 
-// suits looks at a block that was found: it waits for nothing but the stream itself.
+// suits checks a block that was found: it waits only for the stream itself.
 func (m *model) suits(b Block, s *queueOfWork, want Want) error {
 	for _, e := range m.open(b.Addr) {
 		if e.of != s {
@@ -209,7 +210,7 @@ func (m *model) suits(b Block, s *queueOfWork, want Want) error {
 	return nil
 }
 
-// work has some of the queued work done.
+// work completes some of the queued work.
 func (m *model) work() {
 	if n := len(m.loose); n > 0 && m.random.IntN(3) == 0 {
 		i := m.random.IntN(n)
@@ -246,7 +247,7 @@ func (m *model) step() error {
 	}
 }
 
-// end has all work done and looks that nothing is left.
+// end completes all work and checks that nothing is left.
 func (m *model) end() error {
 	for _, e := range m.loose {
 		e.done = true
@@ -258,7 +259,7 @@ func (m *model) end() error {
 		return err
 	}
 	for range 3 {
-		// Events that could not be closed are closed by later looks.
+		// Later polls close events whose Close failed.
 		m.Land(PollAll)
 	}
 	for e, f := range m.fences {
@@ -273,7 +274,7 @@ func (m *model) end() error {
 	return nil
 }
 
-// runModel is 2000 random calls; spoil is called before each.
+// runModel makes 2000 random calls; spoil is called before each of them.
 func runModel(seed uint64, spoil func(*Blocks)) error {
 	m := newModel(seed)
 	for step := range 2000 {
@@ -292,14 +293,14 @@ func runModel(seed uint64, spoil func(*Blocks)) error {
 	return nil
 }
 
-func TestBlocksWaitForTheirEventsAndForNoOthers(t *testing.T) {
+func TestBlocksWaitForExactlyTheirEvents(t *testing.T) {
 	for seed := range uint64(60) {
 		require.NoError(t, runModel(seed, func(*Blocks) {}))
 	}
 }
 
-// TestTheModelSeesWrongBlocks breaks what keeps streams and fences apart.
-func TestTheModelSeesWrongBlocks(t *testing.T) {
+// TestModelDetectsErrors breaks the separation of streams and fences.
+func TestModelDetectsErrors(t *testing.T) {
 	spoilers := map[string]func(*Blocks){
 		"streams are taken for one": func(b *Blocks) {
 			for stream := range b.byStream {

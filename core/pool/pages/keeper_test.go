@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The rule alone: when to give back was a mistake, and when not.
+// The rule alone: when a release was a mistake, and when not.
 func TestPagesStayLongerAfterMistakes(t *testing.T) {
 	const gap = 40 * time.Millisecond
 	mistake := func(k *Keeper, at, gap time.Duration) {

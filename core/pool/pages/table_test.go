@@ -16,18 +16,18 @@ const pageBytes = 1 << 12
 // span is a block.
 type span struct{ offset, size uint64 }
 
-// naive is the obvious form of a table: what is mapped by page, and all blocks.
+// naive is the reference model of a table: the mapped pages, and all blocks.
 type naive struct {
 	mapped map[uint64]device.Page
-	// large is the first pages of large ones.
+	// large has the first pages of large ones.
 	large  map[uint64]bool
 	blocks []span
 }
 
-// largePages is how many pages a large one is long.
+// largePages is the number of pages of a large one.
 const largePages = 4
 
-// whole is the pages that go with a page.
+// whole returns the pages that are dropped with a page.
 func (n *naive) whole(page uint64) Run {
 	if first := page / largePages * largePages; n.large[first] {
 		return Run{first, first + largePages - 1}
@@ -35,7 +35,7 @@ func (n *naive) whole(page uint64) Run {
 	return Run{page, page}
 }
 
-// splits says that a block would have a part of a large page.
+// splits reports whether a block would occupy only a part of a large page.
 func (n *naive) splits(offset, size uint64) bool {
 	for page := offset / pageBytes; page <= (offset+size-1)/pageBytes; page++ {
 		if whole := n.whole(page); whole.Count() > 1 &&
@@ -46,7 +46,7 @@ func (n *naive) splits(offset, size uint64) bool {
 	return false
 }
 
-// of says how many blocks touch a page, and how many start or end in it.
+// of returns how many blocks have a part in a page, and how many start or end in it.
 func (n *naive) of(page uint64) (touch, ends uint64) {
 	for _, b := range n.blocks {
 		first, last := b.offset/pageBytes, (b.offset+b.size-1)/pageBytes
@@ -75,7 +75,7 @@ func (n *naive) isFree(offset, size uint64) bool {
 	})
 }
 
-// agrees compares all that a table says with the naive form.
+// agrees compares all results of a table with the reference model.
 func agrees(t *testing.T, n *naive, table *Table, counts *Counts) {
 	t.Helper()
 	var idle []uint64
@@ -120,7 +120,7 @@ func agrees(t *testing.T, n *naive, table *Table, counts *Counts) {
 	agreeStretches(t, n, table)
 }
 
-// agreeStretches compares the mapped stretches of a range, byte by byte of 64.
+// agreeStretches compares the mapped parts of a range in steps of 64 bytes.
 func agreeStretches(t *testing.T, n *naive, table *Table) {
 	t.Helper()
 	const step = 64
@@ -145,8 +145,8 @@ func agreeStretches(t *testing.T, n *naive, table *Table) {
 	}
 }
 
-// TestTableIsANaiveOne maps, touches, leaves and drops at random.
-func TestTableIsANaiveOne(t *testing.T) {
+// TestTableAgreesWithAReferenceModel maps, touches, releases and drops at random.
+func TestTableAgreesWithAReferenceModel(t *testing.T) {
 	for seed := range uint64(24) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		counts := &Counts{}
@@ -201,7 +201,7 @@ func TestTableIsANaiveOne(t *testing.T) {
 				count := 1 + random.Uint64N(6)
 				touchSome(t, n, table, offset, size, count)
 			default:
-				leaveSome(random, n, table)
+				releaseSome(random, n, table)
 			}
 			if step%10 == 9 {
 				agrees(t, n, table, counts)
@@ -211,7 +211,7 @@ func TestTableIsANaiveOne(t *testing.T) {
 	}
 }
 
-// drop forgets a page, and the others of a large one.
+// drop removes a page, and the others of a large one.
 func (n *naive) drop(page uint64) {
 	whole := n.whole(page)
 	for at := whole.First; at <= whole.Last; at++ {
@@ -254,8 +254,8 @@ func touchSome(t *testing.T, n *naive, table *Table, offset, size, count uint64)
 	}
 }
 
-// leaveSome ends one block, or a run of blocks of a size that lie behind each other.
-func leaveSome(random *rand.Rand, n *naive, table *Table) {
+// releaseSome ends one block, or a run of adjacent blocks of one size.
+func releaseSome(random *rand.Rand, n *naive, table *Table) {
 	if len(n.blocks) == 0 {
 		return
 	}
@@ -272,7 +272,7 @@ func leaveSome(random *rand.Rand, n *naive, table *Table) {
 	}
 }
 
-func TestATableThatCannotGrowStaysAsItIs(t *testing.T) {
+func TestTableThatCannotGrowIsUnchanged(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}

@@ -25,7 +25,7 @@ type span struct {
 
 func (s span) key() Key[where] { return Key[where]{s.segment, s.offset / pageBytes} }
 
-// memory is the naive form: all blocks and all holes, none of which crosses a page.
+// memory is the reference model: all blocks and all holes, none of which crosses a page.
 type memory struct {
 	random  *rand.Rand
 	blocks  []span
@@ -74,7 +74,7 @@ func (m *memory) blocksIn(key Key[where]) (all, movable, bytes uint64) {
 	return all, movable, bytes
 }
 
-// tell tells a set of the memory, and sorts it.
+// tell adds the memory to a set, and sorts the set.
 func (m *memory) tell() *Set[where] {
 	s := New(m.filled, m.claimed)
 	for i, b := range m.blocks {
@@ -97,7 +97,7 @@ func (m *memory) tell() *Set[where] {
 	return s
 }
 
-// candidates is what a set is to choose, from the cheapest on.
+// candidates returns what a set must choose, the cheapest first.
 func (m *memory) candidates() (keys []Key[where]) {
 	costs := map[Key[where]]uint64{}
 	for _, b := range m.blocks {
@@ -118,8 +118,8 @@ func (m *memory) candidates() (keys []Key[where]) {
 	return keys
 }
 
-// fits finds a hole by looking at all of them: for a block of a victim, in a region that
-// stays, or costs more, or has got blocks.
+// fits finds a hole by examining all of them: for a block of a victim, in a region that
+// stays, costs more, or has received blocks.
 func (m *memory) fits(order []Key[where], victim Key[where], size, align uint64) bool {
 	return slices.ContainsFunc(m.holes, func(h span) bool {
 		if all, _, _ := m.blocksIn(h.key()); all == 0 || h.key() == victim || m.emptied[h.key()] {
@@ -134,7 +134,7 @@ func (m *memory) fits(order []Key[where], victim Key[where], size, align uint64)
 	})
 }
 
-// take cuts a place out of the hole that it lies in.
+// take removes a place from the hole that contains it.
 func (m *memory) take(t *testing.T, at where, offset, size uint64) {
 	t.Helper()
 	for i, h := range m.holes {
@@ -147,7 +147,7 @@ func (m *memory) take(t *testing.T, at where, offset, size uint64) {
 	require.Fail(t, "the place is no hole", "%#x + %d of %d bytes", uint64(at), offset, size)
 }
 
-// find is a place for a block; more holes are listed as long as there are some.
+// find returns a place for a block; it lists more holes as long as there are some.
 func find(s *Set[where], victim *Region[where], size, align uint64) (Place[where], bool) {
 	for {
 		if place, _, ok := s.Find(victim, size, align); ok {
@@ -159,8 +159,8 @@ func find(s *Set[where], victim *Region[where], size, align uint64) (Place[where
 	}
 }
 
-// TestRegionsAreEmptiedAsANaiveSearchSays empties all that can be emptied.
-func TestRegionsAreEmptiedAsANaiveSearchSays(t *testing.T) {
+// TestSetChoosesAsASimpleSearch empties everything that can be emptied.
+func TestSetChoosesAsASimpleSearch(t *testing.T) {
 	emptied := 0
 	for seed := range uint64(300) {
 		m := newMemory(seed)
@@ -221,8 +221,8 @@ func TestRegionsAreEmptiedAsANaiveSearchSays(t *testing.T) {
 	require.Greater(t, emptied, 300)
 }
 
-// What was taken and given back leaves nothing: the same places are found again.
-func TestGivenBackPlacesAreFoundAgain(t *testing.T) {
+// After taking and giving back, the same places are found again.
+func TestReturnedPlacesAreFoundAgain(t *testing.T) {
 	for seed := range uint64(100) {
 		m := newMemory(seed)
 		s := m.tell()
@@ -260,8 +260,9 @@ func TestGivenBackPlacesAreFoundAgain(t *testing.T) {
 	}
 }
 
-// A region with memory and no block is opened for two candidates, and has a hole then.
-func TestAnEmptyRegionIsOpenedForTwo(t *testing.T) {
+// A region with memory and without blocks is opened for two candidates, and has a hole
+// then.
+func TestEmptyRegionIsOpenedForTwoCandidates(t *testing.T) {
 	m := &memory{filled: map[Key[where]]bool{}, claimed: make([]bool, 2)}
 	m.blocks = []span{{1 << 20, 0, 512, true}, {1 << 20, pageBytes, 256, true}}
 	s := m.tell()
@@ -291,8 +292,9 @@ func TestAnEmptyRegionIsOpenedForTwo(t *testing.T) {
 	require.False(t, ok, "somebody else has it")
 }
 
-// Blocks that find no place though as much is free are counted once each, until they have one.
-func TestBlocksWithoutAPlaceAreCountedOnce(t *testing.T) {
+// Blocks that find no place although enough is free are counted once each, until they
+// have one.
+func TestBlocksWithoutSpaceAreCountedOnce(t *testing.T) {
 	m := &memory{filled: map[Key[where]]bool{}, claimed: make([]bool, 3)}
 	m.blocks = []span{{1 << 20, 0, 512, true}, {1 << 20, pageBytes, 600, true}, {1 << 20, pageBytes + 600, 300, false}}
 	s := m.tell()
@@ -310,7 +312,7 @@ func TestBlocksWithoutAPlaceAreCountedOnce(t *testing.T) {
 	require.Zero(t, s.NoRoom())
 }
 
-func TestPiecesKeepTheirPlace(t *testing.T) {
+func TestPiecesNeverMoveElements(t *testing.T) {
 	var p Pieces[int]
 	for i := range 5000 {
 		require.Equal(t, i, p.Add(i))
