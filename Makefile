@@ -488,7 +488,7 @@ test-wheel: ready-test build
 	@$(SUITE) $@ steps -- scripts/test_wheel.sh build/wheel
 
 .PHONY: soak
-soak: build simcuda $(C_TESTS) $(SOAK_PROGRAMS) $(WORK_LIBRARY) ## random programs, hostile calls, properties and fuzzers for DURATION=24h (ONLY=DRILL SEED=N repeats one run)
+soak: build simcuda $(C_TESTS) $(C_TESTS_ASAN) $(SOAK_PROGRAMS) $(WORK_LIBRARY) ## random programs, hostile calls, properties and fuzzers for DURATION=24h (ONLY=DRILL SEED=N repeats one run)
 	@$(LIBRARY_ENV) $(PYTHON) scripts/soak.py --duration $(DURATION) $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED))
 
 .PHONY: suites

@@ -181,9 +181,24 @@ def drills() -> list[Drill]:
     # What make test runs in less time, or with less memory.
     for name in ("test_signals", "test_bounded"):
         found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
+    found += with_sanitizer()
     for package in ("core/rangealloc", "core/estimate"):
         words = ("scripts/fuzz.sh", "30", f"./{package}")
         found.append(Drill(f"fuzz:{package}", words, {}, 900, 1))
+    return found
+
+
+def with_sanitizer() -> list[Drill]:
+    """The programs of C with the address sanitizer of which make test runs a part."""
+    programs, options = TEST / "asan/c", {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
+    found = [
+        Drill(f"asan_{name}@host", (str(programs / f"test_{name}"), "{seed}"), options, 900)
+        for name in ("random_programs", "random_pools", "random_virtual", "random_threads")
+    ]
+    words = (str(programs / "test_pool_calls"), str(ROOT / "tests/corpus/pool_calls"))
+    found.append(Drill("asan_pool_calls@host", (*words, "400", "{seed}"), options, 900))
+    whole = {**options, "SOAK": "1"}
+    found.append(Drill("long:asan_bounded", (str(programs / "test_bounded"),), whole, 1900, 0.3))
     return found
 
 

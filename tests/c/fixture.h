@@ -6,6 +6,14 @@
 
 #include "ferrum_mem.h"
 
+/* With the address sanitizer a random program takes three times as long. Then
+ * make test runs a third of them, and make soak runs them with new seeds. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZER_SHARE = 3 };
+#else
+enum { SANITIZER_SHARE = 1 };
+#endif
+
 enum kind {
     DEVICE,
     STREAM,

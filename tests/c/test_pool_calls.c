@@ -106,7 +106,8 @@ static void mutate(script *s) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t budget = argc > 2 ? strtoull(argv[2], NULL, 10) : 400;
+    uint64_t budget =
+        argc > 2 ? strtoull(argv[2], NULL, 10) : 400 / SANITIZER_SHARE;
     state = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     read_corpus(argc > 1 ? argv[1] : "tests/corpus/pool_calls");
     if (count == 0) {

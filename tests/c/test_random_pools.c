@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PROGRAMS = 150, STEPS = 600 };
+enum { PROGRAMS = 150 / SANITIZER_SHARE, STEPS = 600 };
 
 static int program_fails(unsigned long seed) {
     char name[64];

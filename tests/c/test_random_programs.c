@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 16, STEPS = 5000 };
+enum { PROGRAMS = 16 / SANITIZER_SHARE, STEPS = 5000 };
 enum { DEVICES = 2, STREAMS = 6, POOLS = 4, MANAGERS = 3, BLOCKS = 160 };
 
 #define KIB UINT64_C(1024)

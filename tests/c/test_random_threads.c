@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 6, THREADS = 6, STEPS = 1000, SLOTS = 6 };
+enum { PROGRAMS = 6 / SANITIZER_SHARE, THREADS = 6, STEPS = 1000, SLOTS = 6 };
 enum { ADDRESS = KINDS, SHELVES };
 
 #define MIB (UINT64_C(1) << 20)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 60, STEPS = 250 };
+enum { PROGRAMS = 60 / SANITIZER_SHARE, STEPS = 250 };
 /* The number of bytes that are checked at each end of a page if reads are
  * copies. */
 enum { LOOK = 64 };
