@@ -1,6 +1,6 @@
 package estimate
 
-// scoreBytes is an element of a score, logit or sum that is kept in 32 bits.
+// scoreBytes is the size of a score, logit or sum that is kept in 32 bits.
 const scoreBytes = 4
 
 // pass is one pass through the layers on one device.
@@ -8,17 +8,18 @@ type pass struct {
 	*calculation
 	model *Model
 	s     Serving
-	// tokens are computed at once; element is the bytes of an activation.
+	// tokens is the number of tokens that are computed at once; element is the bytes of
+	// an activation.
 	tokens  uint64
 	element uint64
 }
 
-// activations is the peak of one pass. The residual stream and the input of a
-// part stay while the part runs; parts run one after the other, so of
-// attention, MLP and output layer the largest counts.
+// activations returns the peak of one pass. The residual stream and the input of a part
+// stay in memory while the part runs. The parts run one after the other, so only the
+// largest of attention, MLP and output layer counts.
 func (c *calculation) activations(m *Model, s Serving) uint64 {
 	p := pass{calculation: c, model: m, s: s, element: m.computeType(s).Bits / 8}
-	// Encoders compute whole texts.
+	// Encoders compute whole texts at once.
 	p.tokens = c.product(s.Batch, s.Context)
 	if !m.Encoder {
 		p.tokens = c.stepTokens(s)
@@ -27,7 +28,7 @@ func (c *calculation) activations(m *Model, s Serving) uint64 {
 	return c.sum(stream, max(p.attention(), p.mixers(), p.mlp(), p.logits()))
 }
 
-// mixers is the widest one's inner activations.
+// mixers returns the inner activations of the widest mixer.
 func (p pass) mixers() uint64 {
 	var most uint64
 	for _, x := range p.model.Mixers {
@@ -38,10 +39,10 @@ func (p pass) mixers() uint64 {
 	return most
 }
 
-// attention is queries, keys, values and their outcome, and the workspace: with
-// fused kernels the logarithm of a sum for each token and head, else the scores
-// of each token with each of its sequence, in 32 bits and in the type of the
-// activations.
+// attention returns the bytes of queries, keys, values and their result, and of the
+// workspace. With fused kernels the workspace is the logarithm of a sum for each token
+// and head. Otherwise it is the scores of each token with each token of its sequence,
+// in 32 bits and in the type of the activations.
 func (p pass) attention() uint64 {
 	a := p.model.Attention
 	if a.Copies == 0 {
@@ -67,8 +68,8 @@ func (p pass) attention() uint64 {
 	return p.sum(p.product(p.tokens, widths, p.element), workspace)
 }
 
-// mlp is the inner activations and the outcome; with experts those of all that
-// a token is sent to, and the router's scores.
+// mlp returns the bytes of the inner activations and the result. With experts it counts
+// those of all experts that a token is sent to, and the scores of the router.
 func (p pass) mlp() uint64 {
 	f := p.model.MLP
 	var dense, experts uint64
@@ -86,7 +87,7 @@ func (p pass) mlp() uint64 {
 	return max(dense, experts)
 }
 
-// inner is the elements of one token in an MLP of a width.
+// inner returns the elements of one token in an MLP of a width.
 func (p pass) inner(width uint64) uint64 {
 	width = ceilDiv(width, p.s.TensorParallel)
 	if p.model.MLP.Gated {
@@ -95,7 +96,8 @@ func (p pass) inner(width uint64) uint64 {
 	return p.sum(width, p.model.Hidden)
 }
 
-// logits are gathered whole, in the type of the activations and in 32 bits.
+// logits returns the bytes of the logits, which each device has in full, in the type of
+// the activations and in 32 bits.
 func (p pass) logits() uint64 {
 	if p.model.Encoder {
 		return 0

@@ -6,16 +6,16 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// calculation adds and multiplies amounts until one of them is too large to be
-// counted in 64 bits; from then on its results mean nothing and its error says
-// so. A chain of formulas is written down plainly and checked once.
+// calculation adds and multiplies amounts. After an overflow of 64 bits its results are
+// invalid and err returns an error. So a chain of formulas is written without checks,
+// and checked once at the end.
 type calculation struct{ overflowed bool }
 
-// product is the product of all factors; of none it is 1.
+// product returns the product of all factors; 1 without factors.
 func (c *calculation) product(factors ...uint64) uint64 {
 	result := uint64(1)
 	for _, f := range factors {
-		// A later 0 makes the whole product 0 whatever came before.
+		// A factor of 0 makes the product 0, even after an overflow.
 		if f == 0 {
 			return 0
 		}
@@ -30,7 +30,7 @@ func (c *calculation) product(factors ...uint64) uint64 {
 	return result
 }
 
-// sum is the sum of all terms.
+// sum returns the sum of all terms.
 func (c *calculation) sum(terms ...uint64) uint64 {
 	var result uint64
 	for _, t := range terms {
@@ -43,8 +43,8 @@ func (c *calculation) sum(terms ...uint64) uint64 {
 	return result
 }
 
-// share is amount x part / whole rounded up, exact in between. part is at most
-// whole, and whole is not 0.
+// share returns amount x part / whole, rounded up and without loss of precision. part
+// is at most whole, and whole is not 0.
 func (c *calculation) share(amount, part, whole uint64) uint64 {
 	high, low := bits.Mul64(amount, part)
 	low, carry := bits.Add64(low, whole-1, 0)
@@ -57,7 +57,7 @@ func (c *calculation) share(amount, part, whole uint64) uint64 {
 	return quotient
 }
 
-// err names the amount that did not fit, or is nil.
+// err returns an error that names the amount after an overflow, and nil otherwise.
 func (c *calculation) err(op, amount string) error {
 	if !c.overflowed {
 		return nil
@@ -65,7 +65,7 @@ func (c *calculation) err(op, amount string) error {
 	return device.Errorf(device.CodeOverflow, op, "%s is more than can be counted in 64 bits", amount)
 }
 
-// ceilDiv is a / b rounded up; b is not 0.
+// ceilDiv returns a / b, rounded up; b is not 0.
 func ceilDiv(a, b uint64) uint64 {
 	quotient := a / b
 	if a%b != 0 {

@@ -1,19 +1,20 @@
 package estimate
 
-// DefaultBlockTokens is how many tokens of one layer a block of a paged KV cache
-// commonly holds.
+// DefaultBlockTokens is the usual number of tokens of one layer in a block of a paged
+// KV cache.
 const DefaultBlockTokens = 16
 
-// cacheSize is the keys and values of all sequences on one device, in bytes.
+// cacheSize has the bytes of the keys and values of all sequences on one device.
 type cacheSize struct {
-	// paged is by the blocks that serving engines keep, which is what a plan counts.
+	// paged counts the blocks that inference engines keep. A plan uses this number.
 	paged uint64
-	// least is the tokens in reach of some window and no others; most has the whole
-	// context in every layer, as engines that know no windows keep it.
+	// least counts only the tokens inside some window. most counts the whole context in
+	// every layer, as engines without support for windows keep it.
 	least, most uint64
 }
 
-// cache counts the keys and values. A head's vector ends with a whole byte.
+// cache computes the size of the keys and values. The vector of a head ends with a
+// whole byte.
 func (c *calculation) cache(m *Model, s Serving) cacheSize {
 	if m.Encoder || m.AttentionLayers == 0 {
 		return cacheSize{}
@@ -41,22 +42,22 @@ func (c *calculation) cache(m *Model, s Serving) cacheSize {
 	}
 }
 
-// windowBlocks is the blocks of one layer that looks back over a window, and those
-// that the whole context would take. Engines keep whole blocks, and a window begins
-// anywhere in its first one: one block more than the window fills. Prompts that are
-// computed in one step lie in blocks as a whole until the step is done.
+// windowBlocks returns the blocks that one layer with a window keeps, and those of the
+// whole context. Engines keep whole blocks, and a window begins anywhere in its first
+// block, so they keep one block more than the window fills. Prompts that are computed
+// in one step have all their blocks until the step ends.
 func (c *calculation) windowBlocks(window uint64, s Serving) (kept, all uint64) {
 	all = c.product(s.Batch, ceilDiv(s.Context, s.BlockTokens))
 	tokens := c.stepTokens(s)
-	// Beyond one token of each sequence, wherever the rest lies.
+	// The tokens beyond one of each sequence, in whichever sequences they are.
 	more := tokens - s.Batch
 	more = min(more, c.sum(more/s.BlockTokens, s.Batch))
 	kept = c.sum(c.product(s.Batch, c.sum(ceilDiv(window, s.BlockTokens), 1)), more)
 	return min(all, kept), all
 }
 
-// stepTokens is the most tokens that one step computes: even in the smallest each
-// sequence goes on by one.
+// stepTokens returns the most tokens that one step computes. Even the smallest step
+// computes one token of each sequence.
 func (c *calculation) stepTokens(s Serving) uint64 {
 	tokens := c.product(s.Batch, s.Context)
 	if s.PrefillTokens > 0 {
@@ -65,10 +66,10 @@ func (c *calculation) stepTokens(s Serving) uint64 {
 	return max(tokens, s.Batch)
 }
 
-// stateBytes is 32 bits for an element of a carried state.
+// stateBytes is the size of an element of a carried state: 32 bits.
 const stateBytes = 4
 
-// states is what the mixers keep of all sequences on one device.
+// states returns the bytes that the mixers keep of all sequences on one device.
 func (c *calculation) states(m *Model, s Serving) uint64 {
 	var sequence uint64
 	t := m.computeType(s)

@@ -9,46 +9,45 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Bounds of a checkpoint of several files.
+// The bounds of a checkpoint of several files.
 const (
 	maxIndexBytes = 64 << 20
 	maxIndexed    = 1 << 21
 	maxShards     = 1 << 14
 )
 
-// IndexName is the file that says which tensors lie in which file.
+// IndexName is the file that states which tensors are in which file.
 const IndexName = "model.safetensors.index.json"
 
-// Checkpoint is what the headers of safetensors or GGUF files say, all together.
+// Checkpoint has the sums over the headers of safetensors or GGUF files.
 type Checkpoint struct {
 	Files   int
 	Tensors int
-	// GGUF says that the files are of that format.
+	// GGUF states that the files have the GGUF format.
 	GGUF bool
-	// FloatElements are the elements of floating-point weights, FloatBytes their
-	// bytes. Those that GGUF keeps in blocks are among them.
+	// FloatElements and FloatBytes count the floating-point weights, including those
+	// that GGUF stores in blocks.
 	FloatElements uint64
 	FloatBytes    uint64
-	// PackedBytes are weights kept as integers, as quantisation does.
+	// PackedBytes counts weights stored as integers, as quantisation does.
 	PackedBytes uint64
-	// WeightBytes is the sum of the two.
+	// WeightBytes is the sum of FloatBytes and PackedBytes.
 	WeightBytes uint64
-	// BufferElements and BufferBytes are what is no weight: positions, masks,
-	// frequencies.
+	// BufferElements and BufferBytes count tensors that are not weights: positions,
+	// masks, frequencies.
 	BufferElements uint64
 	BufferBytes    uint64
 }
 
-// Packed says that most of the weights are kept as integers, so that elements
-// do not count parameters.
+// Packed reports whether most of the weights are stored as integers, so that the number
+// of elements is not the number of parameters.
 func (c *Checkpoint) Packed() bool { return c.PackedBytes > c.FloatBytes }
 
-// OpenCheckpoint reads the headers of a safetensors file, of the files of an
-// index (a name that ends in .index.json), or of those of a folder: its index,
-// else model.safetensors, else every file that ends in .safetensors. A file that
-// is not there is CodeNotFound; a header or index that breaks its format
-// CodeInvalidFormat, and so are a tensor that lies in two files and one that the
-// index names where it is not.
+// OpenCheckpoint reads the headers of a safetensors file, of the files of an index (a
+// name that ends in .index.json), or of a folder: its index, otherwise
+// model.safetensors, otherwise every file that ends in .safetensors. Errors:
+// CodeNotFound for a missing file; CodeInvalidFormat for an invalid header or index,
+// for a tensor in two files, and for one that is not in the file that the index names.
 func OpenCheckpoint(path string) (*Checkpoint, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -86,7 +85,7 @@ func openFolder(folder string) (*Checkpoint, error) {
 	return openFiles(paths, nil)
 }
 
-// openIndex reads an index and the files that it names, which lie beside it.
+// openIndex reads an index and the files that it names, which are in the same folder.
 func openIndex(path string) (*Checkpoint, error) {
 	text, err := readSmallFile(opSafetensors, path, maxIndexBytes)
 	if err != nil {
@@ -103,7 +102,7 @@ func openIndex(path string) (*Checkpoint, error) {
 	return openFiles(paths, in)
 }
 
-// index is which tensors lie in which file.
+// index states which tensors are in which file.
 type index struct {
 	name   string
 	files  []string
@@ -149,8 +148,8 @@ func readIndex(name string, text []byte) (*index, error) {
 	return in, nil
 }
 
-// openFiles reads the headers of files and holds them against the index, if
-// there is one.
+// openFiles reads the headers of files and compares them with the index, if there is
+// one.
 func openFiles(paths []string, in *index) (*Checkpoint, error) {
 	if len(paths) > maxShards {
 		return nil, malformed(opSafetensors, filepath.Dir(paths[0]), "has more than %d safetensors files", maxShards)
@@ -195,7 +194,7 @@ func readHeaderFile(path string) ([]Tensor, error) {
 	return ReadHeader(path, file, size)
 }
 
-// add counts the tensors of a file.
+// add adds the tensors of a file to the sums.
 func (k *Checkpoint) add(tensors []Tensor) error {
 	k.Files++
 	k.Tensors += len(tensors)
@@ -217,13 +216,14 @@ func (k *Checkpoint) add(tensors []Tensor) error {
 	return c.err(opSafetensors, "the size of all tensors")
 }
 
-// bufferNames end the names of tensors that are derived, not learned.
+// bufferNames has the endings of names of tensors that are derived and not learned.
 var bufferNames = []string{
 	"position_ids", "token_type_ids", "rotary_emb.inv_freq", "attn.masked_bias", "attention.masked_bias", "num_batches_tracked",
 }
 
-// isBuffer: flags and 64-bit integers are positions, shapes and counters; a
-// four-dimensional "bias" of an attention is its mask.
+// isBuffer reports whether a tensor is not a weight. Flags and 64-bit integers are
+// positions, shapes and counters. A four-dimensional "bias" of an attention is its
+// mask.
 func (t Tensor) isBuffer() bool {
 	switch t.DType {
 	case "BOOL", "I64", "U64":

@@ -12,14 +12,15 @@ import (
 
 const opConfig = "estimate.config"
 
-// maxLayers bounds layers and experts, which lists are compared with.
+// maxLayers bounds the number of layers and of experts, because lists are compared with
+// them.
 const maxLayers = 1 << 16
 
-// ReadConfig reads the text of a config.json as published beside a model; name
-// is what errors call it. A field that is missing, of the wrong type, out of
-// bounds or there twice, and a model_type that is not known, are
-// CodeInvalidFormat and name the field; widths whose product is beyond every
-// model are CodeOverflow.
+// ReadConfig parses the text of a config.json as published with a model; name is the
+// name for errors. It returns CodeInvalidFormat, with the name of the field, for a
+// field that is missing, duplicate, of the wrong type or out of bounds, and for an
+// unknown model_type. It returns CodeOverflow for widths whose product is too large for
+// any model.
 func ReadConfig(name string, text []byte) (*Model, error) {
 	top, err := parseConfig(opConfig, name, text)
 	if err != nil {
@@ -28,7 +29,7 @@ func ReadConfig(name string, text []byte) (*Model, error) {
 	return readModel(top)
 }
 
-// readModel reads the fields of a configuration.
+// readModel parses the fields of a configuration.
 func readModel(top *object) (*Model, error) {
 	o := top
 	if inner, err := top.objectOr("text_config"); err != nil {
@@ -60,7 +61,8 @@ func readModel(top *object) (*Model, error) {
 	return m, nil
 }
 
-// inheritText gives the configuration of a text model what stands one level up.
+// inheritText copies fields of the outer configuration to the configuration of the text
+// model, if they are missing there.
 func inheritText(inner, outer *object) {
 	for _, field := range []string{"model_type", "torch_dtype", "dtype", "quantization_config", "tie_word_embeddings"} {
 		if value, ok := outer.fields[field]; ok && !inner.has(field) {
@@ -69,8 +71,7 @@ func inheritText(inner, outer *object) {
 	}
 }
 
-// ReadConfigFile is ReadConfig of a file. It reads no more of it than a
-// configuration may have.
+// ReadConfigFile calls ReadConfig for a file. It reads at most MaxConfigBytes.
 func ReadConfigFile(path string) (*Model, error) {
 	text, err := readSmallFile(opConfig, path, MaxConfigBytes)
 	if err != nil {
@@ -155,7 +156,8 @@ func (r reader) attention(m *Model) (err error) {
 	if a.HeadDim, err = r.numberOr(headDim, 1, f.defaults["head_dim"]); err != nil {
 		return err
 	}
-	// The heads of zamba2 share twice the hidden size, which its layers see to.
+	// The heads of zamba2 share twice the hidden size; its layers function handles
+	// that.
 	if a.HeadDim == 0 && m.Type != "zamba2" {
 		if m.Hidden%a.Heads != 0 {
 			return r.wrong(r.name("num_attention_heads"), "%d does not divide the hidden size of %d, and there is no head_dim", a.Heads, m.Hidden)
@@ -165,8 +167,8 @@ func (r reader) attention(m *Model) (err error) {
 	return nil
 }
 
-// attentionBias reads which projections have a bias, where the family lets the
-// file say it.
+// attentionBias reads which projections have a bias, if the family reads it from the
+// file.
 func (r reader) attentionBias(a *Attention) (err error) {
 	f := r.family
 	field := f.biasField
@@ -192,8 +194,8 @@ func (r reader) attentionBias(a *Attention) (err error) {
 	return err
 }
 
-// layers reads which layers have attention; the families of plain transformers
-// have it in all.
+// layers reads which layers have attention. Families of plain transformers have it in
+// all layers.
 func (r reader) layers(m *Model) error {
 	for _, field := range slices.Sorted(maps.Keys(r.family.only)) {
 		value, known := false, r.family.only[field]
@@ -223,7 +225,7 @@ func (r reader) latent(a *Attention) error {
 	}); err != nil {
 		return err
 	}
-	// null means here that queries are not compressed.
+	// Here null means that queries are not compressed.
 	if value, ok := r.fields["q_lora_rank"]; !ok {
 		l.QueryRank = r.family.defaults["q_lora_rank"]
 	} else if value != nil {
@@ -236,7 +238,7 @@ func (r reader) latent(a *Attention) error {
 	return nil
 }
 
-// readSmallFile reads a file whole that has at most limit bytes.
+// readSmallFile reads a whole file of at most limit bytes.
 func readSmallFile(op, path string, limit int64) ([]byte, error) {
 	file, size, err := openRegular(op, path)
 	if err != nil {
@@ -254,8 +256,8 @@ func readSmallFile(op, path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// openRegular opens a file and gives its size. It looks before it opens: opening
-// a pipe would wait for somebody to write.
+// openRegular opens a regular file and returns its size. It checks the type before it
+// opens the file, because opening a pipe would wait for a writer.
 func openRegular(op, path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -271,7 +273,7 @@ func openRegular(op, path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// fileError is an error of opening or reading a file.
+// fileError returns the error of opening or reading a file.
 func fileError(op, path string, err error) error {
 	var inner *fs.PathError
 	switch {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// stretch reads how far rotary positions reach with their scaling. Some methods are
-// in the number of positions already, others multiply it.
+// stretch reads the maximum context with the scaling of rotary positions. With some
+// methods the number of positions already includes the scaling; with others it is
+// multiplied.
 func (r reader) stretch(m *Model) error {
 	if m.Type == "cohere" && r.has("model_max_length") {
 		further, err := r.number("model_max_length", 1)
@@ -54,7 +55,7 @@ func (r reader) stretch(m *Model) error {
 	if err != nil {
 		return err
 	}
-	// The positions of Gemma 3 have their linear factor in them.
+	// The positions of Gemma 3 already include their linear factor.
 	if m.Type == "gemma3" || m.Type == "gemma3_text" {
 		m.Stretch = Stretch{}
 		return nil
@@ -65,7 +66,7 @@ func (r reader) stretch(m *Model) error {
 	return nil
 }
 
-// scaled is a number of positions times a factor, which may have a fraction,
+// scaled returns a number of positions times a factor, which may have a fraction,
 // rounded down.
 func (o *object) scaled(field string, positions uint64) (uint64, error) {
 	value, ok := o.fields[field].(json.Number)
@@ -79,5 +80,5 @@ func (o *object) scaled(field string, positions uint64) (uint64, error) {
 	return min(maxNumber, uint64(math.Floor(float64(positions)*factor))), nil
 }
 
-// maxFactor bounds what positions are stretched by.
+// maxFactor bounds the scaling factor of positions.
 const maxFactor = 1 << 20

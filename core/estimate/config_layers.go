@@ -2,7 +2,7 @@ package estimate
 
 import "fmt"
 
-// mlp reads the feed-forward part: its width, and where the layers have experts.
+// mlp reads the feed-forward part: its width, and the layers with experts.
 func (r reader) mlp(m *Model) (err error) {
 	p := &m.MLP
 	p.Gated = r.family.gated
@@ -44,7 +44,7 @@ func (r reader) expertBounds(m *Model) error {
 	return nil
 }
 
-// width reads how wide the MLPs are.
+// width reads the width of the MLPs.
 func (r reader) width(m *Model) (uint64, error) {
 	times, field := r.family.innerTimes, r.name("intermediate_size")
 	if times == 0 || r.has(field) {
@@ -127,7 +127,7 @@ func (r reader) deepSeekExperts(m *Model) error {
 	if err != nil {
 		return err
 	}
-	// The bias that balances the experts without a loss of its own.
+	// A bias balances the load of the experts without a loss term.
 	p.RouterBias = method == "noaux_tc" || m.Type == "deepseek_v3"
 	for layer := first; layer < m.Layers; layer++ {
 		if layer%every == 0 {
@@ -137,7 +137,7 @@ func (r reader) deepSeekExperts(m *Model) error {
 	return nil
 }
 
-// windows reads which layers keep the last tokens only, and how many of those.
+// windows reads which layers keep only the last tokens, and how many.
 func (r reader) windows(m *Model) error {
 	err := r.slidingLayers(m)
 	if m.SlidingLayers == 0 {
@@ -146,12 +146,13 @@ func (r reader) windows(m *Model) error {
 	return err
 }
 
-// slidingLayers: encoders keep no cache at all.
+// slidingLayers reads which layers have a window. Encoders keep no cache, so they have
+// none.
 func (r reader) slidingLayers(m *Model) error {
 	if m.Encoder || r.family.window == windowNever {
 		return nil
 	}
-	// null switches the window off, where leaving it out may not.
+	// null disables the window; a missing field may not.
 	field := r.name("sliding_window")
 	if value, ok := r.fields[field]; ok && value == nil {
 		return nil
@@ -191,12 +192,12 @@ func (r reader) windowsFromLayer(m *Model) error {
 }
 
 func (r reader) patternWindows(m *Model) error {
-	// Later configurations write the name with an underscore in front.
+	// Later configurations write the name with a leading underscore.
 	field := "sliding_window_pattern"
 	if r.has("_" + field) {
 		field = "_" + field
 	}
-	// Some write the pattern itself, such as LLLG.
+	// Some files have the pattern itself, such as LLLG.
 	if letters, ok := r.fields[field].(string); ok && letters != "" {
 		m.SlidingLayers = m.Layers - m.Layers/uint64(len(letters))
 		return nil

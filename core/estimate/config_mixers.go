@@ -2,28 +2,28 @@ package estimate
 
 import "fmt"
 
-// maxWidth bounds the numbers that mixers are made of, so that the products of two
-// of them can be written down without a check.
+// maxWidth bounds the numbers of mixers, so that the product of two of them needs no
+// overflow check.
 const maxWidth = 1 << 24
 
-// stateSpace is the numbers of a mixer with a state space, whatever its family
-// calls them.
+// stateSpace has the numbers of a mixer with a state space, independent of the family's
+// names.
 type stateSpace struct {
-	// heads of dim elements each share groups of states of the width state.
+	// heads of dim elements each share groups of states, each of width state.
 	heads, dim, groups, state uint64
-	// kernel is the inputs that the convolution looks at.
+	// kernel is the number of inputs of the convolution.
 	kernel   uint64
 	convBias bool
-	// inBias and outBias are of the matrices that lead in and out.
+	// inBias and outBias belong to the input and output matrices.
 	inBias, outBias bool
-	// norm is over what leads out, innerNorms over what a state is made from.
+	// norm is a norm over the output, innerNorms are norms over the inputs of a state.
 	norm, innerNorms bool
-	// rank is the width that steps are made through.
+	// rank is the width of the vector from which steps are computed.
 	rank uint64
 }
 
-// mamba is a mixer of the first kind: each channel has a step of its own, made
-// through a vector of rank elements.
+// mamba returns a mixer of the first kind: each channel has its own step, computed from
+// a vector of rank elements.
 func (r reader) mamba(hidden uint64, n stateSpace) Mixer {
 	inner := n.dim
 	var c calculation
@@ -36,7 +36,7 @@ func (r reader) mamba(hidden uint64, n stateSpace) Mixer {
 			{Span{whole(n.rank)}, Span{cut(inner)}},
 			{Span{cut(inner)}, Span{whole(hidden)}},
 		},
-		// The convolution, the bias of the steps, the states' decay and the skip.
+		// The convolution, the bias of the steps, the decay of the states and the skip.
 		Vectors:     Span{{inner, c.sum(n.kernel, 1, n.state, 1)}},
 		Convolution: Span{{inner, n.kernel}},
 		State:       Span{{inner, n.state}},
@@ -57,7 +57,7 @@ func (r reader) mamba(hidden uint64, n stateSpace) Mixer {
 	return x
 }
 
-// mamba2 is a mixer of the second kind: each head has one step.
+// mamba2 returns a mixer of the second kind: each head has one step.
 func (r reader) mamba2(hidden uint64, n stateSpace) Mixer {
 	inner := Part{n.heads, n.dim}
 	groups := Part{n.groups, 2 * n.state}
@@ -67,7 +67,8 @@ func (r reader) mamba2(hidden uint64, n stateSpace) Mixer {
 	x := Mixer{
 		Kind: "mamba", Heads: n.heads,
 		Matrices: []Matrix{{Span{whole(hidden)}, projected}, {Span{inner}, Span{whole(hidden)}}},
-		// The convolution, and of each head the bias of its step, its decay and its skip.
+		// The convolution, and for each head the bias of its step, its decay and its
+		// skip.
 		Vectors:     append(convolved.times(&c, n.kernel), Part{n.heads, 3}),
 		Convolution: convolved.times(&c, n.kernel),
 		State:       Span{{n.heads, c.product(n.dim, n.state)}},
@@ -88,8 +89,8 @@ func (r reader) mamba2(hidden uint64, n stateSpace) Mixer {
 	return x
 }
 
-// stateNames are what a family calls the fields of a state space; "" for what it
-// has none of.
+// stateNames has a family's names for the fields of a state space; "" for a field that
+// it does not have.
 type stateNames struct {
 	heads, dim, groups, state, kernel, expand, convBias, projBias string
 }
@@ -105,8 +106,8 @@ var (
 	}
 )
 
-// stateSpace reads the fields of a state space with heads. inner is the width of
-// all heads together; 0: it is what the expansion of the hidden size comes to.
+// stateSpace reads the fields of a state space with heads. inner is the width of all
+// heads together; 0: the expansion of the hidden size.
 func (r reader) stateSpace(names stateNames, hidden, inner uint64) (n stateSpace, err error) {
 	n.norm = true
 	err = r.widths([]place{{names.heads, &n.heads}, {names.groups, &n.groups}, {names.state, &n.state}, {names.kernel, &n.kernel}})
@@ -148,7 +149,7 @@ func (r reader) stateSpace(names stateNames, hidden, inner uint64) (n stateSpace
 	return n, nil
 }
 
-// widths is into for the numbers that mixers are made of.
+// widths calls into for the numbers of a mixer.
 func (r reader) widths(places []place) error {
 	if err := r.into(places); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (r reader) widths(places []place) error {
 	return nil
 }
 
-// expanded is the hidden size times a field.
+// expanded returns the hidden size times a field.
 func (r reader) expanded(field string, hidden uint64) (uint64, error) {
 	times, err := r.get(field)
 	if err != nil {
@@ -175,8 +176,8 @@ func (r reader) expanded(field string, hidden uint64) (uint64, error) {
 	return width, nil
 }
 
-// rank reads the width through which steps are made: "auto" is a sixteenth of
-// the hidden size.
+// rank reads the width of the vector for the steps. "auto" means a sixteenth of the
+// hidden size.
 func (r reader) rank(field string, hidden uint64) (uint64, error) {
 	if !r.has(field) || r.fields[field] == "auto" {
 		return ceilDiv(hidden, 16), nil
@@ -184,8 +185,8 @@ func (r reader) rank(field string, hidden uint64) (uint64, error) {
 	return r.number(field, 1)
 }
 
-// kinds are the kinds of the layers, from the list in a field; a null or missing one
-// is nil.
+// kinds reads the kinds of the layers from the list in a field; nil if the list is null
+// or missing.
 func (r reader) kinds(list string, layers uint64) ([]layerKind, error) {
 	values, err := r.listOr(list)
 	if err != nil || values == nil {
@@ -206,7 +207,7 @@ func (r reader) kinds(list string, layers uint64) ([]layerKind, error) {
 	return kinds, nil
 }
 
-// layerKind is what a layer of a hybrid model is.
+// layerKind is the kind of a layer of a hybrid model.
 type layerKind int
 
 const (
@@ -216,7 +217,7 @@ const (
 	expertLayer
 )
 
-// kindNamed is what lists of layers call a kind.
+// kindNamed returns the kind for a name in a list of layers.
 func kindNamed(name string) (layerKind, bool) {
 	switch name {
 	case "attention", "full_attention", "hybrid":
@@ -231,7 +232,7 @@ func kindNamed(name string) (layerKind, bool) {
 	return 0, false
 }
 
-// kindOfLetter is what hybrid_override_pattern calls a kind.
+// kindOfLetter returns the kind for a letter of hybrid_override_pattern.
 func kindOfLetter(letter rune) (layerKind, bool) {
 	switch letter {
 	case '*':
@@ -246,7 +247,7 @@ func kindOfLetter(letter rune) (layerKind, bool) {
 	return 0, false
 }
 
-// letters reads a pattern with one letter for each layer.
+// letters parses a pattern with one letter for each layer.
 func (r reader) letters(field string, layers uint64) ([]layerKind, error) {
 	text, err := r.textOr(field, "")
 	if err != nil || text == "" {
@@ -266,7 +267,7 @@ func (r reader) letters(field string, layers uint64) ([]layerKind, error) {
 	return kinds, nil
 }
 
-// numbered are the kinds where a list has the numbers of the layers with attention.
+// numbered returns the kinds for a list with the numbers of the layers with attention.
 func (r reader) numbered(list string, layers uint64) ([]layerKind, error) {
 	values, err := r.listOr(list)
 	if err != nil {
@@ -293,7 +294,8 @@ func allOf(kind layerKind, layers uint64) []layerKind {
 	return kinds
 }
 
-// every makes each n-th layer one with attention, the first at the place offset.
+// every returns kinds in which each n-th layer has attention, the first at index
+// offset.
 func every(n, offset, layers uint64) []layerKind {
 	kinds := allOf(mixerLayer, layers)
 	for i := range layers {
@@ -313,8 +315,8 @@ func countOf(kinds []layerKind, kind layerKind) (n uint64) {
 	return n
 }
 
-// mix gives a model its layers of two kinds: those with attention, and those with
-// the mixer in its place.
+// mix sets a model's layers of two kinds: those with attention, and those with the
+// mixer instead.
 func (m *Model) mix(kinds []layerKind, x Mixer) {
 	m.AttentionLayers = countOf(kinds, attentionLayer)
 	if x.Layers = countOf(kinds, mixerLayer); x.Layers > 0 {

@@ -6,18 +6,18 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// DType is how elements are stored: bits each, and for the quantised ones a
-// scale for each group of them.
+// DType is how elements are stored: the bits of each, and for quantised types a scale
+// for each group of elements.
 type DType struct {
 	Name string
 	Bits uint64
-	// GroupElements share GroupBits more; 0: there are no groups.
+	// GroupElements elements share GroupBits additional bits; 0: there are no groups.
 	GroupElements uint64
 	GroupBits     uint64
 }
 
-// The types that weights, caches and activations can be planned with. int8 and
-// int4 have a scale of 16 bits for every 32 elements.
+// The types for weights, caches and activations of a plan. int8 and int4 have a scale
+// of 16 bits for every 32 elements.
 var (
 	Float64  = DType{Name: "f64", Bits: 64}
 	Float32  = DType{Name: "f32", Bits: 32}
@@ -28,11 +28,11 @@ var (
 	Int4     = DType{Name: "int4", Bits: 4, GroupElements: 32, GroupBits: 16}
 )
 
-// DTypeNames are the short names, for people.
+// DTypeNames lists the short names, for people.
 const DTypeNames = "f32, f16, bf16, f8, int8, int4"
 
-// ParseDType finds a type by its name, with or without "torch." before it. An
-// unknown name is CodeInvalidArgument.
+// ParseDType finds a type by its name, with or without "torch." before it. It returns
+// CodeInvalidArgument for an unknown name.
 func ParseDType(name string) (DType, error) {
 	switch strings.TrimPrefix(name, "torch.") {
 	case "f64", "float64", "double":
@@ -53,7 +53,7 @@ func ParseDType(name string) (DType, error) {
 	return DType{}, device.Errorf(device.CodeInvalidArgument, "estimate.dtype", "dtype %s is none of %s", quote(name), DTypeNames)
 }
 
-// stored is the bytes of a run of elements that ends with a whole byte.
+// stored returns the bytes of a run of elements that ends with a whole byte.
 func (c *calculation) stored(t DType, elements uint64) uint64 {
 	bytes := ceilDiv(c.product(elements, t.Bits), 8)
 	if t.GroupElements > 0 {
@@ -62,24 +62,24 @@ func (c *calculation) stored(t DType, elements uint64) uint64 {
 	return bytes
 }
 
-// Storage is how a checkpoint keeps its weights.
+// Storage is how a checkpoint stores its weights.
 type Storage struct {
-	// Plain is the type of what is not quantised: embeddings, norms, biases,
-	// routers and the output layer, and everything if Quantised is nil.
+	// Plain is the type of weights that are not quantised: embeddings, norms, biases,
+	// routers and the output layer, and all weights if Quantised is nil.
 	Plain DType
-	// Quantised is that of the matrices of the layers.
+	// Quantised is the storage of the matrices of the layers.
 	Quantised *Quantisation
 }
 
-// Quantisation is how matrices are stored with fewer bits.
+// Quantisation is a storage of matrices with fewer bits.
 type Quantisation struct {
 	// Method is its name in the configuration.
 	Method string
 	Bits   uint64
-	// GroupElements share a scale of GroupBits; 0: each output of a matrix has
-	// one.
+	// GroupElements elements share a scale of GroupBits; 0: each output of a matrix has
+	// one scale.
 	GroupElements uint64
 	GroupBits     uint64
-	// ExpertsOnly: the matrices of experts and no others.
+	// ExpertsOnly: only the matrices of experts are quantised.
 	ExpertsOnly bool
 }

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// decoder is the plain decoder with a gated MLP, two norms and no bias.
+// decoder returns the plain decoder with a gated MLP, two norms and no bias, changed by
+// change.
 func decoder(change func(*family)) family {
 	f := family{gated: true, normsPerLayer: 2, finalNorm: true, defaults: map[string]uint64{}}
 	change(&f)
@@ -24,8 +25,8 @@ func bertLike(positions, types uint64) family {
 	}
 }
 
-// families are the model types that are known. They are made when the first is asked
-// for: a program that estimates nothing does not wait for them when it starts.
+// families has the known model types. The table is created at its first use, so that
+// programs without estimates do not pay for it at start.
 var families = sync.OnceValue(func() map[string]family {
 	all := map[string]family{
 		"llama":   decoder(func(f *family) {}),
@@ -62,7 +63,7 @@ var families = sync.OnceValue(func() map[string]family {
 			f.defaults = map[string]uint64{"head_dim": 256, "sliding_window": 4096}
 		}),
 		"gemma3_text": decoder(gemma3),
-		// A text model with a vision tower beside it.
+		// A text model with a vision tower.
 		"gemma3": decoder(gemma3),
 		"phi": decoder(func(f *family) {
 			f.gated, f.mlpBias, f.normsPerLayer, f.normBias = false, true, 1, true
@@ -133,7 +134,7 @@ func modernBERT() family {
 	}
 }
 
-// ModelTypes are the model types that ReadConfig knows, sorted.
+// ModelTypes returns the model types that ReadConfig knows, sorted.
 func ModelTypes() []string { return slices.Sorted(maps.Keys(families())) }
 
 func familyOf(o *object) (string, family, error) {

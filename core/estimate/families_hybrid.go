@@ -1,8 +1,8 @@
 package estimate
 
-// The families whose layers keep a state of fixed size, alone or among layers with
-// attention. The structure follows the modelling files of transformers 4.57, that
-// of nemotron_h those of 5.24, which first had it.
+// Families whose layers keep a state of fixed size, in all layers or together with
+// layers with attention. The structure follows the modelling files of transformers
+// 4.57; for nemotron_h those of 5.24, the first release that had it.
 
 func hybridFamilies() map[string]family {
 	return map[string]family{
@@ -77,7 +77,7 @@ func hybridFamilies() map[string]family {
 	}
 }
 
-// stateFamily has layers of one mixer and nothing else.
+// stateFamily returns a family whose layers have only one mixer.
 func stateFamily(layers func(reader, *Model) error, defaults map[string]uint64, tied bool) family {
 	return family{noAttention: true, normsPerLayer: 1, finalNorm: true, tied: tied, defaults: defaults, layers: layers}
 }
@@ -93,7 +93,7 @@ func (r reader) mambaFirst(m *Model, state, kernel, expand, rank, convBias, proj
 	if err = r.widths([]place{{state, &n.state}, {kernel, &n.kernel}}); err != nil {
 		return n, err
 	}
-	// A width that the file names goes before the one that follows from others.
+	// A width in the file has precedence over the computed one.
 	if r.family.noAttention && r.has("intermediate_size") {
 		n.dim, err = r.number("intermediate_size", 1)
 	} else {
@@ -143,7 +143,7 @@ func (r reader) jambaLayers(m *Model) error {
 	if err != nil {
 		return err
 	}
-	// A list of the layers goes before the numbers.
+	// A list of the layers has precedence over the numbers.
 	kinds, err := r.kinds("layers_block_type", m.Layers)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (r reader) jambaLayers(m *Model) error {
 	if offset, err = r.numberOr("expert_layer_offset", 0, 1); err != nil {
 		return err
 	}
-	// One expert alone is a plain MLP.
+	// A single expert is a plain MLP.
 	if p.Experts > 1 {
 		p.ExpertLayers, p.ExpertIntermediate = countOf(every(period, offset, m.Layers), attentionLayer), p.Intermediate
 	}
@@ -214,7 +214,7 @@ func (r reader) graniteHybridLayers(m *Model) error {
 	return r.expertBounds(m)
 }
 
-// nemotronLayers: each layer is one of a mixer, attention and an MLP.
+// nemotronLayers: each layer is a mixer, attention or an MLP.
 func (r reader) nemotronLayers(m *Model) error {
 	n, err := r.stateSpace(nemotronNames, m.Hidden, 0)
 	if err != nil {
@@ -238,7 +238,7 @@ func (r reader) nemotronLayers(m *Model) error {
 	return nil
 }
 
-// falconH1Layers: each layer has a mixer and attention side by side.
+// falconH1Layers: each layer has a mixer and attention in parallel.
 func (r reader) falconH1Layers(m *Model) error {
 	inner, err := r.get("mamba_d_ssm")
 	if err != nil {
@@ -295,8 +295,8 @@ func (r reader) lfm2Layers(m *Model) error {
 	return r.lfm2Width(m)
 }
 
-// lfm2Width rounds the width of the MLPs as the family does: two thirds, then up
-// to a multiple.
+// lfm2Width rounds the width of the MLPs as the family does: two thirds, rounded up to
+// a multiple.
 func (r reader) lfm2Width(m *Model) error {
 	p := &m.MLP
 	for _, field := range []string{"block_ff_dim", "block_dim_ff"} {

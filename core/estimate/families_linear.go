@@ -1,7 +1,7 @@
 package estimate
 
-// qwen3NextLayers: three of four layers have a linear attention with a gate, whose
-// state is a matrix for each head of values.
+// qwen3NextLayers: three of four layers have a linear attention with a gate. Its state
+// is a matrix for each head of values.
 func (r reader) qwen3NextLayers(m *Model) error {
 	var keyHeads, valueHeads, key, value, kernel, interval uint64
 	err := r.widths([]place{
@@ -28,7 +28,7 @@ func (r reader) qwen3NextLayers(m *Model) error {
 	m.mix(kinds, Mixer{
 		Kind: "linear attention", Heads: valueHeads,
 		Matrices: []Matrix{{Span{whole(m.Hidden)}, projected}, {Span{values}, Span{whole(m.Hidden)}}},
-		// The convolution, of each head the bias of its step and its decay, and a norm.
+		// The convolution, the bias of the step and the decay of each head, and a norm.
 		Vectors:     append(convolved.times(&c, kernel), Part{valueHeads, 2}, whole(value)),
 		Convolution: convolved.times(&c, kernel),
 		State:       Span{{valueHeads, c.product(key, value)}},
@@ -37,8 +37,8 @@ func (r reader) qwen3NextLayers(m *Model) error {
 	return nil
 }
 
-// griffinLayers: a gated linear recurrence in two of three layers, and attention
-// over a window in the third.
+// griffinLayers: two of three layers have a gated linear recurrence, and the third has
+// attention over a window.
 func (r reader) griffinLayers(m *Model) error {
 	pattern := []layerKind{mixerLayer, mixerLayer, attentionLayer}
 	types := "block_types"
@@ -79,13 +79,14 @@ func (r reader) griffinLayers(m *Model) error {
 	m.mix(kinds, Mixer{
 		Kind: "recurrent", Heads: heads,
 		Matrices: []Matrix{{Span{whole(h)}, Span{{heads, c.product(2, block)}}}, {Span{{heads, block}}, Span{whole(h)}}},
-		// Biases, the convolution with its own, the decay, and two gates with theirs.
+		// Biases, the convolution with its bias, the decay, and two gates with their
+		// biases.
 		Vectors:     Span{{heads, c.product(block, c.sum(2, kernel, 1, 1, 2, c.product(2, block)))}, whole(h)},
 		Convolution: Span{{heads, c.product(block, kernel)}},
 		State:       Span{{heads, block}},
 		Inner:       Span{{heads, c.product(6, block)}, whole(h)},
 	})
-	// The field has the width of gate and value together.
+	// The field is the width of gate and value together.
 	m.MLP.Intermediate /= 2
 	return nil
 }

@@ -2,7 +2,7 @@ package estimate
 
 // Further families of plain transformers.
 
-// olderFamilies have an MLP without a gate and norms with a bias.
+// olderFamilies returns families with an MLP without a gate and norms with a bias.
 func olderFamilies() map[string]family {
 	return map[string]family{
 		"gpt2": older(func(f *family) {
@@ -42,7 +42,7 @@ func olderFamilies() map[string]family {
 	}
 }
 
-// gatedFamilies have an MLP with a gate.
+// gatedFamilies returns families with a gated MLP.
 func gatedFamilies() map[string]family {
 	return map[string]family{
 		"cohere": decoder(func(f *family) { f.tied, f.normsPerLayer = true, 1 }),
@@ -89,7 +89,7 @@ func gatedFamilies() map[string]family {
 	}
 }
 
-// optLayers refuses embeddings of another width than the model.
+// optLayers rejects embeddings of another width than the model.
 func (r reader) optLayers(m *Model) error {
 	width, err := r.numberOr("word_embed_proj_dim", 1, m.Hidden)
 	if err == nil && width != m.Hidden {
@@ -98,7 +98,7 @@ func (r reader) optLayers(m *Model) error {
 	return err
 }
 
-// older is a decoder whose every part has a bias and whose MLPs have no gate.
+// older returns a decoder in which every part has a bias and the MLPs have no gate.
 func older(change func(*family)) family {
 	return decoder(func(f *family) {
 		f.gated, f.mlpBias, f.normBias, f.qkvBias, f.outputBias, f.biasFixed = false, true, true, true, true, true

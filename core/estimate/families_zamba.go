@@ -1,8 +1,8 @@
 package estimate
 
-// zamba2Layers: every layer has a mixer; some have attention and an MLP before it,
-// whose weights they share in num_mem_blocks blocks, with small matrices of their
-// own that adapt them.
+// zamba2Layers: every layer has a mixer. Some layers have attention and an MLP before
+// it. These share their weights in num_mem_blocks blocks, and each has its own small
+// adapter matrices.
 func (r reader) zamba2Layers(m *Model) error {
 	n, err := r.stateSpace(zambaNames, m.Hidden, 0)
 	if err != nil {
@@ -41,7 +41,8 @@ func (r reader) zamba2Layers(m *Model) error {
 	mixer.Layers = m.Layers
 	// The norms of a block: over its input of twice the width, and before its MLP.
 	block := Mixer{Kind: "shared", Layers: blocks, Vectors: Span{{1, 2 * h}, whole(h)}}
-	// What each use of a block has of its own: the way out, and adapters.
+	// The weights that each use of a block has of its own: the output matrix, and
+	// adapters.
 	use := Mixer{Kind: "adapter", Layers: m.AttentionLayers, Matrices: []Matrix{
 		{Span{whole(h)}, Span{whole(h)}},
 		{Span{whole(h)}, Span{whole(rank)}},

@@ -1,15 +1,14 @@
 package estimate
 
-// family is what a model_type implies: the structure of its layers, and the
-// values that transformers 4.57 takes for fields that a config.json leaves out,
-// which published ones do. The structure follows the modelling files of the same
-// release.
+// family is what a model_type implies: the structure of its layers, and the values of
+// transformers 4.57 for fields that published config.json files leave out. The
+// structure follows the modelling files of the same release.
 type family struct {
 	encoder bool
-	// names are other names of fields.
+	// names has the family's other names of fields.
 	names map[string]string
-	// defaults are the fields that may be left out; a field that is in no
-	// default must be there. kvHeads 0 and headDim 0 mean: by the heads.
+	// defaults has the fields that may be missing; other fields are required. For
+	// kvHeads and headDim, 0 means: computed from the heads.
 	defaults map[string]uint64
 	tied     bool
 
@@ -21,21 +20,22 @@ type family struct {
 	finalNorm     bool
 	embeddingNorm bool
 	headNorms     uint64
-	// qkvBias and outputBias are what holds if attention_bias is not there or
-	// the family does not read it (biasFixed).
+	// qkvBias and outputBias apply if attention_bias is missing or the family does not
+	// read it (biasFixed).
 	qkvBias    bool
 	outputBias bool
 	biasFixed  bool
 	lmHeadBias bool
-	// latent: multi-head latent attention.
+	// latent: the attention is multi-head latent attention.
 	latent bool
-	// positionsLearned: a table of positions; pooler: a dense layer at the end.
+	// positionsLearned: there is a table of positions. pooler: there is a dense layer
+	// at the end.
 	positionsLearned bool
 	pooler           bool
 
-	// qkvOnly: the field for the bias is of queries, keys and values only, and
-	// biasField is its name where it is not attention_bias; allBias is one field
-	// for every bias of attention and MLP.
+	// qkvOnly: the field for the bias applies only to queries, keys and values.
+	// biasField is its name if it is not attention_bias. allBias is one field for every
+	// bias of attention and MLP.
 	qkvOnly   bool
 	biasField string
 	allBias   string
@@ -45,15 +45,15 @@ type family struct {
 	sinks      bool
 	expertBias bool
 	routerBias bool
-	// only are flags with the one value that the counts hold for.
+	// only has flags with the one value for which the counts are right.
 	only map[string]bool
-	// noAttention: no layer has attention, and there are no MLPs. innerTimes: the
-	// MLPs are so many times as wide as the model if the file does not say it.
+	// noAttention: no layer has attention, and there are no MLPs. innerTimes: the MLPs
+	// are that many times as wide as the model if the file does not state their width.
 	noAttention bool
 	innerTimes  uint64
-	// positionsMore are rows of the table of positions beyond those that are used.
+	// positionsMore is the number of unused rows of the table of positions.
 	positionsMore uint64
-	// layers is what a family does that has other layers than attention; nil: all
+	// layers reads the layers of a family with layers other than attention; nil: all
 	// layers have attention.
 	layers func(reader, *Model) error
 
@@ -61,13 +61,13 @@ type family struct {
 	experts expertRule
 }
 
-// windowRule is how a family says which layers look back over a window only.
+// windowRule is how a family states which layers have a window.
 type windowRule int
 
 const (
-	// windowNever: no layer, whatever sliding_window says.
+	// windowNever: no layer, regardless of sliding_window.
 	windowNever windowRule = iota
-	// windowAll: every layer, if sliding_window is there.
+	// windowAll: every layer, if sliding_window is present.
 	windowAll
 	// windowFromLayer: the layers from max_window_layers on, if use_sliding_window is
 	// set.
@@ -78,28 +78,28 @@ const (
 	windowPattern
 )
 
-// expertRule is how a family says which layers have experts.
+// expertRule is how a family states which layers have experts.
 type expertRule int
 
 const (
 	expertsNever expertRule = iota
 	// expertsAll: num_local_experts of the width intermediate_size in each layer.
 	expertsAll
-	// expertsStep: num_experts in every decoder_sparse_step-th layer but those
-	// of mlp_only_layers.
+	// expertsStep: num_experts in every decoder_sparse_step-th layer, except those of
+	// mlp_only_layers.
 	expertsStep
 	// expertsDeepSeek: n_routed_experts in the layers from
 	// first_k_dense_replace on, every moe_layer_freq-th.
 	expertsDeepSeek
 )
 
-// reader reads the fields of one configuration as its family means them.
+// reader reads the fields of one configuration for its family.
 type reader struct {
 	*object
 	family family
 }
 
-// name is what the family calls a field.
+// name returns the family's name of a field.
 func (r reader) name(field string) string {
 	if other, ok := r.family.names[field]; ok {
 		return other
@@ -116,7 +116,7 @@ func (r reader) get(field string) (uint64, error) {
 	return r.number(name, 1)
 }
 
-// into reads fields one after the other into the places beside them.
+// into reads fields one after the other into their variables.
 func (r reader) into(places []place) error {
 	for _, p := range places {
 		value, err := r.get(p.field)

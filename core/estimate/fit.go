@@ -2,44 +2,44 @@ package estimate
 
 import "ferrum_mem/core/device"
 
-// LimitedBy says what ends a search.
+// LimitedBy is the reason why a search ended.
 type LimitedBy string
 
-// What the longest context and the largest batch are limited by.
+// The limits of the longest context and the largest batch.
 const (
 	// ByMemory: one more does not fit.
 	ByMemory LimitedBy = "memory"
-	// ByModel: the model goes no further.
+	// ByModel: the model allows no more.
 	ByModel LimitedBy = "model"
-	// ByNothing: more than 2^40 would fit, or nothing is known that grows.
+	// ByNothing: more than 2^40 would fit, or nothing that is known grows.
 	ByNothing LimitedBy = "nothing"
 )
 
-// Most is the largest value of something that fits; 0: not even 1 does. With
-// ByNothing it means nothing.
+// Most is the largest value that fits; 0: not even 1 fits. With ByNothing the value has
+// no meaning.
 type Most struct {
 	Value     uint64
 	LimitedBy LimitedBy
 }
 
-// Verdict is whether a plan fits into some free memory, and what would.
+// Verdict states whether a plan fits into free memory, and what would fit.
 type Verdict struct {
 	Plan
 	Fits bool
-	// FreeBytes is what there is; LeftBytes what is over, MissingBytes what is
-	// short.
+	// FreeBytes is the free memory, LeftBytes what remains, MissingBytes what is
+	// missing.
 	FreeBytes    uint64
 	LeftBytes    uint64
 	MissingBytes uint64
-	// MaxContext is the longest context at the batch asked for, MaxBatch the
-	// largest batch at the context asked for. Each fits, and one more does not
-	// unless LimitedBy says otherwise.
+	// MaxContext is the longest context at the requested batch, MaxBatch the largest
+	// batch at the requested context. Each value fits, and one more does not fit unless
+	// LimitedBy states another reason.
 	MaxContext Most
 	MaxBatch   Most
 }
 
-// Fit says whether a serving fits into freeBytes on each of the devices that the
-// model is spread over. Errors are those of Plan.
+// Fit computes whether a serving fits into freeBytes on each of the devices of the
+// model. Errors: those of Plan.
 func (x *Subject) Fit(s Serving, freeBytes uint64) (Verdict, error) {
 	plan, err := x.Plan(s)
 	if err != nil {
@@ -66,13 +66,13 @@ func (x *Subject) Fit(s Serving, freeBytes uint64) (Verdict, error) {
 	return v, nil
 }
 
-// most halves the range in which the answer lies: a plan never shrinks when its
-// context or batch grows, which the tests hold it to.
+// most finds the answer by bisection. This is correct because a plan never shrinks when
+// its context or batch grows; tests enforce that.
 func (x *Subject) most(s Serving, freeBytes, top uint64, end LimitedBy, set func(*Serving, uint64)) (Most, error) {
 	fits := func(n uint64) (bool, error) {
 		set(&s, n)
 		plan, err := x.Plan(s)
-		// What cannot be counted does not fit either.
+		// A plan that overflows does not fit either.
 		if device.CodeOf(err) == device.CodeOverflow {
 			return false, nil
 		}
@@ -85,7 +85,7 @@ func (x *Subject) most(s Serving, freeBytes, top uint64, end LimitedBy, set func
 	if all {
 		return Most{Value: top, LimitedBy: end}, nil
 	}
-	// low fits or is 0, high does not.
+	// low fits or is 0, high does not fit.
 	low, high := uint64(0), top
 	for high-low > 1 {
 		middle := low + (high-low)/2

@@ -13,8 +13,8 @@ import (
 
 const opGGUF = "estimate.gguf"
 
-// Bounds of a GGUF header. Names and keys of published files have fewer than 100
-// bytes, and a file has fewer than 100 keys; most of a header are the words of the
+// The bounds of a GGUF header. Names and keys of published files have fewer than 100
+// bytes, and a file has fewer than 100 keys. Most of a header is the words of the
 // vocabulary, which are counted and not kept.
 const (
 	maxGGUFKeys    = 1 << 16
@@ -26,15 +26,15 @@ const (
 	maxGGUFSides   = 4
 )
 
-// ggufHeader is what the header of a GGUF file says.
+// ggufHeader has the contents of the header of a GGUF file.
 type ggufHeader struct {
 	name    string
 	values  map[string]ggufValue
 	tensors []Tensor
-	// rows are the second sides of the tensors by name: the embedding has one for
-	// each word of the vocabulary.
+	// rows has the second dimensions of the tensors by name. The embedding has one row
+	// for each word of the vocabulary.
 	rows map[string]uint64
-	// dataBytes is the length of the file behind the header and its padding.
+	// dataBytes is the length of the file after the header and its padding.
 	dataBytes uint64
 	alignment uint64
 }
@@ -42,19 +42,19 @@ type ggufHeader struct {
 // ggufValue is one value of the metadata: a number, a text, or a list.
 type ggufValue struct {
 	kind uint32
-	// number is set for whole numbers that are not negative, and flags; real for
-	// numbers with a fraction. negative says that it is below 0.
+	// number is set for whole numbers that are not negative, and for flags. real is set
+	// for numbers with a fraction. negative states that the number is below 0.
 	number   uint64
 	real     float64
 	negative bool
 	text     string
-	// count is how long a list is; numbers are its entries, nil if they are not whole
-	// numbers or not kept.
+	// count is the length of a list. numbers has its entries; nil if they are not whole
+	// numbers or were not kept.
 	count   uint64
 	numbers []uint64
 }
 
-// The kinds of values, by their numbers in the format.
+// The kinds of values, with their numbers in the format.
 const (
 	ggufUint8 = iota
 	ggufInt8
@@ -71,10 +71,10 @@ const (
 	ggufFloat64
 )
 
-// readGGUF reads the header of a GGUF file of size bytes; name is what errors call
-// it. A header that breaks the format is CodeInvalidFormat, one of another version
-// CodeUnsupported. No tensor is read, and memory is taken as the header is read and
-// never by a length that the file states.
+// readGGUF reads the header of a GGUF file of size bytes; name is the name for errors.
+// It returns CodeInvalidFormat for an invalid header, and CodeUnsupported for one of
+// another version. It reads no tensor. It allocates memory as it reads, and never by a
+// length that the file states.
 func readGGUF(name string, file io.ReaderAt, size int64) (*ggufHeader, error) {
 	limit := min(size, MaxHeaderBytes)
 	r := &ggufReader{
@@ -110,7 +110,7 @@ func readGGUF(name string, file io.ReaderAt, size int64) (*ggufHeader, error) {
 	return h, nil
 }
 
-// ggufReader reads one value after the other; after the first error it gives zeros.
+// ggufReader reads one value after the other. After the first error it returns zeros.
 type ggufReader struct {
 	name        string
 	in          *bufio.Reader
@@ -130,7 +130,7 @@ func (r *ggufReader) fail(format string, args ...any) {
 	}
 }
 
-// ended is the error of a header that is not there to its end.
+// ended sets the error of a truncated header.
 func (r *ggufReader) ended(err error) {
 	switch {
 	case r.err != nil:
@@ -143,7 +143,7 @@ func (r *ggufReader) ended(err error) {
 	}
 }
 
-// number reads a number of so many bytes, the lowest first.
+// number reads a little-endian number of that many bytes.
 func (r *ggufReader) number(bytes int) uint64 {
 	if r.err != nil {
 		return 0
@@ -172,8 +172,7 @@ func (r *ggufReader) skip(bytes uint64) {
 	r.at += bytes
 }
 
-// text reads a text of at most longest bytes, or skips it if it is longer and so
-// given leave.
+// text reads a text of at most longest bytes. With skips it skips a longer one.
 func (r *ggufReader) text(what string, longest uint64, skips bool) string {
 	length := r.number(8)
 	if r.err != nil {
@@ -200,7 +199,7 @@ func (r *ggufReader) text(what string, longest uint64, skips bool) string {
 	return string(buffer)
 }
 
-// start reads what stands before the metadata.
+// start reads the fields before the metadata.
 func (r *ggufReader) start() (tensors, keys uint64) {
 	if magic := r.number(4); r.err == nil && magic != 0x46554747 {
 		r.fail("does not begin with GGUF")
@@ -237,7 +236,7 @@ func (r *ggufReader) keyValue(h *ggufHeader) {
 	}
 }
 
-// ggufWidth is the bytes of a value of a kind; 0: it has no fixed size.
+// ggufWidth returns the bytes of a value of a kind; 0: it has no fixed size.
 func ggufWidth(kind uint32) int {
 	switch kind {
 	case ggufUint8, ggufInt8, ggufBool:
@@ -269,7 +268,7 @@ func (r *ggufReader) value(key string, kind uint32, depth int) ggufValue {
 	return v
 }
 
-// set takes the bits of a value of fixed size.
+// set sets a value of fixed size from its bits.
 func (v *ggufValue) set(bits uint64, width int) {
 	switch v.kind {
 	case ggufFloat32:
@@ -284,8 +283,8 @@ func (v *ggufValue) set(bits uint64, width int) {
 	}
 }
 
-// list reads a list: numbers are kept as long as there is room for them, everything
-// else is counted and skipped.
+// list reads a list. Numbers are kept as long as the bound allows it; everything else
+// is counted and skipped.
 func (r *ggufReader) list(v *ggufValue, key string, depth int) {
 	if depth >= maxGGUFNesting {
 		r.fail("%s: lists lie deeper than %d in one another", quoteKey(key), maxGGUFNesting)
@@ -297,7 +296,7 @@ func (r *ggufReader) list(v *ggufValue, key string, depth int) {
 	if r.err != nil {
 		return
 	}
-	// Each entry takes at least one byte of the file, a text or a list at least 8.
+	// Each entry takes at least one byte of the file, and a text or a list at least 8.
 	least := uint64(max(1, width))
 	if width == 0 {
 		least = 8

@@ -9,12 +9,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// ggufEnding ends the names of GGUF files.
+// ggufEnding is the ending of the names of GGUF files.
 const ggufEnding = ".gguf"
 
-// openGGUF reads the headers of a GGUF file, and if it is one of several that hold a
-// model together, of all of them. The header that comes back is that of the first,
-// which has the metadata.
+// openGGUF reads the headers of a GGUF file, or of all files of its model if it is one
+// of several. It returns the header of the first file, which has the metadata.
 func openGGUF(path string) (*Checkpoint, *ggufHeader, error) {
 	first, err := readGGUFFile(path)
 	if err != nil {
@@ -60,7 +59,7 @@ func openGGUF(path string) (*Checkpoint, *ggufHeader, error) {
 	return k, headers[0], nil
 }
 
-// joined are the second sides of the tensors of all files.
+// joined returns the second dimensions of the tensors of all files.
 func joined(headers []*ggufHeader) map[string]uint64 {
 	all := map[string]uint64{}
 	for _, h := range headers {
@@ -71,7 +70,7 @@ func joined(headers []*ggufHeader) map[string]uint64 {
 	return all
 }
 
-// readParts reads the files that belong together with one of them.
+// readParts reads the other files of a model in several files.
 func readParts(path string, one *ggufHeader, parts uint64) ([]*ggufHeader, error) {
 	if parts > maxShards {
 		return nil, one.wrong("split.count", "is %d and not within 1 to %d", parts, maxShards)
@@ -103,8 +102,8 @@ func readParts(path string, one *ggufHeader, parts uint64) ([]*ggufHeader, error
 	return headers, nil
 }
 
-// splitName takes the name of one of several files apart: what all have in common,
-// and how many there are.
+// splitName splits the name of one of several files into the common part and the number
+// of files.
 func splitName(path string) (base string, parts uint64, ok bool) {
 	rest, found := strings.CutSuffix(path, ggufEnding)
 	const tail = len("-00001-of-00002")
@@ -122,8 +121,8 @@ func splitName(path string) (base string, parts uint64, ok bool) {
 	return base, parts, err == nil
 }
 
-// onlyGGUF is the one model in GGUF files of a folder: a file, or the first of
-// several that belong together.
+// onlyGGUF returns the one model in the GGUF files of a folder: a file, or the first of
+// several files of one model.
 func onlyGGUF(folder string, names []string) (string, error) {
 	models := map[string]string{}
 	for _, name := range names {
@@ -160,7 +159,7 @@ func (h *ggufHeader) wrong(key, format string, args ...any) error {
 	return malformed(opGGUF, h.name, key+": "+format, args...)
 }
 
-// whole reads a whole number, with a value for a key that is not there.
+// whole reads a whole number, with a default for a missing key.
 func (h *ggufHeader) whole(key string, otherwise uint64) (uint64, error) {
 	v, ok := h.values[key]
 	if !ok {

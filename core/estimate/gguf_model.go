@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// model reads the metadata as the configuration of a family, which the table of
-// families then reads. An architecture that is not in the table gives no model and
-// the reason in a note; what such a file lacks or has wrong is an error.
+// model converts the metadata to the configuration of a family, which the table of
+// families then reads. For an unknown architecture it returns no model and the reason
+// in a note. Missing or wrong metadata is an error.
 func (h *ggufHeader) model() (*Model, string, error) {
 	arch, ok := h.values["general.architecture"]
 	if !ok || arch.kind != ggufString {
@@ -33,7 +33,7 @@ func (h *ggufHeader) model() (*Model, string, error) {
 	return m, "", nil
 }
 
-// ggufFamily is the family that an architecture belongs to, or "".
+// ggufFamily returns the family of an architecture, or "".
 func ggufFamily(arch string) string {
 	switch arch {
 	case "llama", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "phimoe", "gpt2", "gptj", "bloom", "starcoder2", "stablelm", "cohere2", "olmo2",
@@ -66,21 +66,22 @@ func ggufFamily(arch string) string {
 	return ""
 }
 
-// translation makes the fields of a configuration from metadata. After the first
-// error it does nothing more.
+// translation makes the fields of a configuration from metadata. After the first error
+// it does nothing more.
 type translation struct {
 	*ggufHeader
-	// arch is what the keys of the architecture begin with.
+	// arch is the prefix of the keys of the architecture.
 	arch   string
 	family string
 	fields map[string]any
-	// keys are the keys of the metadata by the fields that they became, for errors.
+	// keys has the metadata key of each field, for errors.
 	keys  map[string]string
 	notes []string
 	err   error
 }
 
-// entries are the numbers of a key: one, or one for each layer; nil: it is not there.
+// entries returns the numbers of a key: one, or one for each layer; nil: the key is
+// missing.
 func (t *translation) entries(key string) []uint64 {
 	v, ok := t.values[t.arch+key]
 	switch {
@@ -95,8 +96,8 @@ func (t *translation) entries(key string) []uint64 {
 	return nil
 }
 
-// most is the largest of the numbers of a key, 0 if it is not there. Layers without
-// such a part have 0; others that differ are counted with the largest.
+// most returns the largest number of a key, 0 if it is missing. Layers without such a
+// part have 0. If the other numbers differ, the largest is used for all.
 func (t *translation) most(key string) uint64 {
 	list := slices.Clone(t.entries(key))
 	slices.Sort(list)
@@ -110,7 +111,7 @@ func (t *translation) most(key string) uint64 {
 	return list[len(list)-1]
 }
 
-// put sets a field by its name in the table of families.
+// put sets a field under the family's name of it.
 func (t *translation) put(field, key string, value any) {
 	field = reader{family: families()[t.family]}.name(field)
 	t.fields[field], t.keys[field] = value, t.arch+key
@@ -120,24 +121,24 @@ func (t *translation) number(field, key string, n uint64) {
 	t.put(field, key, json.Number(strconv.FormatUint(n, 10)))
 }
 
-// take sets a field to the number of a key if it is there.
+// take sets a field to the number of a key, if the key is present.
 func (t *translation) take(field, key string) {
 	if t.entries(key) != nil {
 		t.number(field, key, t.most(key))
 	}
 }
 
-// common translates what most architectures have.
+// common translates the fields of most architectures.
 func (t *translation) common() {
 	if _, ok := t.values[t.arch+"expert_count"]; ok && t.family == "llama" && t.most("expert_count") > 0 {
 		t.family = "mixtral"
 	}
-	// The third version weighs its experts by another function.
+	// The third version weights its experts with another function.
 	if t.family == "deepseek_v2" && t.most("expert_gating_func") == 2 {
 		t.family = "deepseek_v3"
 	}
 	t.fields["model_type"] = t.family
-	// What is not in blocks is kept in 16 bits, and so are cache and activations.
+	// Weights outside blocks have 16 bits, and so have cache and activations.
 	t.fields["torch_dtype"] = "float16"
 	for _, p := range [][2]string{
 		{"hidden_size", "embedding_length"}, {"num_hidden_layers", "block_count"}, {"intermediate_size", "feed_forward_length"},
@@ -160,11 +161,11 @@ func (t *translation) common() {
 		t.take(field, "expert_count")
 	}
 	t.vocabulary()
-	// A head has its share of the width where nothing else is said.
+	// Without other information each head has its share of the width.
 	if heads := t.most("attention.head_count"); heads > 0 && t.entries("attention.key_length") == nil && t.most("embedding_length")%heads == 0 {
 		t.number("head_dim", "attention.head_count", t.most("embedding_length")/heads)
 	}
-	// null: there is no window, whatever the family's default is.
+	// null: there is no window, regardless of the family's default.
 	if t.most("attention.sliding_window") == 0 {
 		t.put("sliding_window", "attention.sliding_window", nil)
 	}
@@ -173,7 +174,7 @@ func (t *translation) common() {
 	t.scaling()
 }
 
-// vocabulary is the rows of the embedding, or else what the metadata say.
+// vocabulary sets the rows of the embedding, or otherwise the value of the metadata.
 func (t *translation) vocabulary() {
 	rows := t.rows["token_embd.weight"]
 	if rows == 0 {
@@ -199,7 +200,8 @@ func (t *translation) scaling() {
 	t.fields["rope_scaling"] = scaling
 }
 
-// layerNames are the kinds of layers by which of them have heads of keys and values.
+// layerNames returns the kinds of layers. Layers with heads of keys and values have
+// attention.
 func (t *translation) layerNames(other string) []any {
 	list := t.entries("attention.head_count_kv")
 	if uint64(len(list)) != t.most("block_count") {
@@ -215,7 +217,7 @@ func (t *translation) layerNames(other string) []any {
 	return names
 }
 
-// special translates what one family has.
+// special translates the fields of one family.
 func (t *translation) special() {
 	if t.err != nil {
 		return
@@ -269,7 +271,7 @@ func (t *translation) takeAll(pairs [][2]string) {
 	}
 }
 
-// stateSpace translates a mixer with heads, as many as there are steps.
+// stateSpace translates a mixer with heads. It has as many heads as steps.
 func (t *translation) stateSpace(names stateNames, inner, heads uint64) {
 	t.takeAll([][2]string{{names.heads, "ssm.time_step_rank"}, {names.groups, "ssm.group_count"}, {names.state, "ssm.state_size"}, {names.kernel, "ssm.conv_kernel"}})
 	if heads > 0 && inner > 0 {
@@ -286,7 +288,8 @@ func (t *translation) expansion(field string, inner uint64) {
 	}
 }
 
-// pattern is the letters of nemotron_h: each layer has attention, an MLP, or a mixer.
+// pattern returns the letters of nemotron_h: each layer has attention, an MLP, or a
+// mixer.
 func (t *translation) pattern() {
 	keys, widths := t.entries("attention.head_count_kv"), t.entries("feed_forward_length")
 	if len(keys) != len(widths) {
@@ -306,8 +309,8 @@ func (t *translation) pattern() {
 	t.put("hybrid_override_pattern", "attention.head_count_kv", letters.String())
 }
 
-// latent translates multi-head latent attention, whose heads are written down in two
-// ways: by themselves, or with the latent vector as the key.
+// latent translates multi-head latent attention. Files describe its heads in two ways:
+// directly, or with the latent vector as the key.
 func (t *translation) latent() {
 	key, value := "attention.key_length", "attention.value_length"
 	if t.most(key+"_mla") > 0 {

@@ -10,13 +10,13 @@ import (
 // ggufType is how a type of the format stores its elements: in blocks.
 type ggufType struct {
 	name string
-	// elements of a block take bytes.
+	// A block of that many elements has that many bytes.
 	elements, bytes uint64
 }
 
-// ggufTypeOf is the type of a number in the format; elements are 0 if there is none.
-// Each line of blocks follows from the layout of the block: the bits of the elements,
-// and scales of 16, 8 or 6 bits for parts of them.
+// ggufTypeOf returns the type of a number in the format; elements is 0 if there is
+// none. The sizes of block types follow from the layout of the block: the bits of the
+// elements, and scales of 16, 8 or 6 bits for parts of them.
 func ggufTypeOf(number uint32) ggufType {
 	switch number {
 	case 0:
@@ -55,8 +55,8 @@ func ggufTypeOf(number uint32) ggufType {
 	return ggufSuperBlock(number)
 }
 
-// ggufSuperBlock are the types with blocks of 256 elements, and the one of 32 that
-// belongs to them.
+// ggufSuperBlock returns the types with blocks of 256 elements, and the related type
+// with 32.
 func ggufSuperBlock(number uint32) ggufType {
 	const block = 256
 	switch number {
@@ -150,8 +150,8 @@ func (r *ggufReader) tensor(h *ggufHeader, seen map[string]bool) {
 	h.tensors = append(h.tensors, t)
 }
 
-// checkLayout: tensors begin at multiples of the alignment and do not overlap, and
-// the file is there to the end of the last.
+// checkLayout checks that tensors begin at multiples of the alignment and do not
+// overlap, and that the file contains the last one completely.
 func (h *ggufHeader) checkLayout() error {
 	var end uint64
 	for _, t := range byPlace(h.tensors) {
@@ -169,7 +169,8 @@ func (h *ggufHeader) checkLayout() error {
 	return nil
 }
 
-// addGGUF counts the tensors of a file. Elements in blocks are parameters as well.
+// addGGUF adds the tensors of a file to the sums. Elements in blocks also count as
+// parameters.
 func (k *Checkpoint) addGGUF(tensors []Tensor) error {
 	k.Files++
 	k.GGUF = true

@@ -14,27 +14,26 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Bounds of the JSON that is read. Published configurations have a few hundred
-// values, five deep; lists of labels or of layers make some of them longer.
+// The bounds of the JSON that is read. Published configurations have a few hundred
+// values in five levels; lists of labels or of layers make some of them longer.
 const (
 	// MaxConfigBytes is the longest config.json that is read.
 	MaxConfigBytes = 16 << 20
-	// MaxConfigValues is the most values that a config.json may have.
+	// MaxConfigValues is the maximum number of values of a config.json.
 	MaxConfigValues = 1 << 18
-	// MaxJSONDepth is how deep objects and lists may lie in one another.
+	// MaxJSONDepth is the maximum nesting of objects and lists.
 	MaxJSONDepth = 64
-	// maxNumber bounds every number of a configuration: no width, count or
-	// length of a model comes near it.
+	// maxNumber bounds every number of a configuration. All widths, counts and lengths
+	// of models are far below it.
 	maxNumber = 1 << 40
 )
 
-// malformed is an error of the content of a file: file is its name, and what
-// names the field.
+// malformed returns an error about the contents of a file. The format names the field.
 func malformed(op, file, format string, args ...any) *device.Error {
 	return device.Errorf(device.CodeInvalidFormat, op, file+": "+format, args...)
 }
 
-// notJSON says where a decoder cannot read on, and why.
+// notJSON states where and why a decoder failed.
 func notJSON(decoder *json.Decoder, err error) string {
 	at := fmt.Sprintf("is not JSON at byte %d", decoder.InputOffset())
 	var syntax *json.SyntaxError
@@ -47,19 +46,18 @@ func notJSON(decoder *json.Decoder, err error) string {
 	return at + ": " + err.Error()
 }
 
-// object is a JSON object with the place that it stands in, for errors. A value
-// is nil, bool, json.Number, string, []any or *object.
+// object is a JSON object with its path, for errors. A value is nil, bool, json.Number,
+// string, []any or *object.
 type object struct {
 	op, file string
-	// path is "" for the whole file, else ends with a dot.
+	// path is "" for the whole file; otherwise it ends with a dot.
 	path   string
 	fields map[string]any
-	// keys are what the file calls fields that were translated; nil: as they are.
+	// keys has the file's names of translated fields; nil: the names are the same.
 	keys map[string]string
 }
 
-// parser reads values within bounds and without recursion: the depth of the
-// input is the length of a list.
+// parser reads values within bounds and without recursion: open values are in a list.
 type parser struct {
 	op, file string
 	decoder  *json.Decoder
@@ -67,7 +65,7 @@ type parser struct {
 	most     int
 }
 
-// parserLimits are the bounds of one kind of file.
+// parserLimits has the bounds of one kind of file.
 type parserLimits struct{ bytes, values int }
 
 // frame is an object or a list that is being read.
@@ -105,7 +103,7 @@ func (l parserLimits) parseObject(op, file string, text []byte) (*object, error)
 	return top, nil
 }
 
-// value reads one value with all that is in it.
+// value reads one value with everything inside it.
 func (p *parser) value() (any, error) {
 	var open []frame
 	for {
@@ -172,7 +170,7 @@ func (f *frame) add(value any) {
 	f.inKey = true
 }
 
-// quoteKey shows a key whole where it is an ordinary one.
+// quoteKey shows a short key with ordinary letters as it is, and quotes others.
 func quoteKey(key string) string {
 	const longest = 60
 	for _, r := range key {
@@ -186,7 +184,7 @@ func quoteKey(key string) string {
 	return key
 }
 
-// quote shows text of a file in an error, shortened.
+// quote returns text of a file for an error, shortened.
 func quote(text string) string {
 	const longest = 60
 	if len(text) > longest {
@@ -226,7 +224,7 @@ func (o *object) wrong(field, format string, args ...any) *device.Error {
 	return malformed(o.op, o.file, o.path+field+": "+format, args...)
 }
 
-// has says whether a field is there and not null, which stands for absent.
+// has reports whether a field is present and not null. null means absent.
 func (o *object) has(field string) bool { return o.fields[field] != nil }
 
 // number reads a whole number from least to 2^40.
@@ -249,7 +247,7 @@ func (o *object) whole(field string, value any, least uint64) (uint64, error) {
 	return n, nil
 }
 
-// numberOr is number, with a value for a field that is not there or null.
+// numberOr is number with a default for a field that is missing or null.
 func (o *object) numberOr(field string, least, otherwise uint64) (uint64, error) {
 	if !o.has(field) {
 		return otherwise, nil
@@ -257,8 +255,8 @@ func (o *object) numberOr(field string, least, otherwise uint64) (uint64, error)
 	return o.number(field, least)
 }
 
-// wholeNumber is the value of an unsigned number without fraction or exponent.
-// One beyond 64 bits is the largest, which every bound refuses.
+// wholeNumber returns the value of an unsigned number without fraction or exponent. For
+// a number above 64 bits it returns the largest value, which every bound rejects.
 func wholeNumber(value any) (uint64, bool) {
 	text, ok := value.(json.Number)
 	if !ok {
@@ -301,7 +299,7 @@ func (o *object) textOr(field, otherwise string) (string, error) {
 	return text, nil
 }
 
-// listOr gives nil for a list that is not there.
+// listOr returns nil for a missing list.
 func (o *object) listOr(field string) ([]any, error) {
 	if !o.has(field) {
 		return nil, nil
@@ -313,7 +311,7 @@ func (o *object) listOr(field string) ([]any, error) {
 	return list, nil
 }
 
-// objectOr gives nil for an object that is not there.
+// objectOr returns nil for a missing object.
 func (o *object) objectOr(field string) (*object, error) {
 	if !o.has(field) {
 		return nil, nil

@@ -6,78 +6,77 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Model is what a configuration says of a model, with every default filled in:
-// widths and counts in elements, none of which depends on how it is served.
+// Model is the contents of a configuration, with every default filled in: widths and
+// counts in elements. None of them depends on the serving.
 type Model struct {
 	// Type is the model_type of the configuration.
 	Type string
-	// Encoder says that the model reads a text as a whole: it keeps no cache
-	// and makes no logits.
+	// Encoder states that the model reads a text as a whole: it keeps no cache and
+	// computes no logits.
 	Encoder bool
 
 	Layers    uint64
 	Hidden    uint64
 	Vocab     uint64
 	Positions uint64
-	// PositionsLearned says that there is a table of Positions rows, beyond
-	// which the model cannot go; otherwise Positions is what it was trained for,
-	// 0 where that is not known.
+	// PositionsLearned states that there is a table of Positions rows, which bounds the
+	// context. Otherwise Positions is the context for which the model was trained, 0 if
+	// it is not known.
 	PositionsLearned bool
-	// Stretch says how Positions were got from those that the model was trained
-	// for at first; zero: they were not.
+	// Stretch is how Positions was extended from the original context; the zero value:
+	// it was not.
 	Stretch Stretch
-	// PositionsMore are rows of that table that no token has.
+	// PositionsMore is the number of unused rows of that table.
 	PositionsMore uint64
-	// TokenTypes is the rows of the table of token types, 0 for none.
+	// TokenTypes is the number of rows of the table of token types, 0 for none.
 	TokenTypes uint64
-	// TiedEmbeddings says that the output layer is the table of the embeddings.
+	// TiedEmbeddings states that the output layer is the table of the embeddings.
 	TiedEmbeddings bool
-	// OutputBias says that the output layer has a bias.
+	// OutputBias states that the output layer has a bias.
 	OutputBias bool
-	// PoolerDense says that an encoder ends in a dense layer over the first
-	// token.
+	// PoolerDense states that an encoder ends with a dense layer over the first token.
 	PoolerDense bool
-	// EmbeddingNorm says that the embeddings pass a norm of their own.
+	// EmbeddingNorm states that the embeddings have their own norm.
 	EmbeddingNorm bool
-	// FinalNorm says that a norm follows the last layer.
+	// FinalNorm states that a norm follows the last layer.
 	FinalNorm bool
-	// NormsPerLayer are vectors of the hidden width, each with a bias if
-	// NormBias is set; NormsLeftOut are those that some layer does without.
+	// NormsPerLayer counts vectors of the hidden width, each with a bias if NormBias is
+	// set. NormsLeftOut counts those that some layers do not have.
 	NormsPerLayer uint64
 	NormsLeftOut  uint64
 	NormBias      bool
 
-	// AttentionLayers are the layers that keep keys and values.
+	// AttentionLayers is the number of layers that keep keys and values.
 	AttentionLayers uint64
 	Attention       Attention
 	MLP             MLP
-	// Mixers are what other layers have in place of attention, or beside it:
-	// each keeps a state of fixed size for each sequence.
+	// Mixers has the parts that other layers have instead of attention, or in addition
+	// to it. Each keeps a state of fixed size for each sequence.
 	Mixers []Mixer
 
-	// SlidingLayers are the layers whose cache keeps the last Window tokens
-	// only.
+	// SlidingLayers is the number of layers whose cache keeps only the last Window
+	// tokens.
 	SlidingLayers uint64
 	Window        uint64
 
-	// Vision is nil for a model of texts only.
+	// Vision is nil for a model without a vision tower.
 	Vision *Vision
 
 	// Weights is how the checkpoint stores its elements.
 	Weights Storage
 
-	// Notes say what the numbers leave out.
+	// Notes states what the numbers do not include.
 	Notes []string
 }
 
-// Stretch is a way to make rotary positions reach further.
+// Stretch is a method that extends the context of rotary positions.
 type Stretch struct {
-	// Method is its name, such as yarn; From is the context before it.
+	// Method is its name, such as yarn; From is the original context.
 	Method string
 	From   uint64
 }
 
-// String is an addition to a sentence that names the context.
+// String returns an addition to a sentence that names the context.
 func (s Stretch) String() string {
 	if s.From == 0 {
 		return ""
@@ -90,65 +89,67 @@ type Attention struct {
 	Heads   uint64
 	KVHeads uint64
 	HeadDim uint64
-	// Copies is how often its weights are there: once for each layer, unless
-	// layers share them.
+	// Copies is how many copies of its weights exist: one for each layer, unless layers
+	// share them.
 	Copies uint64
-	// Inputs is the width that queries, keys and values are made from.
+	// Inputs is the width from which queries, keys and values are computed.
 	Inputs uint64
-	// QueryGate says that queries are made with a gate of the same width.
+	// QueryGate states that queries have a gate of the same width.
 	QueryGate bool
-	// QKVBias and OutputBias say which projections have a bias.
+	// QKVBias and OutputBias state which projections have a bias.
 	QKVBias    bool
 	OutputBias bool
-	// HeadNorms are vectors of HeadDim elements over queries and keys; WideNorms
-	// says that there are norms over all heads of both together.
+	// HeadNorms counts vectors of HeadDim elements over queries and keys. WideNorms
+	// states that there are norms over all heads of queries and keys.
 	HeadNorms uint64
 	WideNorms bool
-	// Sinks says that each head has a number that takes part in its softmax.
+	// Sinks states that each head has an additional number in its softmax.
 	Sinks bool
-	// Latent is set where keys and values are compressed into one latent vector
-	// for all heads (multi-head latent attention); HeadDim is then 0.
+	// Latent is set if keys and values are compressed into one latent vector for all
+	// heads (multi-head latent attention); HeadDim is then 0.
 	Latent *Latent
 }
 
-// Latent is the widths of multi-head latent attention.
+// Latent has the widths of multi-head latent attention.
 type Latent struct {
-	// QueryRank is the width that queries are compressed to; 0: they are not.
+	// QueryRank is the width to which queries are compressed; 0: they are not.
 	QueryRank uint64
-	// KVRank is the width of the latent vector, RopeDim that of the part of a
-	// key that carries the position: a token's cache is the two together.
+	// KVRank is the width of the latent vector, RopeDim the width of the part of a key
+	// with the position. The cache of a token is the two together.
 	KVRank  uint64
 	RopeDim uint64
-	// NopeDim is the rest of a key, ValueDim the width of a value, of each head.
+	// NopeDim is the width of the rest of a key, ValueDim the width of a value, for
+	// each head.
 	NopeDim  uint64
 	ValueDim uint64
 }
 
 // MLP is the feed-forward part of the layers.
 type MLP struct {
-	// DenseLayers have one MLP of the width Intermediate, ExpertLayers experts.
+	// DenseLayers is the number of layers with one MLP of the width Intermediate,
+	// ExpertLayers the number of layers with experts.
 	DenseLayers  uint64
 	ExpertLayers uint64
 	Intermediate uint64
-	// Gated has three matrices, else there are two.
+	// Gated MLPs have three matrices, others two.
 	Gated bool
 	Bias  bool
 
-	// Experts of the width ExpertIntermediate each are chosen from for a token,
-	// PerToken at a time, beside a shared one of the width SharedIntermediate
-	// (0: none), which SharedGate weighs.
+	// Experts is the number of experts of the width ExpertIntermediate, of which
+	// PerToken are used for a token. SharedIntermediate is the width of a shared expert
+	// (0: none), which SharedGate weights.
 	Experts            uint64
 	PerToken           uint64
 	ExpertIntermediate uint64
 	SharedIntermediate uint64
 	SharedGate         bool
-	// RouterBias says that the router has a number more for each expert;
-	// ExpertBias that each expert's matrices have biases.
+	// RouterBias states that the router has one more number for each expert, ExpertBias
+	// that the matrices of each expert have biases.
 	RouterBias bool
 	ExpertBias bool
 }
 
-// QueryWidth is the elements of one token's queries.
+// QueryWidth returns the elements of one token's queries.
 func (a Attention) QueryWidth() uint64 {
 	if a.Latent != nil {
 		return a.Heads * (a.Latent.NopeDim + a.Latent.RopeDim)
@@ -156,8 +157,8 @@ func (a Attention) QueryWidth() uint64 {
 	return a.Heads * a.HeadDim
 }
 
-// validate holds a model to what its formulas take for granted: every product
-// of two widths fits, counts of layers add up, and heads can be grouped.
+// validate checks the conditions of the formulas: every product of two widths fits,
+// counts of layers add up, and heads can be grouped.
 func (m *Model) validate(o *object) error {
 	a := m.Attention
 	if a.Heads > 0 && a.Latent == nil && a.Heads%a.KVHeads != 0 {
@@ -185,14 +186,14 @@ func (m *Model) validate(o *object) error {
 	return nil
 }
 
-// Vision is a tower of the SigLIP kind with what leads from it to the text
-// model: a patch is embedded by one convolution, places are learned, each layer
-// has two norms, all with biases, and the projector is a norm and one matrix.
+// Vision is a vision tower of the SigLIP kind with the projector to the text model. One
+// convolution embeds a patch, positions are learned, each layer has two norms, all with
+// biases, and the projector is a norm and one matrix.
 type Vision struct {
 	Hidden       uint64
 	Intermediate uint64
 	Layers       uint64
-	// Patch and Image are the sides of a patch and of the image, in pixels.
+	// Patch and Image are the side lengths of a patch and of the image, in pixels.
 	Patch uint64
 	Image uint64
 }

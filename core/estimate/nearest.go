@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// unknownFamily says what is not known, what the file would need and lacks if it
-// were built like the nearest known families, and which those are.
+// unknownFamily returns the error for an unknown family. It names the nearest known
+// families, and the fields that are missing for the nearest one.
 func unknownFamily(o *object, name string) error {
 	near := nearest(name, slices.Sorted(maps.Keys(families())))
 	r := reader{object: o, family: families()[near[0]]}
@@ -22,7 +22,7 @@ func unknownFamily(o *object, name string) error {
 		quote(name), listed(near), near[0], listed(needed), lacks)
 }
 
-// needed are the fields that a family has no default for, by its names for them.
+// needed lists the fields for which a family has no default, by its names for them.
 func (r reader) needed() []string {
 	fields := []string{"hidden_size", "num_hidden_layers", "vocab_size"}
 	if !r.family.noAttention {
@@ -43,7 +43,7 @@ func (r reader) needed() []string {
 	return names
 }
 
-// nearest are the three names that look most like one.
+// nearest returns the three names that are most similar to a name.
 func nearest(name string, known []string) []string {
 	if len(name) > 60 {
 		name = name[:60]
@@ -57,7 +57,7 @@ func nearest(name string, known []string) []string {
 	return by[:min(3, len(by))]
 }
 
-// plain is a name without what names are written apart with.
+// plain returns a name without separators.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. ", r) {
@@ -67,8 +67,8 @@ func plain(name string) string {
 	}, strings.ToLower(name))
 }
 
-// distance is how far two names lie apart: 2 for each letter that one has more than
-// the other, 3 for each that differs.
+// distance measures how different two names are: 2 for each additional letter, 3 for
+// each different letter.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -89,7 +89,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// listed is names as a sentence has them.
+// listed joins names for a sentence.
 func listed(names []string) string {
 	if len(names) == 1 {
 		return names[0]

@@ -2,22 +2,21 @@ package estimate
 
 import "fmt"
 
-// tally counts parameters: linear those of the matrices in the layers, which
-// quantisation makes smaller, with the number of their outputs, and other the
-// rest.
+// tally counts parameters. linear counts those of the matrices in the layers, which
+// quantisation makes smaller, rows the outputs of these matrices, and other the rest.
 type tally struct {
 	linear uint64
 	rows   uint64
 	other  uint64
-	// experts are those of linear that are matrices of experts.
+	// experts is the part of linear in matrices of experts.
 	experts uint64
 }
 
 func (t tally) total(c *calculation) uint64 { return c.sum(t.linear, t.other) }
 
-// counter adds up what one device holds of a model that is spread over tp of
-// them, the one that holds most: matrices are cut along heads, MLP widths and
-// the vocabulary, norms, routers and latent projections are held by each.
+// counter sums up the parameters on one of tp devices, the one with the most. Matrices
+// are split along heads, MLP widths and the vocabulary. Each device has all norms,
+// routers and latent projections.
 type counter struct {
 	*calculation
 	tally
@@ -25,7 +24,7 @@ type counter struct {
 	tp    uint64
 }
 
-// count is the parameters of a model on one of tp devices; tp is at least 1.
+// count returns the parameters of a model on one of tp devices; tp is at least 1.
 func (c *calculation) count(m *Model, tp uint64) tally {
 	k := counter{calculation: c, model: m, tp: tp}
 	k.embeddings()
@@ -37,8 +36,8 @@ func (c *calculation) count(m *Model, tp uint64) tally {
 	return k.tally
 }
 
-// Parameters is the number of floating-point elements of all weights. A result
-// beyond 64 bits is CodeOverflow.
+// Parameters returns the number of floating-point elements of all weights. It returns
+// CodeOverflow above 64 bits.
 func (m *Model) Parameters() (uint64, error) {
 	var c calculation
 	total := c.count(m, 1).total(&c)
@@ -160,7 +159,7 @@ func (k *counter) mlp() {
 	}
 }
 
-// feedForward is copies of one MLP.
+// feedForward counts copies of one MLP.
 func (k *counter) feedForward(copies, width uint64, bias bool) {
 	if width == 0 {
 		return
@@ -195,9 +194,9 @@ func (k *counter) norms() {
 	k.rest(vectors, width)
 }
 
-// split is the heads on one of tp devices, which divide them: see divides. Beyond
-// as many devices as there are heads of keys and values several devices hold the
-// same one and share out its queries.
+// split returns the heads on one of tp devices; divides has checked that they can be
+// split. If there are more devices than heads of keys and values, several devices have
+// the same head and share its queries.
 func (a Attention) split(tp uint64) (heads, kvHeads uint64) {
 	heads = a.Heads / tp
 	if a.Latent != nil {
@@ -206,7 +205,7 @@ func (a Attention) split(tp uint64) (heads, kvHeads uint64) {
 	return heads, ceilDiv(a.KVHeads, tp)
 }
 
-// divides says in words why heads cannot be shared out to tp devices, or "".
+// divides returns the reason why heads cannot be distributed to tp devices, or "".
 func (m *Model) divides(tp uint64) string {
 	a := m.Attention
 	switch {

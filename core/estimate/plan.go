@@ -4,36 +4,36 @@ import "ferrum_mem/core/device"
 
 const opPlan = "estimate.plan"
 
-// Plan is what one device needs, in bytes: of several the one that holds most.
+// Plan is the memory of one device, in bytes; of several devices the one with the most.
 type Plan struct {
-	// Parameters are the floating-point elements of the weights of the whole
+	// Parameters is the number of floating-point elements of the weights of the whole
 	// model.
 	Parameters uint64
-	// WeightsBytes are the weights; BufferBytes what else the checkpoint holds,
-	// such as tables of positions.
+	// WeightsBytes counts the weights. BufferBytes counts other tensors of the
+	// checkpoint, such as tables of positions.
 	WeightsBytes uint64
 	BufferBytes  uint64
-	// KVCacheBytes are keys and values in whole blocks where a layer has a window.
-	// KVCacheLeastBytes has the tokens in reach and no others, KVCacheMostBytes the
+	// KVCacheBytes counts keys and values, in whole blocks for layers with a window.
+	// KVCacheLeastBytes counts only the tokens inside a window, KVCacheMostBytes the
 	// whole context in every layer.
 	KVCacheBytes      uint64
 	KVCacheLeastBytes uint64
 	KVCacheMostBytes  uint64
-	// StateBytes is what layers without attention keep of each sequence, however
-	// long it is.
+	// StateBytes counts what layers without attention keep of each sequence, regardless
+	// of its length.
 	StateBytes uint64
 	// ActivationBytes is the peak within one pass through the model.
 	ActivationBytes uint64
-	// OverheadBytes is the allocator's share.
+	// OverheadBytes is the overhead of the allocator.
 	OverheadBytes uint64
 	// TotalBytes is the sum.
 	TotalBytes uint64
 }
 
-// Plan puts together what one device needs. A serving out of its bounds is
-// CodeInvalidArgument, an amount beyond 64 bits CodeOverflow. Without a model
-// (only safetensors files were given) there are weights and nothing else, and
-// TensorParallel shares them out evenly.
+// Plan computes the memory of one device. It returns CodeInvalidArgument for a serving
+// out of its bounds, and CodeOverflow for an amount above 64 bits. Without a model
+// (only safetensors files were given) there are only weights, and TensorParallel
+// divides them evenly.
 func (x *Subject) Plan(s Serving) (Plan, error) {
 	if err := s.check(x); err != nil {
 		return Plan{}, err
@@ -70,8 +70,8 @@ func (x *Subject) Plan(s Serving) (Plan, error) {
 	return p, nil
 }
 
-// weights is the parameters and the bytes of the weights: those of the files if
-// there are any and they are not converted, else those of the configuration.
+// weights returns the parameters and the bytes of the weights: those of the files if
+// there are any and they are not converted, otherwise those of the configuration.
 func (x *Subject) weights(c *calculation, s Serving) (Plan, error) {
 	var p Plan
 	var whole, part tally
@@ -103,8 +103,8 @@ func (x *Subject) weights(c *calculation, s Serving) (Plan, error) {
 	return p, nil
 }
 
-// convert is how weights are stored once converted: with fewer than 16 bits the
-// matrices of the layers only, the rest as before or in 16 bits.
+// convert returns the storage of converted weights. With fewer than 16 bits only the
+// matrices of the layers are converted, and the rest stays as before or in 16 bits.
 func convert(to, before DType) Storage {
 	if to.Bits >= 16 {
 		return Storage{Plain: to}
@@ -117,8 +117,8 @@ func convert(to, before DType) Storage {
 	}}
 }
 
-// computeType is the type of activations: that of what is not quantised, never
-// fewer than 16 bits.
+// computeType returns the type of activations: the type of the weights that are not
+// quantised, with at least 16 bits.
 func (m *Model) computeType(s Serving) DType {
 	t := m.Weights.Plain
 	if s.WeightDType.Bits >= 16 {
@@ -130,7 +130,7 @@ func (m *Model) computeType(s Serving) DType {
 	return t
 }
 
-// cacheType is the type of keys and values.
+// cacheType returns the type of keys and values.
 func (m *Model) cacheType(s Serving) DType {
 	if s.KVDType.Bits > 0 {
 		return s.KVDType

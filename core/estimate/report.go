@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Report is an estimate in the form in which programs get it: from the C ABI
-// and from ferrum-mem fit --json. docs/estimate.md gives its fields.
+// Report is an estimate for programs: from the C ABI and from ferrum-mem fit --json.
+// docs/estimate.md documents its fields.
 type Report struct {
 	Model     string  `json:"model"`
 	ModelType *string `json:"model_type"`
@@ -18,8 +18,8 @@ type Report struct {
 	WeightsBytes uint64 `json:"weights_bytes"`
 	BufferBytes  uint64 `json:"buffer_bytes"`
 	KVCacheBytes uint64 `json:"kv_cache_bytes"`
-	// KVCacheLowerBytes and KVCacheFullBytes are what other rules for layers with a
-	// window come to: the tokens in reach alone, and the whole context.
+	// KVCacheLowerBytes and KVCacheFullBytes are the results of other rules for layers
+	// with a window: only the tokens inside the window, and the whole context.
 	KVCacheLowerBytes uint64 `json:"kv_cache_lower_bytes"`
 	KVCacheFullBytes  uint64 `json:"kv_cache_full_bytes"`
 	StateBytes        uint64 `json:"state_bytes"`
@@ -35,8 +35,8 @@ type Report struct {
 	KVDType          string `json:"kv_dtype"`
 	OverheadPermille uint64 `json:"overhead_permille"`
 	BlockTokens      uint64 `json:"block_tokens"`
-	// ModelContext is the context that the model was made for, with the scaling of
-	// its positions, and TrainedContext that before it, where they are known.
+	// ModelContext is the context of the model with the scaling of its positions, and
+	// TrainedContext the context before that, if they are known.
 	ModelContext   *uint64 `json:"model_context"`
 	TrainedContext *uint64 `json:"trained_context"`
 	// BeyondModelContext: Context is longer than ModelContext.
@@ -44,16 +44,16 @@ type Report struct {
 	Notes              []string `json:"notes"`
 }
 
-// Answer is the part of a report that is about some free memory.
+// Answer is the part of a report about free memory.
 type Answer struct {
 	Fits         bool   `json:"fits"`
 	FreeBytes    uint64 `json:"free_bytes"`
 	LeftBytes    uint64 `json:"left_bytes"`
 	MissingBytes uint64 `json:"missing_bytes"`
-	// MaxContext and MaxBatch are null where nothing limits them.
+	// MaxContext and MaxBatch are null if nothing limits them.
 	MaxContext          *uint64   `json:"max_context"`
 	MaxContextLimitedBy LimitedBy `json:"max_context_limited_by"`
-	// MaxContextBeyondModel: there is room for more than the model was made for.
+	// MaxContextBeyondModel: more than the context of the model would fit.
 	MaxContextBeyondModel bool      `json:"max_context_beyond_model"`
 	MaxBatch              *uint64   `json:"max_batch"`
 	MaxBatchLimitedBy     LimitedBy `json:"max_batch_limited_by"`
@@ -65,9 +65,8 @@ type FitReport struct {
 	Answer
 }
 
-// DefaultContext is the context to plan with if none is given: that which the
-// model was made for, or 0 where that is not known. Without a model it is 1, as
-// nothing depends on it.
+// DefaultContext returns the context of a plan if none is given: that of the model, or
+// 0 if it is not known. Without a model it is 1, because no number depends on it.
 func (x *Subject) DefaultContext() uint64 {
 	if x.Model == nil {
 		return 1
@@ -151,7 +150,7 @@ func (x *Subject) describe(s Serving, p Plan) Report {
 	return r
 }
 
-// weightName says how the weights of the plan are stored.
+// weightName returns the storage of the weights of the plan.
 func (x *Subject) weightName(s Serving) string {
 	switch {
 	case s.WeightDType.Bits > 0:
@@ -164,17 +163,17 @@ func (x *Subject) weightName(s Serving) string {
 	return x.Model.Weights.Plain.Name
 }
 
-// Request is a serving as the C ABI asks for it: types by name, "" where a
-// Serving would have none, and a context of 0 for the default.
+// Request is a serving as the C ABI requests it: types by name, "" for the zero type of
+// a Serving, and a context of 0 for the default.
 type Request struct {
 	Serving
 	KVDTypeName     string
 	WeightDTypeName string
-	// FreeBytes is what it is to fit into; 0: there is no answer.
+	// FreeBytes is the free memory for the answer; 0: no answer.
 	FreeBytes uint64
 }
 
-// check says what makes no sense whatever the model is.
+// check rejects values that are invalid for every model.
 func (r *Request) check() error {
 	if r.TensorParallel == 0 {
 		return device.Errorf(device.CodeInvalidArgument, opPlan, "request->tensor_parallel is 0: at least 1 device is needed")
@@ -185,7 +184,7 @@ func (r *Request) check() error {
 	return nil
 }
 
-// FileJSON is the JSON of what a path leads to. Errors are those of Open too.
+// FileJSON returns the JSON for a path. Its errors include those of Open.
 func FileJSON(path string, r Request) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -197,7 +196,7 @@ func FileJSON(path string, r Request) ([]byte, error) {
 	return x.JSON(r)
 }
 
-// ConfigJSON is the JSON of the text of a configuration alone.
+// ConfigJSON returns the JSON for the text of a configuration alone.
 func ConfigJSON(text []byte, r Request) ([]byte, error) {
 	if len(text) > MaxConfigBytes {
 		return nil, device.Errorf(device.CodeInvalidSize, opPlan, "config_bytes %d is more than %d", len(text), MaxConfigBytes)
@@ -212,9 +211,9 @@ func ConfigJSON(text []byte, r Request) ([]byte, error) {
 	return x.JSON(r)
 }
 
-// JSON is the report of a request as one object, with the answer if FreeBytes is
-// given. A name that is no type, or a context of 0 where there is no default, is
-// CodeInvalidArgument; other errors are those of Plan.
+// JSON returns the report of a request as one object, with the answer if FreeBytes is
+// given. It returns CodeInvalidArgument for an unknown type, and for a context of 0
+// without a default. Other errors: those of Plan.
 func (x *Subject) JSON(r Request) ([]byte, error) {
 	var err error
 	for _, t := range []struct {

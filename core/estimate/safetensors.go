@@ -14,8 +14,8 @@ import (
 
 const opSafetensors = "estimate.safetensors"
 
-// Bounds of a header. The format's own reader takes no more than 100 MB; the
-// longest published headers have a few thousand tensors.
+// The bounds of a header. The format's own reader accepts at most 100 MB; the longest
+// published headers have a few thousand tensors.
 const (
 	MaxHeaderBytes = 100_000_000
 	MaxTensors     = 1 << 20
@@ -27,14 +27,14 @@ type Tensor struct {
 	Name string
 	// DType is the name in the file, such as BF16.
 	DType string
-	// Dimensions is how many the shape has, Elements their product.
+	// Dimensions is the number of dimensions of the shape, Elements their product.
 	Dimensions int
 	Elements   uint64
 	// Begin and End are offsets into the data that follows the header.
 	Begin, End uint64
 }
 
-// elementBits is the size of a type of the format; 0: the format has no such type.
+// elementBits returns the size of a type of the format; 0: the format has no such type.
 func elementBits(dtype string) uint64 {
 	switch dtype {
 	case "F4":
@@ -53,10 +53,10 @@ func elementBits(dtype string) uint64 {
 	return 0
 }
 
-// ReadHeader reads the header of a safetensors file of size bytes; name is what
-// errors call it. A header that breaks the format is CodeInvalidFormat and
-// names the tensor and its field. Only the header is read, and memory is taken
-// as it is read and never by a length that the file states.
+// ReadHeader reads the header of a safetensors file of size bytes; name is the name for
+// errors. It returns CodeInvalidFormat, with the tensor and its field, for an invalid
+// header. It reads only the header. It allocates memory as it reads, and never by a
+// length that the file states.
 func ReadHeader(name string, file io.ReaderAt, size int64) ([]Tensor, error) {
 	var first [8]byte
 	if size < int64(len(first)) {
@@ -119,7 +119,7 @@ func (h *header) expect(delimiter json.Delim, what string) error {
 	return err
 }
 
-// key reads the next key of an object, or false at its end.
+// key reads the next key of an object; false at its end.
 func (h *header) key() (string, bool, error) {
 	token, err := h.token()
 	if err != nil {
@@ -161,7 +161,7 @@ func (h *header) read() error {
 	return nil
 }
 
-// metadata is texts by name, which say nothing of sizes.
+// metadata skips texts by name, which do not affect sizes.
 func (h *header) metadata() error {
 	if err := h.expect('{', "__metadata__"); err != nil {
 		return err
@@ -272,7 +272,7 @@ func (h *header) numbers(label string, longest int) ([]uint64, error) {
 	}
 }
 
-// place holds a tensor's shape against its offsets, and those against the file.
+// place compares a tensor's shape with its offsets, and the offsets with the file.
 func (h *header) place(t *Tensor, label string, shape, offsets []uint64) error {
 	if len(offsets) != 2 {
 		return h.wrong("%s.data_offsets: has %d entries and not 2", label, len(offsets))
@@ -300,8 +300,8 @@ func bytesOf(bits uint64) string {
 	return fmt.Sprintf("%d", bits/8)
 }
 
-// checkLayout: tensors lie one behind the other, without overlap or hole, up to
-// the end of the file.
+// checkLayout checks that tensors follow each other, without overlap or gap, up to the
+// end of the file.
 func (h *header) checkLayout() error {
 	var end uint64
 	for _, t := range byPlace(h.tensors) {
@@ -329,7 +329,7 @@ func compare(a, b uint64) int {
 	return 0
 }
 
-// byPlace gives tensors in the order in which they lie in their file.
+// byPlace returns tensors in the order of their offsets.
 func byPlace(tensors []Tensor) []*Tensor {
 	sorted := make([]*Tensor, len(tensors))
 	for i := range tensors {

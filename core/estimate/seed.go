@@ -6,21 +6,21 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// ModelShape is what the short formula of the weights takes.
+// ModelShape is the input of the short formula for weights.
 type ModelShape struct {
 	HiddenSize       uint64
 	IntermediateSize uint64
 	Layers           uint64
 	VocabSize        uint64
-	// Heads is the number of attention heads and not 0; KVHeads that of the
-	// heads of keys and values.
+	// Heads is the number of attention heads and not 0; KVHeads the number of heads of
+	// keys and values.
 	Heads   uint64
 	KVHeads uint64
 	// DTypeBytes is the size of one element.
 	DTypeBytes uint64
 }
 
-// KVCacheShape is what the short formula of the cache takes.
+// KVCacheShape is the input of the short formula for the cache.
 type KVCacheShape struct {
 	Layers     uint64
 	KVHeads    uint64
@@ -29,13 +29,13 @@ type KVCacheShape struct {
 	DTypeBytes uint64
 }
 
-// InferenceShape is a model and the sequence that it is to hold.
+// InferenceShape is a model and its sequence length.
 type InferenceShape struct {
 	ModelShape
 	MaxSeqLen uint64
 }
 
-// InferenceMemoryEstimate is what EstimateInferenceMemory found, in bytes.
+// InferenceMemoryEstimate is the result of EstimateInferenceMemory, in bytes.
 type InferenceMemoryEstimate struct {
 	ModelBytes      uint64
 	KVCacheBytes    uint64
@@ -44,14 +44,15 @@ type InferenceMemoryEstimate struct {
 	TotalBytes uint64
 }
 
-// EstimateModelMemory is the bytes of the weights of a transformer with a gated
-// MLP, by the formula of the contract. In each layer: 2h² for queries and
-// output, 2h(kv·(h/n)) for keys and values, 3hi for the MLP, 2h for two norms;
-// then 2Vh for embedding and output, and h for the last norm; times the size of
-// an element. h/n is rounded down. It knows no tied embeddings, no biases, no
-// experts and no head size of its own: a Plan does.
+// EstimateModelMemory returns the bytes of the weights of a transformer with a gated
+// MLP, by the formula of the contract. Each layer has 2h² for queries and output,
+// 2h(kv·(h/n)) for keys and values, 3hi for the MLP, and 2h for two norms. To this are
+// added 2Vh for embedding and output, and h for the last norm. The sum is multiplied by
+// the size of an element. h/n is rounded down. The formula ignores tied embeddings,
+// biases, experts and separate head sizes; Plan includes them.
 //
-// Heads of 0 is CodeInvalidArgument, a result beyond 64 bits CodeOverflow.
+// It returns CodeInvalidArgument for Heads of 0, and CodeOverflow for a result above 64
+// bits.
 func EstimateModelMemory(s ModelShape) (uint64, error) {
 	const op = "estimate.model_memory"
 	if s.Heads == 0 {
@@ -66,21 +67,21 @@ func EstimateModelMemory(s ModelShape) (uint64, error) {
 	return result(bytes, c.err(op, "the size of the model"))
 }
 
-// ModelMemory is EstimateModelMemory of the shape.
+// ModelMemory calls EstimateModelMemory for the shape.
 func (s ModelShape) ModelMemory() (uint64, error) { return EstimateModelMemory(s) }
 
-// EstimateKVCacheMemory is the bytes of the keys and values of one sequence, by
-// the formula of the contract: 2 x layers x sequence x KV heads x head size x
-// the size of an element. A result beyond 64 bits is CodeOverflow.
+// EstimateKVCacheMemory returns the bytes of the keys and values of one sequence, by
+// the formula of the contract: 2 x layers x sequence x KV heads x head size x the size
+// of an element. It returns CodeOverflow for a result above 64 bits.
 func EstimateKVCacheMemory(s KVCacheShape) (uint64, error) {
 	var c calculation
 	bytes := c.product(2, s.Layers, s.MaxSeqLen, s.KVHeads, s.HeadDim, s.DTypeBytes)
 	return result(bytes, c.err("estimate.kv_cache_memory", "the size of the KV cache"))
 }
 
-// EstimateInferenceMemory is model, cache and activations together, by the
-// formula of the contract; the activations are 2 x the size of an element x
-// (h + 2i), those of one token. Errors as of the other two.
+// EstimateInferenceMemory returns the sum of model, cache and activations, by the
+// formula of the contract. The activations are those of one token: 2 x the size of an
+// element x (h + 2i). Errors: those of the other two functions.
 func EstimateInferenceMemory(s InferenceShape) (InferenceMemoryEstimate, error) {
 	const op = "estimate.inference_memory"
 	model, err := EstimateModelMemory(s.ModelShape)
@@ -114,24 +115,24 @@ const (
 	bytesPerGB = 1 << 30
 )
 
-// TotalGB is the total in units of 2^30 bytes.
+// TotalGB returns the total in units of 2^30 bytes.
 func (e InferenceMemoryEstimate) TotalGB() float64 { return float64(e.TotalBytes) / bytesPerGB }
 
-// TotalMB is the total in units of 2^20 bytes.
+// TotalMB returns the total in units of 2^20 bytes.
 func (e InferenceMemoryEstimate) TotalMB() float64 { return float64(e.TotalBytes) / bytesPerMB }
 
-// ModelMB is the weights in units of 2^20 bytes.
+// ModelMB returns the weights in units of 2^20 bytes.
 func (e InferenceMemoryEstimate) ModelMB() float64 { return float64(e.ModelBytes) / bytesPerMB }
 
-// KVCacheMB is the KV cache in units of 2^20 bytes.
+// KVCacheMB returns the KV cache in units of 2^20 bytes.
 func (e InferenceMemoryEstimate) KVCacheMB() float64 { return float64(e.KVCacheBytes) / bytesPerMB }
 
-// ActivationMB is the activations in units of 2^20 bytes.
+// ActivationMB returns the activations in units of 2^20 bytes.
 func (e InferenceMemoryEstimate) ActivationMB() float64 {
 	return float64(e.ActivationBytes) / bytesPerMB
 }
 
-// String is a summary in one line.
+// String returns a summary in one line.
 func (e InferenceMemoryEstimate) String() string {
 	return fmt.Sprintf("model %.2f MB + KV cache %.2f MB + activations %.2f MB = %.2f MB (%.2f GB)",
 		e.ModelMB(), e.KVCacheMB(), e.ActivationMB(), e.TotalMB(), e.TotalGB())

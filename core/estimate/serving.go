@@ -2,48 +2,51 @@ package estimate
 
 import "ferrum_mem/core/device"
 
-// Defaults of Serving.
+// The defaults and bounds of Serving.
 const (
-	// DefaultPrefillTokens is how many tokens engines that cut long prompts
-	// commonly compute at once.
+	// DefaultPrefillTokens is the usual number of tokens that engines with chunked
+	// prefill compute at once.
 	DefaultPrefillTokens = 2048
-	// DefaultOverheadPermille is what the pools of this library take beyond what
-	// is alive in them: 1.6 %, the area of physical over live memory measured on
-	// the Azure code trace, paged with groups, 4 blocks a page (docs/rationale.md).
+	// DefaultOverheadPermille is the memory that the pools of this library need beyond
+	// the live memory: 1.6 %, the area of physical over live memory measured on the
+	// Azure code trace, paged with groups, 4 blocks a page (docs/rationale.md).
 	DefaultOverheadPermille = 16
-	// MaxTensorParallel bounds the devices that a model is spread over.
+	// MaxTensorParallel bounds the number of devices of a model.
 	MaxTensorParallel = 1 << 16
 	maxBlockTokens    = 1 << 20
 )
 
 // Serving is how a model is to be served.
 type Serving struct {
-	// Context is the tokens of one sequence, prompt and answer; Batch the
-	// sequences at a time. Both are at least 1.
+	// Context is the number of tokens of one sequence, prompt and answer. Batch is the
+	// number of concurrent sequences. Both are at least 1.
 	Context uint64
 	Batch   uint64
-	// KVDType is the type of the cache; zero: that of the activations.
+	// KVDType is the type of the cache; the zero value: the type of the activations.
 	KVDType DType
-	// WeightDType is the type that weights are converted to; zero: as stored.
+	// WeightDType is the type to which weights are converted; the zero value: as
+	// stored.
 	WeightDType DType
-	// TensorParallel is the devices that the model is spread over; 0: 1.
+	// TensorParallel is the number of devices of the model; 0: 1.
 	TensorParallel uint64
-	// PrefillTokens is the most tokens computed at once, over all sequences,
-	// but one of each; 0: whole prompts. Encoders compute whole texts.
+	// PrefillTokens is the maximum number of tokens that are computed at once, over all
+	// sequences, but at least one of each; 0: whole prompts. Encoders compute whole
+	// texts.
 	PrefillTokens uint64
-	// EagerAttention keeps the scores of all pairs of tokens, which fused
-	// kernels do not.
+	// EagerAttention keeps the scores of all pairs of tokens; fused kernels do not keep
+	// them.
 	EagerAttention bool
-	// AllLogits makes the logits of every token, not of the last of each
-	// sequence.
+	// AllLogits computes the logits of every token, and not only of the last token of
+	// each sequence.
 	AllLogits bool
-	// OverheadPermille is the allocator's share, in thousandths of the rest.
+	// OverheadPermille is the overhead of the allocator, in thousandths of the rest.
 	OverheadPermille uint64
-	// BlockTokens is the tokens of a block of the cache; 0: DefaultBlockTokens.
+	// BlockTokens is the number of tokens of a block of the cache; 0:
+	// DefaultBlockTokens.
 	BlockTokens uint64
 }
 
-// check holds a serving to its bounds and fills its defaults in.
+// check checks the bounds of a serving and fills in its defaults.
 func (s *Serving) check(x *Subject) error {
 	if s.TensorParallel == 0 {
 		s.TensorParallel = 1

@@ -2,7 +2,7 @@ package estimate
 
 import "fmt"
 
-// bytes is what a tally of parameters takes.
+// bytes returns the size of a tally of parameters.
 func (s Storage) bytes(c *calculation, t tally) uint64 {
 	if s.Quantised == nil {
 		return c.stored(s.Plain, c.sum(t.linear, t.other))
@@ -22,7 +22,7 @@ func (s Storage) bytes(c *calculation, t tally) uint64 {
 		c.stored(s.Plain, t.other))
 }
 
-// storage reads the type of the weights and how they are quantised.
+// storage reads the type of the weights and their quantisation.
 func (r reader) storage(m *Model) error {
 	m.Weights.Plain = Float32
 	stated := false
@@ -48,7 +48,7 @@ func (r reader) storage(m *Model) error {
 	if m.Weights.Quantised, err = quantisation(q); err != nil {
 		return err
 	}
-	// Files of this method leave the type out; all of them have bfloat16.
+	// Files of this method leave out the type; all of them have bfloat16.
 	if m.Weights.Quantised.Method == "mxfp4" && !stated {
 		m.Weights.Plain = BFloat16
 	}
@@ -92,7 +92,7 @@ func (o *object) quantisedBits(field string) (uint64, error) {
 	return bits, err
 }
 
-// groupSize reads group_size, of which -1 means one group for each output.
+// groupSize reads group_size; -1 means one group for each output.
 func (o *object) groupSize(q *Quantisation, otherwise uint64) (err error) {
 	if value, ok := o.fields["group_size"]; ok && fmt.Sprint(value) == "-1" {
 		return nil
@@ -101,7 +101,8 @@ func (o *object) groupSize(q *Quantisation, otherwise uint64) (err error) {
 	return err
 }
 
-// float8 has a scale of 32 bits for each output, or for each block of a matrix.
+// float8 reads a quantisation with a scale of 32 bits for each output, or for each
+// block of a matrix.
 func (o *object) float8(q *Quantisation) (*Quantisation, error) {
 	q.Bits, q.GroupBits = 8, 32
 	block, err := o.listOr("weight_block_size")
@@ -125,8 +126,8 @@ func (o *object) float8(q *Quantisation) (*Quantisation, error) {
 	return q, nil
 }
 
-// bitsAndBytes has 4 bits with a scale of 32 for every 64 elements, or 8 bits
-// with one for each output.
+// bitsAndBytes reads a quantisation of 4 bits with a scale of 32 for every 64 elements,
+// or of 8 bits with one scale for each output.
 func (o *object) bitsAndBytes(q *Quantisation) (*Quantisation, error) {
 	four, err := o.flagOr("load_in_4bit", false)
 	if err != nil {

@@ -9,25 +9,26 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// ConfigName is what a configuration is called where it is published.
+// ConfigName is the usual name of a published configuration.
 const ConfigName = "config.json"
 
-// Subject is what is to be served: a model, the files of its weights, or both.
+// Subject is a model to serve: its configuration, the files of its weights, or both.
 type Subject struct {
 	// Name is the file or folder that it was read from.
 	Name string
-	// Model is nil if only weights are known, Checkpoint if only a configuration.
+	// Model is nil if only weights are known, Checkpoint if only a configuration is
+	// known.
 	Model      *Model
 	Checkpoint *Checkpoint
-	// Notes say what the numbers leave out or disagree in.
+	// Notes states what the numbers do not include, and where the sources disagree.
 	Notes []string
 }
 
-// Open reads what a path leads to. A folder: its config.json and its safetensors
-// files, of which one may be missing, or the one model that its GGUF files hold. A
-// GGUF file: it and those that belong to it. A safetensors file or the index of several:
-// these, and a config.json beside them if there is one. Any other file is read
-// as a configuration, alone. Errors are those of ReadConfigFile and
+// Open reads the files at a path. For a folder it reads its config.json and its
+// safetensors files, of which one may be missing, or the one model in its GGUF files.
+// For a GGUF file it reads all files of its model. For a safetensors file or an index
+// it reads these, and a config.json in the same folder if there is one. It reads any
+// other file as a configuration alone. Errors: those of ReadConfigFile and
 // OpenCheckpoint.
 func Open(path string) (*Subject, error) {
 	info, err := os.Stat(path)
@@ -54,7 +55,7 @@ func Open(path string) (*Subject, error) {
 	return x, x.compare()
 }
 
-// OpenConfig is a subject of the text of a configuration alone.
+// OpenConfig returns a subject from the text of a configuration alone.
 func OpenConfig(name string, text []byte) (*Subject, error) {
 	m, err := ReadConfig(name, text)
 	if err != nil {
@@ -87,7 +88,7 @@ func (x *Subject) openFolder(folder string) error {
 	return err
 }
 
-// findGGUF is the one model in GGUF files of a folder, or "".
+// findGGUF returns the one model in the GGUF files of a folder, or "".
 func findGGUF(folder string) (string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -102,8 +103,8 @@ func findGGUF(folder string) (string, error) {
 	return onlyGGUF(folder, names)
 }
 
-// openGGUF reads GGUF files, whose metadata say what a configuration does. One beside
-// them is read where they are of an architecture that is not known.
+// openGGUF reads GGUF files, whose metadata replace a configuration. It reads a
+// configuration in the same folder if their architecture is unknown.
 func (x *Subject) openGGUF(path string) error {
 	k, h, err := openGGUF(path)
 	if err != nil {
@@ -129,7 +130,7 @@ func (x *Subject) openGGUF(path string) error {
 	return nil
 }
 
-// openConfig reads a configuration if it is there.
+// openConfig reads a configuration if the file exists.
 func (x *Subject) openConfig(path string) error {
 	if _, err := os.Stat(path); os.IsNotExist(err) {
 		return nil
@@ -139,8 +140,8 @@ func (x *Subject) openConfig(path string) error {
 	return err
 }
 
-// compare notes what is not known and where the files hold other than the
-// configuration says.
+// compare adds notes about missing information, and about files that differ from the
+// configuration.
 func (x *Subject) compare() error {
 	if x.Model == nil {
 		if len(x.Notes) == 0 {
@@ -157,7 +158,7 @@ func (x *Subject) compare() error {
 		return nil
 	}
 	held := x.Checkpoint.FloatElements
-	// A thousandth is what heads for training and the like come to.
+	// Additional heads for training and similar tensors stay below a thousandth.
 	if max(held, implied)-min(held, implied) > implied/1000 {
 		says := "the configuration implies"
 		if x.Checkpoint.GGUF {

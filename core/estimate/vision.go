@@ -1,9 +1,9 @@
 package estimate
 
-// siglip is the only kind of tower that is counted.
+// siglip is the only supported kind of vision tower.
 const siglip = "siglip_vision_model"
 
-// vision reads the tower beside a text model; one of another kind is noted.
+// vision reads the vision tower of a model. It adds a note for a tower of another kind.
 func (m *Model) vision(top *object) error {
 	o, err := top.objectOr("vision_config")
 	if err != nil || o == nil {
@@ -40,7 +40,7 @@ func (m *Model) vision(top *object) error {
 	return nil
 }
 
-// vision counts a tower, which every device holds whole.
+// vision counts a vision tower, which every device has completely.
 func (k *counter) vision() {
 	v := k.model.Vision
 	if v == nil {
