@@ -13,23 +13,23 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// grace is how long a process has to end after its answer or after it was killed.
+// grace is how long a process may take to end after its answer, or after it was killed.
 const grace = time.Second
 
-// child is a process that asks one vendor's library.
+// child is a process that queries one vendor's library.
 type child struct {
 	helper, backend string
 	limit           time.Duration
 	command         *exec.Cmd
 	answer          *os.File
-	// exited is closed when the process has ended and its status was taken, by us or
-	// by a host program that takes everybody's.
+	// exited is closed when the process has ended and its status was read, by this
+	// process or by a host program that waits for all children.
 	exited <-chan struct{}
 }
 
 // ask starts the helper and waits for its answer, at most for the time limit. The
-// process leads a group of its own, so that all it starts can be ended with it. It has
-// no standard files: what a library prints goes nowhere.
+// process leads its own process group, so that all processes that it starts can be
+// ended with it. It has no standard files: the output of a library is discarded.
 func (i *Isolation) ask(backend string) device.Survey {
 	helper, absent := i.helper()
 	if absent != nil {
@@ -44,7 +44,7 @@ func (i *Isolation) ask(backend string) device.Survey {
 }
 
 func (c *child) start(environ []string) error {
-	// Waiting for the process keeps a thread in the system.
+	// Waiting for the process occupies a system thread.
 	release, err := device.ReserveThread("discover.ask")
 	if err != nil {
 		return err
@@ -54,7 +54,8 @@ func (c *child) start(environ []string) error {
 		release()
 		return err
 	}
-	// The helper's own limit is behind ours: it is for a host that dies meanwhile.
+	// The helper's own limit is later than this one. It applies if the host ends
+	// before.
 	limit := strconv.FormatInt((c.limit + grace).Milliseconds(), 10)
 	c.command = exec.Command(c.helper, device.ProbeVerb, c.backend, limit)
 	c.command.Env = environ
@@ -68,20 +69,21 @@ func (c *child) start(environ []string) error {
 		return err
 	}
 	c.answer = read
-	// Ends when the process does, which the kill sees to; only a process that hangs
-	// inside the kernel makes it stay.
+	// This worker ends when the process ends, which the kill ensures. It stays only if
+	// the process hangs inside the kernel.
 	c.exited = device.Go("wait for the probe of "+c.backend, func() {
-		// That somebody else took the status is not of interest: the pipe tells.
+		// An error because other code has read the status does not matter: the pipe has
+		// the answer.
 		_ = c.command.Wait()
 		release()
-		// What the process wrote is in the pipe; a copy of its other end, in a process
-		// that the host forked off meanwhile, must not keep the reader.
+		// The output of the process is in the pipe. A copy of the pipe's other end in a
+		// process that the host has forked must not block the reader.
 		_ = c.answer.SetReadDeadline(time.Now().Add(grace / 4))
 	})
 	return nil
 }
 
-// read gives the answer, or what happened instead.
+// read returns the answer, or what happened instead.
 func (c *child) read(deadline time.Time) device.Survey {
 	_ = c.answer.SetReadDeadline(deadline)
 	line, err := bufio.NewReader(io.LimitReader(c.answer, device.ProbeAnswerMax)).ReadBytes('\n')
@@ -89,8 +91,8 @@ func (c *child) read(deadline time.Time) device.Survey {
 		c.end(grace)
 		return c.decode(line)
 	}
-	// Without an answer and with its pipe closed it may still take until the limit
-	// to end; its status then says more.
+	// Without an answer and with a closed pipe the process may still run until the
+	// limit. Its status then gives more information.
 	if c.end(max(time.Until(deadline), 0)) {
 		return c.autopsy(len(line))
 	}
@@ -107,8 +109,8 @@ func (c *child) decode(line []byte) device.Survey {
 	return survey
 }
 
-// end waits for the process to end by itself, and after that ends its whole group;
-// false: it had to be ended, or cannot be.
+// end waits for the process to end, and then ends its whole group; false: it had to be
+// killed, or cannot be.
 func (c *child) end(after time.Duration) bool {
 	patience := time.NewTimer(after)
 	defer patience.Stop()
@@ -117,7 +119,8 @@ func (c *child) end(after time.Duration) bool {
 		return true
 	case <-patience.C:
 	}
-	// A process that is there keeps its number, and so its group's, from others.
+	// An existing process keeps its number and that of its group, so the group is the
+	// right one.
 	if c.command.Process.Signal(noSignal) == nil {
 		killGroup(c.command.Process)
 	}
@@ -129,7 +132,7 @@ func (c *child) end(after time.Duration) bool {
 	return false
 }
 
-// autopsy says how a process without an answer ended.
+// autopsy describes how a process without an answer ended.
 func (c *child) autopsy(got int) device.Survey {
 	const crashed = device.AbsenceCrashed
 	state := c.command.ProcessState
@@ -142,7 +145,7 @@ func (c *child) autopsy(got int) device.Survey {
 			"the process that asked the driver ended without an answer"+partly+"; the host program took its exit status")
 	}
 	number, name := signalOf(state)
-	// Its own alarm: this process may have been held up meanwhile.
+	// The helper's own alarm: this process may have been delayed.
 	if number == alarmSignal {
 		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no answer within %v", c.limit))
 	}

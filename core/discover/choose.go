@@ -8,41 +8,41 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Attempt is one backend or device that a choice looked at.
+// Attempt is one backend or device that was checked for a choice.
 type Attempt struct {
-	// ID names a device, or a backend whose devices were not looked at ("cuda").
+	// ID names a device, or a backend whose devices were not checked ("cuda").
 	ID string
-	// Outcome says why it was not chosen; "" for the chosen one.
+	// Outcome is the reason why it was not chosen; "" for the chosen one.
 	Outcome string
 }
 
-// Choice is a device that was chosen, and what was looked at on the way.
+// Choice is the chosen device, and the attempts before it.
 type Choice struct {
 	Backend BackendType
 	Device  Device
-	// Attempts ends with the chosen one.
+	// Attempts ends with the chosen device.
 	Attempts []Attempt
 }
 
-// Candidate is a device that fits, by what is known before it is opened.
+// Candidate is a device that fits, by what is known before its open.
 type Candidate struct {
 	Backend BackendType
 	Device  Device
 }
 
-// noDriver is said of a backend that works, in a build that cannot use it.
+// noDriver is the message for a backend that works but that this build cannot use.
 const noDriver = "found, but this build has no driver that opens its devices"
 
-// need is what is looked for.
+// need is what a device has to provide.
 type need struct {
 	op         string
 	preference BackendType
 	bytes      uint64
 }
 
-// each hands every device that fits to take, in the order of preference, until it
-// takes one. take gives why it did not, or nil. All that was looked at and not taken
-// is in the error.
+// each calls take for every device that fits, in the order of preference, until take
+// accepts one. take returns nil, or the reason why it rejects the device. The error has
+// everything that was checked and not taken.
 func (d *Discovery) each(n need, take func(Candidate) error) (Choice, error) {
 	if err := CheckPreference(n.op, n.preference); err != nil {
 		return Choice{}, err
@@ -83,7 +83,7 @@ func (d *Discovery) each(n need, take func(Candidate) error) (Choice, error) {
 	return Choice{Attempts: attempts}, n.failure(attempts, last)
 }
 
-// failure is CodeOutOfMemory if room is what was lacking anywhere, else
+// failure returns CodeOutOfMemory if a device had too little memory, otherwise
 // CodeBackendUnavailable.
 func (n need) failure(attempts []Attempt, last error) error {
 	code := device.CodeBackendUnavailable
@@ -99,7 +99,8 @@ func (n need) failure(attempts []Attempt, last error) error {
 	return err
 }
 
-// plain is an error without the operation, the device and the status.
+// plain returns the message of an error without the operation, the device and the
+// status.
 func plain(err error) string {
 	var typed *device.Error
 	if errors.As(err, &typed) {
@@ -127,7 +128,7 @@ func describe(attempts []Attempt) string {
 	return strings.Join(parts, "; ")
 }
 
-// Tried is the attempts as lines, the chosen one marked.
+// Tried returns the attempts as lines, with a mark at the chosen one.
 func (c *Choice) Tried() string {
 	var text strings.Builder
 	for _, a := range c.Attempts {
@@ -140,15 +141,15 @@ func (c *Choice) Tried() string {
 	return text.String()
 }
 
-// Select finds the first device, in the order of preference, that fits that many
-// bytes. None is CodeOutOfMemory, or CodeBackendUnavailable where there was no device
-// to look at; the message says what was tried.
+// Select finds the first device, in the order of preference, that fits that many bytes.
+// If there is none, it returns CodeOutOfMemory, or CodeBackendUnavailable if there was
+// no device to check. The message lists the attempts.
 func (d *Discovery) Select(preference BackendType, bytes uint64) (Choice, error) {
 	return d.each(need{"discover.select", preference, bytes}, func(Candidate) error { return nil })
 }
 
-// SelectAndTake is Select with a last word for the caller: a device that take
-// refuses is passed over, with the reason in what was tried.
+// SelectAndTake is Select with a final check by the caller: a device that take rejects
+// is skipped, and the reason is in the attempts.
 func (d *Discovery) SelectAndTake(preference BackendType, bytes uint64, take func(Candidate) error) (Choice, error) {
 	return d.each(need{"discover.open", preference, bytes}, take)
 }

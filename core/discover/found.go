@@ -9,27 +9,28 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Backend is what was found of one backend.
+// Backend is the result of the discovery of one backend.
 type Backend struct {
-	// Name is the one in device ids.
+	// Name is the backend's name in device ids.
 	Name string
-	// Available says that the backend works here and has a device.
+	// Available states that the backend works here and has a device.
 	Available bool
-	// Usable says that this build can also open its devices.
+	// Usable states that this build can also open its devices.
 	Usable bool
-	// Absence says in one word why it is not available; Err says it in full.
+	// Absence is the reason in one word why it is not available; Err is the full
+	// reason.
 	Absence device.Absence
 	Err     error
-	// Library and Version are of the vendor's runtime, where there is one.
+	// Library and Version describe the vendor's runtime, if there is one.
 	Library, Version string
-	// Devices is empty unless it is available.
+	// Devices is empty unless the backend is available.
 	Devices []Device
 }
 
-// DisplayName is the backend's name for people.
+// DisplayName returns the backend's name for people.
 func (b *Backend) DisplayName() string { return displayName(b.Name) }
 
-// Reason is why the backend is not available, without what programs want to know.
+// Reason returns why the backend is not available, as text for people.
 func (b *Backend) Reason() string {
 	if b.Err == nil {
 		return ""
@@ -37,30 +38,30 @@ func (b *Backend) Reason() string {
 	return plain(b.Err)
 }
 
-// Device is a device that was found, before it is opened.
+// Device is a device that was found and is not open.
 type Device struct {
-	// Info lacks the granularity and the capabilities of devices that only their
-	// opening tells.
+	// Info lacks the granularity and the capabilities that are known only after the
+	// device was opened.
 	device.Info
-	// FreeBytes has a meaning only when FreeKnown; it is of the time of discovery.
+	// FreeBytes is valid only if FreeKnown is true; it is of the time of discovery.
 	FreeBytes uint64
 	FreeKnown bool
-	// ComputeCapability is the vendor's word for what the device can, or "".
+	// ComputeCapability is the vendor's term for the abilities of the device, or "".
 	ComputeCapability string
-	// UnifiedMemory says that the memory is shared with the host.
+	// UnifiedMemory states that the memory is shared with the host.
 	UnifiedMemory bool
-	// MaxAllocationBytes bounds one allocation; 0 means nothing but the capacity.
+	// MaxAllocationBytes bounds one allocation; 0 means only the capacity bounds it.
 	MaxAllocationBytes uint64
-	// Processes are those that have a context on the device, at the time of discovery;
-	// nil means unknown.
+	// Processes has the processes with a context on the device at the time of
+	// discovery; nil means unknown.
 	Processes []device.ProcessUse
 }
 
-// CanFit says whether that many bytes fit: into what is free or, where that is not
-// known, into 80 % of the capacity. An unknown capacity fits nothing.
+// CanFit reports whether that many bytes fit into the free memory or, if that is not
+// known, into 80 % of the capacity. Nothing fits into an unknown capacity.
 func (d *Device) CanFit(bytes uint64) bool { return d.roomBytes() >= bytes }
 
-// roomBytes is what CanFit compares with.
+// roomBytes returns the bytes that CanFit compares with.
 func (d *Device) roomBytes() uint64 {
 	if d.FreeKnown {
 		return d.FreeBytes
@@ -68,8 +69,8 @@ func (d *Device) roomBytes() uint64 {
 	return share(d.TotalBytes, 4, 5)
 }
 
-// RecommendedFractionPercent is how much of the capacity an engine should take:
-// memory that is the host's too must leave room for the rest of the machine.
+// RecommendedFractionPercent returns how much of the capacity an engine should use.
+// Memory that is shared with the host must leave room for the rest of the machine.
 func (d *Device) RecommendedFractionPercent() int {
 	if d.UnifiedMemory {
 		return 70
@@ -77,22 +78,23 @@ func (d *Device) RecommendedFractionPercent() int {
 	return 90
 }
 
-// share is floor(bytes × part ÷ whole), for part ≤ whole.
+// share returns floor(bytes × part ÷ whole), for part ≤ whole.
 func share(bytes, part, whole uint64) uint64 {
 	high, low := bits.Mul64(bytes, part)
 	quotient, _ := bits.Div64(high, low, whole)
 	return quotient
 }
 
-// TotalMemoryGB and FreeMemoryGB are in units of 2^30 bytes.
+// TotalMemoryGB returns the total memory in units of 2^30 bytes.
 func (d *Device) TotalMemoryGB() float64 { return gigabytes(d.TotalBytes) }
 
-// FreeMemoryGB is false when the free memory is not known.
+// FreeMemoryGB returns the free memory in units of 2^30 bytes; false if it is not
+// known.
 func (d *Device) FreeMemoryGB() (float64, bool) { return gigabytes(d.FreeBytes), d.FreeKnown }
 
 func gigabytes(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
 
-// String is the device in one line: "[0] name: 32.00 GB (28.50 GB free)".
+// String describes the device in one line: "[0] name: 32.00 GB (28.50 GB free)".
 func (d *Device) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%d] %s: ", d.ID.Index, d.Name)
@@ -107,23 +109,23 @@ func (d *Device) String() string {
 	if d.ComputeCapability != "" {
 		fmt.Fprintf(&b, " (compute %s)", d.ComputeCapability)
 	}
-	// Of the host's own memory that goes without saying.
+	// For the host this is obvious.
 	if d.UnifiedMemory && d.ID.Backend != BackendCPU.Name() {
 		b.WriteString(" (unified memory)")
 	}
 	return b.String()
 }
 
-// Discovery is what was found of all backends at one time.
+// Discovery is the result of one discovery of all backends.
 type Discovery struct {
 	// Backends has the host first.
 	Backends []Backend
-	// At is when it was done, Took how long it took.
+	// At is the time of the discovery, Took its duration.
 	At   time.Time
 	Took time.Duration
 }
 
-// find gives a backend by its name, or nil.
+// find returns a backend by its name, or nil.
 func (d *Discovery) find(name string) *Backend {
 	for i := range d.Backends {
 		if d.Backends[i].Name == name {
@@ -133,8 +135,8 @@ func (d *Discovery) find(name string) *Backend {
 	return nil
 }
 
-// Device finds a device by its identity. What is not there is CodeDeviceNotFound; a
-// device of a backend that cannot be used fails with the backend's reason.
+// Device finds a device by its id. It returns CodeDeviceNotFound for an unknown device.
+// For a device of a backend that cannot be used it returns the backend's reason.
 func (d *Discovery) Device(id device.ID) (*Device, error) {
 	const op = "discover.device"
 	b := d.find(id.Backend)

@@ -7,10 +7,10 @@ import (
 	"os/exec"
 )
 
-// noSignal asks nothing: only Kill is known here.
+// noSignal is the signal for an existence check. This system knows only Kill.
 var noSignal = os.Kill
 
-// alarmSignal is no signal: there is none.
+// alarmSignal is not a signal: this system has none.
 const alarmSignal = -1
 
 func ownGroup(*exec.Cmd) {}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// noSignal asks whether a process is there.
+// noSignal checks whether a process exists.
 const noSignal = syscall.Signal(0)
 
 // alarmSignal ends a helper at its own limit.
@@ -16,13 +16,13 @@ const alarmSignal = int(syscall.SIGALRM)
 
 func ownGroup(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup ends a process and all that it started.
+// killGroup kills a process and all processes that it started.
 func killGroup(process *os.Process) {
 	_ = syscall.Kill(-process.Pid, syscall.SIGKILL)
 	_ = process.Kill()
 }
 
-// signalOf is the signal that ended a process, or 0.
+// signalOf returns the signal that ended a process, or 0.
 func signalOf(state *os.ProcessState) (int, string) {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {

@@ -10,19 +10,19 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The environment variables that say how vendor libraries are asked.
+// The environment variables that select how vendor libraries are queried.
 const (
 	EnvProbe        = "FERRUM_PROBE"
 	EnvProbeHelper  = "FERRUM_PROBE_HELPER"
 	EnvProbeTimeout = "FERRUM_PROBE_TIMEOUT"
 )
 
-// Mode is where the libraries of vendors are asked.
+// Mode selects where vendor libraries are queried.
 type Mode int
 
 // The modes.
 const (
-	// ModeChild: in a short-lived process each.
+	// ModeChild: each in a short-lived process.
 	ModeChild Mode = iota
 	// ModeInProcess: in this process, which a broken driver may end.
 	ModeInProcess
@@ -30,27 +30,28 @@ const (
 	ModeOff
 )
 
-// DefaultTimeout is how long one backend may take. Drivers of machines with many
-// devices, or that sleep while nobody uses them, take seconds to start.
+// DefaultTimeout is the time limit for one backend. Drivers of machines with many
+// devices, or that are in a power-saving state, take seconds to start.
 const DefaultTimeout = 10 * time.Second
 
-// maxTimeout keeps a mistyped number from hanging a program for good.
+// maxTimeout prevents that a mistyped number blocks a program for very long.
 const maxTimeout = 10 * time.Minute
 
-// Isolation says how vendor libraries are asked. The zero value cannot find a helper.
+// Isolation selects how vendor libraries are queried. The zero value cannot find a
+// helper.
 type Isolation struct {
 	Mode Mode
-	// Timeout is for each backend; 0 is DefaultTimeout.
+	// Timeout is the limit for each backend; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Helper is the program that is run; "": the first of Candidates that is there.
+	// Helper is the program to run; "": the first of Candidates that exists.
 	Helper     string
 	Candidates []string
 	// Environ is the environment of the process; nil: os.Environ.
 	Environ func() []string
 }
 
-// ReadIsolation is the isolation as the environment has it. A value that cannot be is
-// CodeInvalidConfig, with the variable and the value in the message.
+// ReadIsolation returns the isolation that the environment selects. It returns
+// CodeInvalidConfig, with the variable and the value, for an invalid value.
 func ReadIsolation(getenv func(string) string) (Isolation, error) {
 	const op = "discover.isolation"
 	i := Isolation{Helper: getenv(EnvProbeHelper)}
@@ -90,7 +91,7 @@ func (i *Isolation) environ() []string {
 	return os.Environ()
 }
 
-// helper finds the program, or says what was tried.
+// helper finds the program, or lists what was tried.
 func (i *Isolation) helper() (string, *device.Survey) {
 	if i.Helper != "" {
 		return i.Helper, nil
@@ -109,10 +110,11 @@ func (i *Isolation) helper() (string, *device.Survey) {
 	return "", &absent
 }
 
-// bare is a surveyor that knows without loading anything that there is nothing.
+// bare is a surveyor that can report, without loading a library, that its backend does
+// not exist here.
 type bare interface{ Unsupported() (device.Survey, bool) }
 
-// unsupportedHere spares a process for a backend that this system cannot have.
+// unsupportedHere avoids a process for a backend that does not exist on this system.
 func (i *Isolation) unsupportedHere(s device.Surveyor) *device.Survey {
 	if b, ok := s.(bare); ok {
 		if absent, is := b.Unsupported(); is {
@@ -122,7 +124,7 @@ func (i *Isolation) unsupportedHere(s device.Surveyor) *device.Survey {
 	return nil
 }
 
-// refusal is what starting the helper failed with, as an answer.
+// refusal turns the error of starting the helper into an answer.
 func refusal(helper string, err error) device.Survey {
 	absent := device.Absent(device.AbsenceHelper, 0, "the program that asks vendor libraries cannot be started: "+
 		err.Error()+"; "+EnvProbe+"=in_process does without")

@@ -7,21 +7,21 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// BackendType names one of the backends that the product knows. Values are those of
-// the C ABI; as a preference BackendAuto leaves the choice to the library.
+// BackendType names one of the backends that the library knows. The values are those of
+// the C ABI. As a preference BackendAuto leaves the choice to the library.
 type BackendType int32
 
 type kind struct {
 	kind BackendType
-	// name is the one in device ids; display is for people.
+	// name is the name in device ids; display is for people.
 	name, display string
 }
 
-// kinds are the backends in the order in which they are listed: the host first, and
-// then as they are preferred.
+// kinds returns the backends in the order of lists: the host first, then in order of
+// preference.
 func kinds() []kind { return known[BackendAuto+1:] }
 
-// Names are those of all backends in device ids, in the order in which they are listed.
+// Names returns the names of all backends in device ids, in the order of lists.
 func Names() []string {
 	names := make([]string, len(kinds()))
 	for i, k := range kinds() {
@@ -30,7 +30,7 @@ func Names() []string {
 	return names
 }
 
-// preferred is the order of automatic choice: accelerators before the host.
+// preferred returns the order of the automatic choice: accelerators before the host.
 func preferred() []BackendType {
 	order := make([]BackendType, 0, len(kinds()))
 	for _, k := range kinds() {
@@ -48,13 +48,13 @@ func (b BackendType) find() (kind, bool) {
 	return known[b], true
 }
 
-// Name is the one in device ids, such as "cuda"; "auto", or "" for no backend.
+// Name returns the name in device ids, such as "cuda"; "auto", or "" for no backend.
 func (b BackendType) Name() string {
 	k, _ := b.find()
 	return k.name
 }
 
-// String is the name for people, such as "CUDA".
+// String returns the name for people, such as "CUDA".
 func (b BackendType) String() string {
 	if k, ok := b.find(); ok {
 		return k.display
@@ -62,7 +62,7 @@ func (b BackendType) String() string {
 	return "unknown"
 }
 
-// TypeOf finds a backend by the name in device ids; false: the product has none of
+// TypeOf finds a backend by its name in device ids; false: there is no backend with
 // that name.
 func TypeOf(name string) (BackendType, bool) {
 	for _, k := range kinds() {
@@ -73,7 +73,7 @@ func TypeOf(name string) (BackendType, bool) {
 	return BackendAuto, false
 }
 
-// CheckPreference refuses a number that is no BackendType.
+// CheckPreference rejects a number that is not a BackendType.
 func CheckPreference(op string, preference BackendType) error {
 	if preference.Name() == "" {
 		return device.Errorf(device.CodeInvalidArgument, op,
@@ -83,8 +83,7 @@ func CheckPreference(op string, preference BackendType) error {
 	return nil
 }
 
-// displayName is the name for people of any backend, also of one that the product
-// does not know.
+// displayName returns the name for people of any backend, including unknown ones.
 func displayName(name string) string {
 	if b, ok := TypeOf(name); ok {
 		return b.String()
@@ -92,7 +91,7 @@ func displayName(name string) string {
 	return name
 }
 
-// rank is the place in a list of backends; unknown ones come last.
+// rank returns the position in a list of backends; unknown ones come last.
 func rank(name string) int {
 	if at := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == name }); at >= 0 {
 		return at

@@ -6,9 +6,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Resolve reads a device id. After the colon of a backend whose driver knows its devices
-// by more than their number, such a name may stand: "cuda:GPU-00112233-…", or
-// "cuda:0000:65:00.0". One that names no device is CodeDeviceNotFound.
+// Resolve parses a device id. If the backend's driver knows names of devices, a name
+// may follow the colon: "cuda:GPU-00112233-…", or "cuda:0000:65:00.0". It returns
+// CodeDeviceNotFound for a name without a device.
 func (r *Registry) Resolve(text string) (device.ID, error) {
 	id, err := device.ParseID(text)
 	if err == nil {
@@ -26,8 +26,8 @@ func (r *Registry) Resolve(text string) (device.ID, error) {
 	return device.ID{Backend: backend, Index: index}, nil
 }
 
-// OpenContext opens a device on a context of the program's in the vendor's runtime.
-// Errors are those of Open; CodeUnsupported for a backend without contexts.
+// OpenContext opens a device on a context of the program in the vendor's runtime.
+// Errors: those of Open; CodeUnsupported for a backend without contexts.
 func (r *Registry) OpenContext(id device.ID, native uint64) (device.Device, error) {
 	driver := r.driver(id.Backend)
 	opener, can := driver.(device.ContextOpener)

@@ -11,41 +11,41 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Config is what a Registry knows of.
+// Config has the drivers and surveyors of a Registry.
 type Config struct {
-	// Drivers open devices. One whose backend has no surveyor is asked itself for its
-	// devices, in this process. Of two of one backend the first is used.
+	// Drivers open devices. A driver whose backend has no surveyor is queried for its
+	// devices in this process. Of two drivers of one backend the first is used.
 	Drivers []device.Driver
-	// Surveyors look for the devices of backends whose libraries are not trusted.
+	// Surveyors find the devices of backends whose libraries are not trusted.
 	Surveyors []device.Surveyor
-	// Isolation says how these are asked.
+	// Isolation selects how surveyors run.
 	Isolation Isolation
 }
 
-// Registry is the backends of this build. It is safe for concurrent use.
+// Registry has the backends of this build. It is safe for concurrent use.
 type Registry struct {
 	drivers   []device.Driver
 	surveyors []device.Surveyor
 	isolation Isolation
 	names     []string
 
-	// discovering is held by the one call that asks the backends.
+	// discovering is held by the one call that queries the backends.
 	discovering sync.Mutex
 
 	mu sync.Mutex
 	// started counts the discoveries that have begun.
 	started uint64
-	// last is what was found last, by discovery number lastNumber.
+	// last is the result of discovery number lastNumber, the latest.
 	last       *Discovery
 	lastNumber uint64
-	// hanging are the surveys in this process that have not come back.
+	// hanging has the surveys in this process that have not returned.
 	hanging map[string]<-chan struct{}
 }
 
-// New makes a registry of drivers alone.
+// New creates a registry with drivers only.
 func New(drivers ...device.Driver) *Registry { return NewRegistry(Config{Drivers: drivers}) }
 
-// NewRegistry makes a registry. It asks nobody yet.
+// NewRegistry creates a registry. It queries nothing yet.
 func NewRegistry(c Config) *Registry {
 	r := &Registry{surveyors: c.Surveyors, isolation: c.Isolation, hanging: map[string]<-chan struct{}{}}
 	for _, driver := range c.Drivers {
@@ -63,8 +63,8 @@ func NewRegistry(c Config) *Registry {
 	return r
 }
 
-// Discover is what there is. The first call asks all backends, later ones give what
-// was found then; the result is shared and must not be changed.
+// Discover returns the backends and devices. The first call queries all backends; later
+// calls return the same result. The result is shared and must not be changed.
 func (r *Registry) Discover() *Discovery {
 	if found := r.cached(0); found != nil {
 		return found
@@ -72,8 +72,8 @@ func (r *Registry) Discover() *Discovery {
 	return r.discover(1)
 }
 
-// Refresh asks all backends again. What it gives was found by a discovery that began
-// after the call did, which other callers may share.
+// Refresh queries all backends again. Its result is from a discovery that began after
+// the call did; other callers may share it.
 func (r *Registry) Refresh() *Discovery {
 	r.mu.Lock()
 	wanted := r.started + 1
@@ -81,7 +81,7 @@ func (r *Registry) Refresh() *Discovery {
 	return r.discover(wanted)
 }
 
-// cached is what was found last, if by that discovery or a later one.
+// cached returns the latest result, if it is from that discovery or a later one.
 func (r *Registry) cached(wanted uint64) *Discovery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *Registry) discover(wanted uint64) *Discovery {
 	return found
 }
 
-// askAll asks all backends at once.
+// askAll queries all backends concurrently.
 func (r *Registry) askAll() []Backend {
 	backends := make([]Backend, len(r.names))
 	asking := make([]<-chan struct{}, len(r.names))
@@ -140,7 +140,7 @@ func (r *Registry) ask(name string) Backend {
 	return found
 }
 
-// askDriver asks a driver that is trusted.
+// askDriver queries a trusted driver.
 func askDriver(driver device.Driver) Backend {
 	found := Backend{Name: driver.Backend()}
 	infos, err := []device.Info(nil), driver.Probe()
@@ -172,7 +172,7 @@ func askDriver(driver device.Driver) Backend {
 	return found
 }
 
-// fromSurvey is what a survey means.
+// fromSurvey converts a survey.
 func fromSurvey(name string, s device.Survey) Backend {
 	found := Backend{Name: name, Absence: s.Absence, Err: s.Err(name), Library: s.Library, Version: s.Version}
 	if found.Err != nil {
@@ -193,9 +193,9 @@ func fromSurvey(name string, s device.Survey) Backend {
 	return found
 }
 
-// Open opens a device; each call gives one of its own. A backend or a number that is
-// not there is CodeDeviceNotFound; a backend that cannot be used here fails with its
-// reason, one that this build has no driver for with CodeBackendUnavailable.
+// Open opens a device; each call returns a separate one. Errors: CodeDeviceNotFound for
+// an unknown backend or number; the reason of a backend that cannot be used here;
+// CodeBackendUnavailable for a backend without a driver in this build.
 func (r *Registry) Open(id device.ID) (device.Device, error) {
 	const op = "discover.open"
 	driver := r.driver(id.Backend)
@@ -231,7 +231,7 @@ func (r *Registry) namesText() string {
 	return strings.Join(r.names, ", ")
 }
 
-// survey asks a surveyor in the way that is set.
+// survey runs a surveyor in the selected mode.
 func (r *Registry) survey(s device.Surveyor) device.Survey {
 	switch r.isolation.Mode {
 	case ModeOff:
@@ -245,8 +245,8 @@ func (r *Registry) survey(s device.Surveyor) device.Survey {
 	return r.isolation.ask(s.Backend())
 }
 
-// surveyHere asks in this process. A library that hangs is waited for until the limit;
-// it is not asked again before it has come back.
+// surveyHere runs a surveyor in this process. It waits for a hanging library until the
+// limit, and does not query it again before it has returned.
 func (r *Registry) surveyHere(s device.Surveyor) device.Survey {
 	r.mu.Lock()
 	hanging := r.hanging[s.Backend()]
@@ -278,7 +278,7 @@ func (r *Registry) surveyHere(s device.Surveyor) device.Survey {
 	}
 }
 
-// checked holds a survey of this process to what one from another has to keep.
+// checked applies the checks for a survey from another process to one of this process.
 func checked(backend string, survey device.Survey) device.Survey {
 	line, err := device.EncodeSurvey(backend, survey)
 	if err == nil {
@@ -291,8 +291,8 @@ func checked(backend string, survey device.Survey) device.Survey {
 	return survey
 }
 
-// Current is Discover with the free memory of what is asked in this process read
-// again, which is a matter of microseconds. The result belongs to the caller.
+// Current is Discover with the free memory read again for backends that are queried in
+// this process, which takes microseconds. The caller owns the result.
 func (r *Registry) Current() *Discovery {
 	found := *r.Discover()
 	found.Backends = slices.Clone(found.Backends)

@@ -14,8 +14,8 @@ func usedText(process device.ProcessUse) string {
 	return fmt.Sprintf("%.2f GB", gigabytes(*process.UsedBytes))
 }
 
-// Best is the backend that automatic choice tries first: the first of CUDA, ROCm,
-// Metal and OpenCL that can be used here and has a device, else the CPU.
+// Best returns the backend that the automatic choice tries first: the first of CUDA,
+// ROCm, Metal and OpenCL that can be used here and has a device, otherwise the CPU.
 func (d *Discovery) Best() BackendType {
 	for _, one := range preferred() {
 		if b := d.find(one.Name()); b != nil && b.Usable && len(b.Devices) > 0 {

@@ -6,14 +6,14 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// SetCallback has fn hear of every change of the levels from now on: the devices
-// with the level of each, in the order of their coming. A device that comes or
-// goes is a change, too. fn replaces the former one; nil only removes that. The
-// call waits for a running call of the former one, unless inside says that it is
-// called from that; afterwards that one is not called again.
+// SetCallback registers fn for every change of the levels. fn gets the devices with the
+// level of each, in order of registration. A device that is added or removed is a
+// change, too. fn replaces the previous callback; nil only removes it. The call waits
+// for a running call of the previous callback, unless inside states that it is called
+// from that call. Afterwards the previous callback is not called again.
 //
-// fn runs on a worker, one call at a time, with no lock held; it may call
-// anything. When it panics, that is logged, and it will be called again. Errors:
+// fn runs on a worker, one call at a time, with no lock held; it may call anything. A
+// panic of fn is logged, and fn is called again for later changes. Errors:
 // CodeInvalidState after Close.
 func (m *Monitor) SetCallback(fn func([]DeviceLevel), inside bool) error {
 	m.mu.Lock()
@@ -42,8 +42,7 @@ func (m *Monitor) replaceCallback(made *callback, inside bool) error {
 	return nil
 }
 
-// swapCallback puts a callback in the place of another, and begins or ends to
-// listen.
+// swapCallback replaces the callback, and begins or ends to listen.
 func (m *Monitor) swapCallback(made *callback) (former *callback, err error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -71,15 +70,15 @@ func (m *Monitor) swapCallback(made *callback) (former *callback, err error) {
 	return former, nil
 }
 
-// listens says whether devices are listened to. The caller holds changing.
+// listens reports whether the monitor listens to devices. The caller holds changing.
 func (m *Monitor) listens() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.callback != nil
 }
 
-// listenToAll begins to listen where that has not begun: to all devices or to
-// none more. The caller holds changing.
+// listenToAll begins to listen to the devices without a listener: to all of them, or
+// after an error to none more. The caller holds changing.
 func (m *Monitor) listenToAll() error {
 	var begun []*watched
 	for _, w := range m.listWatched() {
@@ -105,7 +104,7 @@ func (m *Monitor) unlistenToAll() {
 	}
 }
 
-// listen has the engine tell of changes. The caller holds changing.
+// listen registers with the engine for changes. The caller holds changing.
 func (m *Monitor) listen(w *watched) error {
 	m.mu.Lock()
 	w.heard = false
@@ -125,8 +124,8 @@ func (m *Monitor) listen(w *watched) error {
 	return nil
 }
 
-// unlisten ends that. The caller holds changing. A call of hear that runs is
-// waited for: it waits for nothing but mu.
+// unlisten ends listen. The caller holds changing. It waits for a running call of hear,
+// which waits only for mu.
 func (m *Monitor) unlisten(w *watched) {
 	if w.listener != nil {
 		w.listener.Remove(false)
@@ -134,7 +133,7 @@ func (m *Monitor) unlisten(w *watched) {
 	}
 }
 
-// hear takes in a change of level by bytes, on the engine's worker.
+// hear records a change of the level by bytes, on the engine's worker.
 func (m *Monitor) hear(w *watched, level pressure.Level) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

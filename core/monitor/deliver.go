@@ -7,12 +7,12 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// pendingLevels bounds the changes that wait for a callback. Beyond it the last
-// one gives way to the next: what was in between is not heard of, but how things
-// stand in the end always is.
+// pendingLevels bounds the changes that wait for a callback. Above it a new change
+// replaces the last one: intermediate states are dropped, but the final state is always
+// delivered.
 const pendingLevels = 1024
 
-// levels are those of all devices now. The caller holds mu.
+// levels returns the present levels of all devices. The caller holds mu.
 func (m *Monitor) levels() []DeviceLevel {
 	levels := make([]DeviceLevel, len(m.watched))
 	for i, w := range m.watched {
@@ -21,7 +21,7 @@ func (m *Monitor) levels() []DeviceLevel {
 	return levels
 }
 
-// settle hands the levels over if they have changed. The caller holds mu.
+// settle queues the levels for the callback if they have changed. The caller holds mu.
 func (m *Monitor) settle() {
 	c := m.callback
 	if c == nil {
@@ -43,7 +43,7 @@ func (m *Monitor) settle() {
 	}
 }
 
-// deliver hands over what is pending, on the dispatcher.
+// deliver calls the callback for pending changes, on the dispatcher.
 func (m *Monitor) deliver() {
 	for {
 		m.mu.Lock()

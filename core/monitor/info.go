@@ -11,18 +11,18 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// DeviceInfo is what a monitor knows of one device.
+// DeviceInfo describes one device of a monitor.
 type DeviceInfo struct {
 	Device device.ID
 	Engine *engine.Engine
-	// Managers is how many managers of it are registered.
+	// Managers is the number of its registered managers.
 	Managers int
-	// Memory is the last information that could be had; Err says why there is no
-	// newer one, and Known whether there is any.
+	// Memory is the last information of a successful query. Err is the reason why there
+	// is no newer one, and Known states whether there is any.
 	Memory engine.MemoryInfo
 	Err    error
 	Known  bool
-	// Level is the worse of ByBytes, which has hysteresis, and BySystem.
+	// Level is the higher of ByBytes, which has hysteresis, and BySystem.
 	Level, ByBytes, BySystem pressure.Level
 	// System is the system's own pressure; nil when the device has none.
 	System *device.SystemPressure
@@ -30,22 +30,21 @@ type DeviceInfo struct {
 
 // Summary is the pressure of all devices together.
 type Summary struct {
-	// Level is the worst of the devices' levels; Low when there is no device.
+	// Level is the highest level of the devices; Low without devices.
 	Level pressure.Level
 	// WeightedLevel is the level of all known bytes together, without hysteresis.
 	WeightedLevel pressure.Level
-	// Devices is how many there are, Unknown how many of them have no known
-	// capacity or could not be asked.
+	// Devices is the number of devices, Unknown the number of those whose capacity is
+	// not known or whose query failed.
 	Devices, Unknown int
-	// TotalBytes and UsedBytes (total - free) are of the known devices; a sum above
-	// 2^64-1 is that.
+	// TotalBytes and UsedBytes (total - free) are sums over the known devices; a sum
+	// above 2^64-1 is reported as 2^64-1.
 	TotalBytes, UsedBytes uint64
 }
 
-// Info is the present information of every device, in the order of their coming,
-// from readings that are no older than maxAge; 0 and less asks the devices and the
-// system. A device that cannot be asked is there with its error and its last
-// information.
+// Info returns the present information of every device, in order of registration, from
+// readings that are at most maxAge old; 0 or less queries the devices and the system. A
+// device whose query fails is included with its error and its last information.
 func (m *Monitor) Info(maxAge time.Duration) []DeviceInfo {
 	var infos []DeviceInfo
 	for _, w := range m.listWatched() {
@@ -57,7 +56,7 @@ func (m *Monitor) Info(maxAge time.Duration) []DeviceInfo {
 func (m *Monitor) infoOf(w *watched, maxAge time.Duration) DeviceInfo {
 	memory, err := w.engine.RecentMemoryInfo(maxAge)
 	if err == nil && memory.ReadingAge == 0 {
-		// The engine's own watch has its turn to see what others have changed.
+		// This makes the engine's own watch read what other processes have changed.
 		w.engine.SegmentsChanged()
 	}
 	m.systemWithin(w, maxAge)
@@ -81,11 +80,11 @@ func (m *Monitor) infoOf(w *watched, maxAge time.Duration) DeviceInfo {
 	}
 }
 
-// Pressure is the pressure of all devices together, from readings that are no
-// older than maxAge.
+// Pressure returns the pressure of all devices together, from readings that are at most
+// maxAge old.
 func (m *Monitor) Pressure(maxAge time.Duration) Summary { return m.Summarize(m.Info(maxAge)) }
 
-// Summarize is the pressure of those devices together.
+// Summarize returns the pressure of those devices together.
 func (m *Monitor) Summarize(infos []DeviceInfo) Summary {
 	s := Summary{Devices: len(infos)}
 	var total, used sum
@@ -99,8 +98,8 @@ func (m *Monitor) Summarize(infos []DeviceInfo) Summary {
 		used.add(info.Memory.TotalBytes - min(info.Memory.FreeBytes, info.Memory.TotalBytes))
 	}
 	s.TotalBytes, s.UsedBytes = total.saturated(), used.saturated()
-	// Both are halved together until they fit: the share stays what it is but for
-	// the bits that are lost at the low end.
+	// Halve both until they fit. The share stays the same, except for the lost low
+	// bits.
 	for total.high > 0 {
 		total.halve()
 		used.halve()
@@ -130,21 +129,21 @@ func (s *sum) saturated() uint64 {
 	return s.low
 }
 
-// Collected is what a collection did on one device.
+// Collected is the result of a collection on one device.
 type Collected struct {
 	Device device.ID
 	Engine *engine.Engine
-	// Managers is how many managers were collected, Stats the sum over them but for
-	// the fragmentation, which is the worst of them.
+	// Managers is the number of collected managers. Stats has the sums over them,
+	// except the fragmentation, which is the highest.
 	Managers int
 	Stats    manager.DefragmentationStats
-	// Err is what failed, or nil; the other managers were collected all the same.
+	// Err is the error, or nil; the other managers were still collected.
 	Err error
 }
 
-// Collect defragments every registered manager, one after another. One that is
-// closed meanwhile is left out, and so is a device with none left. The error joins
-// those of the devices.
+// Collect defragments every registered manager, one after another. It skips a manager
+// that is closed during the call, and a device without managers. The error joins those
+// of the devices.
 func (m *Monitor) Collect() ([]Collected, error) {
 	m.mu.Lock()
 	entries := m.entries.Copy()

@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// startLooking starts the worker unless it runs or is not wanted. The caller holds
+// startLooking starts the worker unless it runs or is disabled. The caller holds
 // changing.
 func (m *Monitor) startLooking() {
 	if m.looker != nil || m.config.Interval < 0 {
@@ -27,8 +27,8 @@ func (m *Monitor) startLooking() {
 	})}
 }
 
-// stopLooking ends the worker and waits for its end. The caller holds changing:
-// the worker never takes that.
+// stopLooking stops the worker and waits for its end. The caller holds changing, which
+// the worker never takes.
 func (m *Monitor) stopLooking() {
 	if m.looker != nil {
 		close(m.looker.stop)
@@ -37,8 +37,8 @@ func (m *Monitor) stopLooking() {
 	}
 }
 
-// Look asks every device and the system anew; whoever listens hears of what has
-// changed. It does nothing while no callback is set.
+// Look queries every device and the system, and notifies the callback of changes. It
+// does nothing without a callback.
 func (m *Monitor) Look() {
 	m.mu.Lock()
 	listening := m.callback != nil
@@ -56,8 +56,8 @@ func (m *Monitor) Look() {
 	}
 }
 
-// readSystem gives what the system says about a device's memory; nil when it says
-// nothing or nobody wants to know.
+// readSystem returns the system's pressure for a device's memory; nil if there is none
+// or it is ignored.
 func (m *Monitor) readSystem(w *watched) *device.SystemPressure {
 	pressed, ok := w.engine.Device().(device.SystemPressured)
 	if !ok || m.config.IgnoreSystem {
@@ -67,8 +67,8 @@ func (m *Monitor) readSystem(w *watched) *device.SystemPressure {
 	return &reading
 }
 
-// takeSystem takes in a reading of the system's pressure; nil: there is none. The
-// caller holds mu.
+// takeSystem records a reading of the system's pressure; nil: there is none. The caller
+// holds mu.
 func (m *Monitor) takeSystem(w *watched, reading *device.SystemPressure) {
 	if reading == nil {
 		return
@@ -78,8 +78,8 @@ func (m *Monitor) takeSystem(w *watched, reading *device.SystemPressure) {
 	w.reading, w.readAt = reading, at
 }
 
-// systemWithin is the system's reading of a device, which is made anew when it is
-// older than maxAge.
+// systemWithin reads the system's pressure for a device if the last reading is older
+// than maxAge.
 func (m *Monitor) systemWithin(w *watched, maxAge time.Duration) {
 	m.mu.Lock()
 	fresh := w.reading != nil && maxAge > 0 && now()-w.readAt <= maxAge

@@ -14,33 +14,33 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Manager is what a monitor needs of a memory manager.
+// Manager is the part of a memory manager that a monitor uses.
 type Manager interface {
 	Engine() *engine.Engine
 	Defragment() (manager.DefragmentationStats, error)
-	// OnClose has fn called when the manager has been closed; see
-	// manager.Manager.
+	// OnClose makes fn called when the manager was closed; see manager.Manager.
 	OnClose(fn func()) (forget func(), err error)
 }
 
 var _ Manager = (*manager.Manager)(nil)
 
-// DefaultInterval is how often devices are looked at while a callback is set.
+// DefaultInterval is how often devices are queried while a callback is set.
 const DefaultInterval = time.Second
 
-// Config is the settings of a monitor.
+// Config has the settings of a monitor.
 type Config struct {
-	// Profile is what levels are by.
+	// Profile is the profile of the levels.
 	Profile pressure.Profile
-	// Interval is how often, while a callback is set, the devices and the system
-	// are looked at for what others have changed; what this library itself changes
-	// is heard of at once. 0: DefaultInterval; below 0: never.
+	// Interval is how often, while a callback is set, the devices and the system are
+	// queried for changes by other processes. Changes by this library are noticed at
+	// once. 0: DefaultInterval; below 0: never.
 	Interval time.Duration
-	// IgnoreSystem leaves the system's own pressure out.
+	// IgnoreSystem ignores the system's own pressure.
 	IgnoreSystem bool
 	// Log receives messages, on any thread, with no lock held; nil: none.
 	Log func(level engine.Level, message string)
-	// Ticks makes the clock of the looks, and what ends it; nil: a ticker.
+	// Ticks creates the clock of the queries, and a function that stops it; nil: a
+	// ticker.
 	Ticks func(every time.Duration) (ticks <-chan time.Time, stop func())
 }
 
@@ -56,9 +56,9 @@ type Monitor struct {
 	mu      sync.Mutex
 	closed  bool
 	entries roster.List[*entry]
-	// byManager has the same.
+	// byManager has the same entries.
 	byManager map[Manager]*entry
-	// watched is the devices of the entries, in the order of their coming.
+	// watched has the devices of the entries, in order of registration.
 	watched  []*watched
 	callback *callback
 	looker   *looker
@@ -68,28 +68,28 @@ type Monitor struct {
 type entry struct {
 	manager Manager
 	device  *watched
-	// forget takes back the registration to hear of the manager's end.
+	// forget removes the function that is called when the manager is closed.
 	forget func()
 }
 
-// watched is a device that managers are registered of. Its fields but engine are
-// guarded by Monitor.mu, and listener by Monitor.changing.
+// watched is a device with registered managers. Monitor.mu guards its fields except
+// engine, and except listener, which Monitor.changing guards.
 type watched struct {
 	engine   *engine.Engine
 	managers int
-	// listener is there while a callback is set.
+	// listener is set while a callback is set.
 	listener *engine.Registration
-	// bytes is the level by bytes: as last heard of while there is a listener, and
-	// as of the last look otherwise.
+	// bytes is the level by bytes: from the last notification while there is a
+	// listener, and otherwise from the last query.
 	bytes pressure.Level
 	heard bool
-	// meter and system are of the system's own pressure, as read at readAt; reading
-	// is nil before the first time.
+	// meter and system are for the system's own pressure, as read at readAt; reading is
+	// nil before the first reading.
 	meter   pressure.SystemMeter
 	system  pressure.Level
 	reading *device.SystemPressure
 	readAt  time.Duration
-	// memory is the last information that there was.
+	// memory is the last information of a successful query.
 	memory engine.MemoryInfo
 	known  bool
 }
@@ -99,33 +99,32 @@ func (w *watched) level() pressure.Level { return max(w.bytes, w.system) }
 // DeviceLevel is the pressure level of a device.
 type DeviceLevel struct {
 	Device device.ID
-	// Engine is the device itself.
+	// Engine is the engine of the device.
 	Engine *engine.Engine
 	Level  pressure.Level
 }
 
-// callback is the receiver of changes. Its fields but fn are guarded by
-// Monitor.mu.
+// callback is the receiver of changes. Monitor.mu guards its fields except fn.
 type callback struct {
 	fn func([]DeviceLevel)
-	// told is what was handed over last, or is waiting to be.
+	// told is the last state that was delivered or is pending.
 	told    []DeviceLevel
 	pending [][]DeviceLevel
-	// missed is changes that gave way to later ones and are not reported yet.
+	// missed counts changes that were replaced by later ones and are not reported yet.
 	missed  uint64
 	running bool
 	removed bool
 	idle    *sync.Cond
 }
 
-// looker is the worker that looks at the devices from time to time.
+// looker is the worker that queries the devices from time to time.
 type looker struct {
 	stop chan struct{}
 	done <-chan struct{}
 }
 
-// New makes a monitor with no manager. Errors: CodeInvalidArgument for a profile
-// that is none.
+// New creates a monitor without managers. It returns CodeInvalidArgument for an unknown
+// profile.
 func New(c Config) (*Monitor, error) {
 	if err := c.Profile.Check("monitor.create"); err != nil {
 		return nil, err
@@ -142,21 +141,21 @@ func New(c Config) (*Monitor, error) {
 	return &Monitor{config: c, dispatcher: notify.New("monitor", 1), byManager: make(map[Manager]*entry)}, nil
 }
 
-// Profile is what levels are by.
+// Profile returns the profile of the levels.
 func (m *Monitor) Profile() pressure.Profile { return m.config.Profile }
 
 func closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "the monitor is closed")
 }
 
-// Managers is how many managers are registered.
+// Managers returns the number of registered managers.
 func (m *Monitor) Managers() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entries.Len()
 }
 
-// IsOver says that Close was called.
+// IsOver reports whether Close was called.
 func (m *Monitor) IsOver() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +170,7 @@ func (m *Monitor) log(level engine.Level, message string) {
 
 func now() time.Duration { return track.Now() }
 
-// Devices is how many devices are watched.
+// Devices returns the number of watched devices.
 func (m *Monitor) Devices() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Register has the monitor watch a manager and its device until Unregister or the
-// manager's end. Errors: CodeAlreadyExists for one that is registered,
-// CodeInvalidHandle for one that is being closed, CodeInvalidState after Close.
+// Register makes the monitor watch a manager and its device until Unregister or the
+// close of the manager. Errors: CodeAlreadyExists for a registered manager,
+// CodeInvalidHandle for a manager that is closing, CodeInvalidState after Close.
 func (m *Monitor) Register(added Manager) error {
 	const op = "monitor.register"
 	m.changing.Lock()
@@ -60,7 +60,7 @@ func (m *Monitor) mayRegister(op string, added Manager) error {
 	return nil
 }
 
-// find gives the watched device of an engine, or nil.
+// find returns the watched device of an engine, or nil.
 func (m *Monitor) find(e *engine.Engine) *watched {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,8 +72,8 @@ func (m *Monitor) find(e *engine.Engine) *watched {
 	return nil
 }
 
-// Unregister ends the watch over one manager; CodeNotFound for one that is not
-// registered.
+// Unregister ends the watch of one manager. It returns CodeNotFound for a manager that
+// is not registered.
 func (m *Monitor) Unregister(gone Manager) error {
 	m.mu.Lock()
 	found := m.byManager[gone]
@@ -88,8 +88,8 @@ func (m *Monitor) Unregister(gone Manager) error {
 	return nil
 }
 
-// UnregisterDevice ends the watch over all managers of a device; CodeNotFound when
-// none is registered.
+// UnregisterDevice ends the watch of all managers of a device. It returns CodeNotFound
+// if none is registered.
 func (m *Monitor) UnregisterDevice(e *engine.Engine) error {
 	m.mu.Lock()
 	var found []*entry
@@ -110,7 +110,7 @@ func (m *Monitor) UnregisterDevice(e *engine.Engine) error {
 	return nil
 }
 
-// drop takes an entry out, if it is still there, and its device with the last one.
+// drop removes an entry, if it is still there, and with the last entry its device.
 func (m *Monitor) drop(gone *entry) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -133,8 +133,8 @@ func (m *Monitor) drop(gone *entry) {
 	}
 }
 
-// Close takes everything out and waits for a running callback, unless inside says
-// that it is called from that. A second Close does nothing.
+// Close removes all entries and waits for a running callback, unless inside states that
+// it is called from that callback. A second Close does nothing.
 func (m *Monitor) Close(inside bool) {
 	m.mu.Lock()
 	m.closed = true

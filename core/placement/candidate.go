@@ -8,57 +8,59 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// Candidate is what is known of a device.
+// Candidate describes a device.
 type Candidate struct {
 	Device device.ID
-	// Known says that the numbers below are there; without them the device cannot
-	// be chosen, as there is no telling what it has.
+	// Known states that the numbers below are valid. Without them the device cannot be
+	// chosen.
 	Known bool
-	// Memory of the device as far as its limit allows: TotalBytes 0 means unknown.
+	// The memory of the device within its limit. TotalBytes 0 means unknown.
 	TotalBytes, UsedBytes, FreeBytes uint64
-	// LargestFreeBytes is the longest run that can be handed out as things are; 0:
-	// not known, and taken to be FreeBytes.
+	// LargestFreeBytes is the longest free run that can be allocated now; 0: not known,
+	// and FreeBytes is used instead.
 	LargestFreeBytes uint64
-	// AlignmentBytes is what all addresses of the device are a multiple of; 0: 1.
+	// AlignmentBytes is the alignment of all addresses of the device; 0: 1.
 	AlignmentBytes uint64
-	// Lacks says which memory types the device has not.
+	// Lacks reports which memory types the device does not have.
 	Lacks func(manager.MemoryType) bool
-	// Profile is what the device's levels are by.
+	// Profile is the profile of the device's levels.
 	Profile pressure.Profile
 }
 
 // Reason is why a candidate was chosen or not. The numbers are those of the C ABI.
 type Reason int32
 
-// The reasons. From NoInformation on the candidate cannot serve the request.
+// The reasons. With NoInformation and those after it the candidate cannot serve the
+// request.
 const (
-	// Chosen: this one.
+	// Chosen: this candidate was chosen.
 	Chosen Reason = 0
-	// Outscored: another one suits better, by score or, of equal scores, by place in
-	// the list.
+	// Outscored: another candidate has a higher score or, with equal scores, comes
+	// first in the list.
 	Outscored Reason = 1
-	// LowerTier: another one can serve it with less trouble.
+	// LowerTier: another candidate can serve the request at a lower cost for its
+	// device.
 	LowerTier Reason = 2
-	// NotPreferred: the order of preference has another one.
+	// NotPreferred: another candidate comes first in the order of preference.
 	NotPreferred Reason = 3
-	// NotItsTurn: round robin is at another one.
+	// NotItsTurn: round robin has chosen another candidate.
 	NotItsTurn Reason = 4
-	// NotTaken: the user's own strategy took another one, or none.
+	// NotTaken: the user's own strategy has chosen another candidate, or none.
 	NotTaken Reason = 5
 
-	// NoInformation: nothing is known of the device.
+	// NoInformation: the memory of the device is not known.
 	NoInformation Reason = 16
-	// TooSmall: less is free than the request needs.
+	// TooSmall: the device has less free memory than the request needs.
 	TooSmall Reason = 17
 	// WrongMemoryType: the device has no memory of that type.
 	WrongMemoryType Reason = 18
-	// NeedsEviction: it would have to give up memory first, and the request is
+	// NeedsEviction: the device would have to reclaim memory first, and the request is
 	// critical.
 	NeedsEviction Reason = 19
-	// WouldBeCritical: it would come to the level Critical, and the request refuses
-	// that.
+	// WouldBeCritical: the device would reach the level Critical, and the request
+	// rejects that.
 	WouldBeCritical Reason = 20
-	// Unscored: the formula as it was first written gives no number for it.
+	// Unscored: the original formula gives no number for the device.
 	Unscored Reason = 21
 )
 
@@ -69,7 +71,7 @@ var reasonNames = [...]string{
 	Unscored: "unscored",
 }
 
-// String is the reason as a word.
+// String returns the reason as a word.
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) && reasonNames[r] != "" {
 		return reasonNames[r]
@@ -77,30 +79,30 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// MarshalText is String, so that JSON has a reason as a word.
+// MarshalText returns String, so that JSON has a reason as a word.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Option is a candidate as weighed for a request.
+// Option is a candidate with its evaluation for a request.
 type Option struct {
 	Candidate
 	// Reason is 0, or why the candidate cannot serve the request.
 	Reason Reason
-	// NeedBytes is the size and the worst padding; the largest value when that
+	// NeedBytes is the size plus the worst padding; the largest value if that
 	// overflows.
 	NeedBytes uint64
-	// Tier is 0 for no trouble.
+	// Tier is 0 if serving the request causes no further cost for the device.
 	Tier int
-	// LevelAfter is the pressure level that the device would be at, without
+	// LevelAfter is the pressure level of the device after the request, without
 	// hysteresis.
 	LevelAfter pressure.Level
-	// Rank is the place among the preferred devices, from 1 on; 0: none.
+	// Rank is the position among the preferred devices, from 1; 0: none.
 	Rank int
 }
 
-// Serves says whether the candidate can serve the request.
+// Serves reports whether the candidate can serve the request.
 func (o Option) Serves() bool { return o.Reason < NoInformation }
 
-// weigh holds a candidate against a request.
+// weigh evaluates a candidate for a request.
 func weigh(r Request, c Candidate) Option {
 	o := Option{Candidate: c, NeedBytes: need(r, c), Rank: r.rank(c.Device)}
 	if !c.Known {
@@ -132,7 +134,7 @@ func weigh(r Request, c Candidate) Option {
 	return o
 }
 
-// need is the size of a request on a device with the worst padding.
+// need returns the size of a request on a device with the worst padding.
 func need(r Request, c Candidate) uint64 {
 	natural := max(c.AlignmentBytes, 1)
 	if r.AlignmentBytes <= natural {

@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// field is the candidates that come into question after tiers and strict order.
-// It marks the others with their reason.
+// field returns the candidates that remain after tiers and strict order. It sets the
+// reason of the others.
 func field(r Request, d *Decision) []int {
 	var serving []int
 	for i, v := range d.Verdicts {
@@ -38,7 +38,7 @@ func firstPreferred(d *Decision, among []int) (rank int, ok bool) {
 	return rank, ok
 }
 
-// keep lists those that are wanted and gives the others the reason.
+// keep returns the wanted candidates and sets the reason of the others.
 func keep(d *Decision, among []int, why Reason, wanted func(Verdict) bool) []int {
 	var kept []int
 	for _, i := range among {
@@ -56,8 +56,8 @@ func (d *Decision) take(index int) {
 	d.Verdicts[index].Reason = Chosen
 }
 
-// takeBest scores every candidate that can serve the request and takes the best of
-// those that come into question.
+// takeBest computes the score of every candidate that can serve the request and takes
+// the best of the remaining ones.
 func (s *Strategy) takeBest(r Request, d *Decision) {
 	for i := range d.Verdicts {
 		if v := &d.Verdicts[i]; v.Serves() {
@@ -108,9 +108,9 @@ func (s *Strategy) score(r Request, o Option) float64 {
 	}
 }
 
-// takeTurn takes the candidate behind the one that was taken last, in the order of
-// the list; when that one is not in the list, the first. Where preferred devices
-// come into question, the turn goes round among them.
+// takeTurn takes the candidate after the last chosen one, in the order of the list; if
+// that one is not in the list, the first. If preferred devices remain, it rotates among
+// them.
 func (s *Strategy) takeTurn(r Request, d *Decision, turn bool) {
 	among := field(r, d)
 	if _, ok := firstPreferred(d, among); ok {
@@ -139,7 +139,7 @@ func (s *Strategy) takeTurn(r Request, d *Decision, turn bool) {
 	}
 }
 
-// lastIn is where the device that was taken last is in the list; -1: nowhere.
+// lastIn returns the index of the last chosen device in the list; -1: it is not there.
 func (s *Strategy) lastIn(d *Decision) int {
 	for i, v := range d.Verdicts {
 		if s.hasLast && v.Device == s.last {
@@ -149,7 +149,7 @@ func (s *Strategy) lastIn(d *Decision) int {
 	return -1
 }
 
-// takeOwn asks the user's strategy.
+// takeOwn calls the user's strategy.
 func (s *Strategy) takeOwn(r Request, options []Option, d *Decision) error {
 	index, err := s.call(r, options)
 	for i := range d.Verdicts {
@@ -174,7 +174,7 @@ func (s *Strategy) takeOwn(r Request, options []Option, d *Decision) error {
 	return nil
 }
 
-// call calls the user's strategy; a panic there is its failure, not the caller's.
+// call calls the user's strategy. It turns a panic of the strategy into an error.
 func (s *Strategy) call(r Request, options []Option) (index int, err error) {
 	defer func() {
 		if value := recover(); value != nil {

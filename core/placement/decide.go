@@ -7,17 +7,16 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Select chooses a device for a request; of equal ones the first in the list. Where
-// none can serve it that is CodeNotFound, with the reason for each, and the
-// decision says the same. Other errors: CodeInvalidSize, CodeInvalidAlignment and
-// CodeInvalidArgument for the request; those of a user's own strategy, with its
-// name.
+// Select chooses a device for a request; of equal ones the first in the list. If none
+// can serve it, Select returns CodeNotFound with the reason for each, which the
+// decision also has. Other errors: CodeInvalidSize, CodeInvalidAlignment and
+// CodeInvalidArgument for the request; those of a user's own strategy, with its name.
 func (s *Strategy) Select(r Request, candidates []Candidate) (Decision, error) {
 	return s.decide(r, candidates, true)
 }
 
-// Explain is Select without a consequence: the turn of round robin stays where it
-// is, and that none was chosen is no error. A user's own strategy is called.
+// Explain is Select without effect: the turn of round robin does not advance, and it is
+// no error if no device can be chosen. It calls a user's own strategy.
 func (s *Strategy) Explain(r Request, candidates []Candidate) (Decision, error) {
 	d, err := s.decide(r, candidates, false)
 	if d.Verdicts != nil && device.CodeOf(err) == device.CodeNotFound {
@@ -56,8 +55,8 @@ func (s *Strategy) decide(r Request, candidates []Candidate, turn bool) (Decisio
 	return d, err
 }
 
-// weigh is the rules for all strategies; the original formula knows of free bytes
-// alone.
+// weigh applies the rules of all strategies; the original formula uses only the free
+// bytes.
 func (s *Strategy) weigh(r Request, c Candidate) Option {
 	if s.name != Original {
 		return weigh(r, c)
@@ -73,7 +72,7 @@ func (s *Strategy) weigh(r Request, c Candidate) Option {
 	return o
 }
 
-// none says why there is no choice.
+// none returns the error with the reasons why there is no choice.
 func (s *Strategy) none(r Request, d Decision) error {
 	var why []string
 	for _, v := range d.Verdicts {

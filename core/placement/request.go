@@ -7,33 +7,34 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// AlignmentMax is the largest alignment that can be asked for: 1 GiB.
+// AlignmentMax is the largest alignment of a request: 1 GiB.
 const AlignmentMax = uint64(1) << 30
 
-// LongLived is the expected lifetime from which a request counts as living long: a
-// device that it brings to High stays there, so it is moved down already then.
+// LongLived is the expected lifetime from which a request counts as long-lived. A
+// device that it brings to High stays there, so such a device already gets a lower
+// tier.
 const LongLived = time.Minute
 
-// Requirements is what a request asks for beyond its size. The zero value asks for
-// nothing: memory of type General, of any alignment, on any device.
+// Requirements has what a request needs beyond its size. The zero value has no
+// requirements: memory of type General, of any alignment, on any device.
 type Requirements struct {
-	// Preferred is devices in the order of preference. It adds to scores, or is
-	// an order (Strict).
+	// Preferred has devices in the order of preference. It adds to scores, or with
+	// Strict is the order of choice.
 	Preferred []device.ID
-	// Strict has the first of Preferred that can serve the request chosen, whatever
-	// its tier and score; only when none can, the others.
+	// Strict chooses the first of Preferred that can serve the request, regardless of
+	// its tier and score. Only if none can, other devices are chosen.
 	Strict bool
 	// Type is the memory type.
 	Type manager.MemoryType
 	// AlignmentBytes is a power of two up to AlignmentMax; 0: any.
 	AlignmentBytes uint64
-	// Critical says that the request must not wait: a device that would have to
-	// give up memory first does not count.
+	// Critical states that the request must not wait: a device that would have to
+	// reclaim memory first is excluded.
 	Critical bool
-	// RefuseCritical leaves out devices that the request would bring to the level
+	// RefuseCritical excludes devices that the request would bring to the level
 	// Critical; otherwise they come last.
 	RefuseCritical bool
-	// Lifetime is how long the memory is expected to be used; 0: not known.
+	// Lifetime is the expected time of use of the memory; 0: not known.
 	Lifetime time.Duration
 }
 
@@ -43,7 +44,7 @@ type Request struct {
 	Requirements
 }
 
-// check refuses a request that means nothing.
+// check rejects an invalid request.
 func (r Request) check() error {
 	const op = "placement.select"
 	if r.SizeBytes == 0 {
@@ -63,7 +64,7 @@ func (r Request) check() error {
 	return nil
 }
 
-// rank is the place of a device among the preferred ones, from 1 on; 0: none.
+// rank returns the position of a device among the preferred ones, from 1; 0: none.
 func (r Request) rank(id device.ID) int {
 	for i, preferred := range r.Preferred {
 		if preferred == id {

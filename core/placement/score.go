@@ -26,8 +26,8 @@ func BestFitScore(o Option, sizeBytes uint64) float32 {
 	return bestFitScore(waste, utilisation(o), o.Rank)
 }
 
-// OriginalScore is BestFitScore as it was first written: nothing is done about an
-// unknown capacity, for which it is no number or minus infinity.
+// OriginalScore is the original version of BestFitScore. It has no rule for an unknown
+// capacity, for which the result is NaN or minus infinity.
 func OriginalScore(o Option, sizeBytes uint64) float32 {
 	waste := float32(o.FreeBytes-min(sizeBytes, o.FreeBytes)) / float32(o.TotalBytes)
 	used := float32(0)
@@ -57,25 +57,25 @@ func bestFitScore(waste, utilisation float32, rank int) float32 {
 	return float32(score + bonus)
 }
 
-// shareUnit is the unit that spread and pack score in: a millionth.
+// shareUnit is the unit of the scores of spread and pack: a millionth.
 const shareUnit = 1_000_000
 
-// FreeShare is the share of a device that would be free after the request, in
-// millionths, rounded down: the score of spread. Of unknown capacity it is 0.
+// FreeShare returns the share of a device that would be free after the request, in
+// millionths, rounded down: the score of spread. It is 0 for an unknown capacity.
 func FreeShare(o Option) uint64 {
 	free := min(o.FreeBytes, o.TotalBytes)
 	return share(free-min(o.NeedBytes, free), o.TotalBytes)
 }
 
-// FilledShare is the share that would not be free, in millionths, rounded down:
-// the score of pack. Of unknown capacity it is 0.
+// FilledShare returns the share that would not be free, in millionths, rounded down:
+// the score of pack. It is 0 for an unknown capacity.
 func FilledShare(o Option) uint64 {
 	free := min(o.FreeBytes, o.TotalBytes)
 	left := free - min(o.NeedBytes, free)
 	return share(o.TotalBytes-left, o.TotalBytes)
 }
 
-// share is part/whole in millionths; part is no more than whole.
+// share returns part/whole in millionths; part is at most whole.
 func share(part, whole uint64) uint64 {
 	if whole == 0 {
 		return 0
@@ -85,8 +85,9 @@ func share(part, whole uint64) uint64 {
 	return quotient
 }
 
-// preferenceBonus is what spread and pack add for a preferred device: a fifth of
-// the whole for the first, half of that for the second, and so on.
+// preferenceBonus returns what spread and pack add for a preferred device: a fifth of
+// the whole for the first, half of that for the second, a third of that for the third,
+// and so on.
 func preferenceBonus(rank int) uint64 {
 	if rank == 0 {
 		return 0
@@ -94,5 +95,5 @@ func preferenceBonus(rank int) uint64 {
 	return shareUnit / 5 / uint64(rank)
 }
 
-// noScore says that a formula has no number for a device.
+// noScore reports whether a formula has no number for a device.
 func noScore(score float64) bool { return math.IsNaN(score) || math.IsInf(score, -1) }

@@ -19,27 +19,27 @@ const (
 // Names lists the built-in strategies.
 func Names() []string { return []string{BestFit, Original, Spread, Pack, RoundRobin} }
 
-// None is the answer of a user's own strategy that wants none of the devices.
+// None is the result of a user's own strategy that chooses no device.
 const None = -1
 
-// Chooser is a user's own strategy: it gives the index of the option that it takes,
-// or None. It is called with no lock held and may call anything.
+// Chooser is a user's own strategy. It returns the index of the chosen option, or None.
+// It is called with no lock held and may call anything.
 type Chooser func(r Request, options []Option) (int, error)
 
 // Strategy chooses devices. It is safe for concurrent use.
 type Strategy struct {
 	name string
-	// own is a user's own choice, or nil.
+	// own is a user's own strategy, or nil.
 	own Chooser
 
 	mu sync.Mutex
-	// last is the device of round robin's last choice.
+	// last is the last choice of round robin.
 	last    device.ID
 	hasLast bool
 }
 
-// New makes a built-in strategy; CodeNotFound for a name that is none, which lists
-// those that there are.
+// New creates a built-in strategy. For an unknown name it returns CodeNotFound with the
+// list of the names.
 func New(name string) (*Strategy, error) {
 	for _, known := range Names() {
 		if known == name {
@@ -50,8 +50,8 @@ func New(name string) (*Strategy, error) {
 		"placement strategy %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// NewOwn makes a strategy of the user's. The name is not empty and none of the
-// built-in ones: CodeInvalidArgument and CodeAlreadyExists.
+// NewOwn creates a strategy of the user. It returns CodeInvalidArgument for an empty
+// name, and CodeAlreadyExists for that of a built-in strategy.
 func NewOwn(name string, choose Chooser) (*Strategy, error) {
 	const op = "placement.create"
 	if name == "" {
@@ -66,20 +66,21 @@ func NewOwn(name string, choose Chooser) (*Strategy, error) {
 	return &Strategy{name: name, own: choose}, nil
 }
 
-// Name is the name of the strategy.
+// Name returns the name of the strategy.
 func (s *Strategy) Name() string { return s.name }
 
-// Verdict is what became of one candidate.
+// Verdict is the result for one candidate.
 type Verdict struct {
 	Option
-	// Reason says whether it was chosen, and if not, why.
+	// Reason states whether it was chosen, and if not, why.
 	Reason Reason
-	// Score is the strategy's, the larger the better; Scored says that there is one.
+	// Score is the score of the strategy, the larger the better; Scored states that
+	// there is one.
 	Score  float64
 	Scored bool
 }
 
-// Decision is what became of all candidates.
+// Decision has the results for all candidates.
 type Decision struct {
 	// Chosen is an index into Verdicts, or None.
 	Chosen   int

@@ -11,39 +11,41 @@ import (
 // maxRectangles bounds an AddressMap, so that a page that shows it stays small.
 const maxRectangles = 20_000
 
-// AddressMap is where blocks lay in the pool's addresses, and when.
+// AddressMap shows where blocks were in the pool's addresses, and when.
 type AddressMap struct {
-	// RangeBytes is the highest end of a block in the map. Several segments lie in it one
-	// behind the other; the place of a segment that went back serves a later one.
+	// RangeBytes is the highest end of a block in the map. Several segments are placed
+	// one behind the other. The position of a released segment is reused for a later
+	// one.
 	RangeBytes uint64
-	// Rectangles are the blocks, in order of their start.
+	// Rectangles has the blocks, in order of their start.
 	Rectangles []Rectangle
-	// LeftOut is how many rectangles are not in the list, and ShownShare the part of
-	// all bytes × time that is: 1 if nothing is left out.
+	// LeftOut is the number of rectangles that are not in the list. ShownShare is the
+	// share of all bytes × time that the list shows: 1 if nothing is left out.
 	LeftOut    int
 	ShownShare float64
 }
 
-// Rectangle is a block, or blocks side by side that one request had at the same time.
+// Rectangle is a block, or adjacent blocks that one request had at the same time.
 type Rectangle struct {
 	// From and To are times of the trace.
 	From, To int64
 	// OffsetBytes counts from the start of the map.
 	OffsetBytes, SizeBytes uint64
-	// Request is the place of the request in order of arrival, from 0.
+	// Request is the index of the request in order of arrival, from 0.
 	Request int
 }
 
 func (r Rectangle) area() float64 { return float64(r.SizeBytes) * float64(r.To-r.From) }
 
-// recorder makes an AddressMap of what is allocated and freed.
+// recorder builds an AddressMap from the allocations and frees.
 type recorder struct {
 	now  func() int64
 	live map[device.Addr]Rectangle
-	// ended is the blocks that were freed at this moment: they may be parts of one
+	// ended has the blocks that were freed at this moment. Several of them may form one
 	// rectangle.
 	ended []Rectangle
-	// largest is a heap with the smallest of the largest rectangles at its root.
+	// largest is a heap of the largest rectangles, with the smallest of them at its
+	// root.
 	largest        byArea
 	leftOut        int
 	shown, skipped float64
@@ -69,7 +71,7 @@ func (r *recorder) freed(addr device.Addr) {
 	r.ended = append(r.ended, block)
 }
 
-// keepEnded joins what belongs together of the blocks that were freed at one moment.
+// keepEnded joins adjacent blocks of one request that were freed at one moment.
 func (r *recorder) keepEnded() {
 	slices.SortFunc(r.ended, func(a, b Rectangle) int {
 		return cmp.Or(cmp.Compare(a.Request, b.Request), cmp.Compare(a.From, b.From), cmp.Compare(a.OffsetBytes, b.OffsetBytes))
@@ -89,7 +91,7 @@ func (r *recorder) keepEnded() {
 
 func (r *recorder) keep(next Rectangle) {
 	if next.From == next.To {
-		return // it was there for no time
+		return // it existed for no time
 	}
 	r.shown += next.area()
 	heap.Push(&r.largest, next)
@@ -102,7 +104,7 @@ func (r *recorder) keep(next Rectangle) {
 	r.skipped += dropped.area()
 }
 
-// finish gives the map. Every block was freed by then.
+// finish returns the map. Every block must be freed by then.
 func (r *recorder) finish() *AddressMap {
 	if len(r.ended) > 0 {
 		r.keepEnded()

@@ -12,16 +12,17 @@ import (
 const modelsOp = "replay.run_models"
 
 // A replay of several models merges their schedules in order of time. A request that
-// had to wait starts, or goes on, that much later: its further steps are kept while it
-// waits and come later by as long as it waited, without the schedule knowing.
+// had to wait starts or continues later by its wait. Its further steps are kept while
+// it waits and are then played later by the same time. The schedule does not know of
+// the wait.
 
-// timed is a step with the time at which it is played.
+// timed is a step with its time in the replay.
 type timed struct {
 	at   int64
 	step trace.Step
 }
 
-// compare orders by time, ends before everything else, then by request.
+// compare orders by time, then ends before other steps, then by request.
 func (t timed) compare(other timed) int {
 	return cmp.Or(cmp.Compare(t.at, other.at), cmp.Compare(rank(t.step), rank(other.step)),
 		cmp.Compare(t.step.Request, other.step.Request), cmp.Compare(t.step.FirstBlock, other.step.FirstBlock))
@@ -34,23 +35,23 @@ func rank(s trace.Step) int {
 	return 1
 }
 
-// progress is a request that does not go by its schedule.
+// progress is the state of a request that deviates from its schedule.
 type progress struct {
 	lateNS  int64
 	waiting bool
 	dropped bool
-	// kept is its steps that came up while it waits.
+	// kept has its steps that became due while it waits.
 	kept []timed
 }
 
-// feed gives the steps of one model.
+// feed returns the steps of one model.
 type feed struct {
 	schedule *trace.Schedule
 	delayNS  int64
-	// next is the schedule's next step, if has.
+	// next is the schedule's next step, if has is true.
 	next timed
 	has  bool
-	// late is the steps of late requests, sorted.
+	// late has the steps of late requests, sorted.
 	late  []timed
 	astir map[int]*progress
 }
@@ -59,7 +60,7 @@ func newFeed(s *trace.Schedule, delayNS int64) *feed {
 	return &feed{schedule: s, delayNS: delayNS, astir: make(map[int]*progress)}
 }
 
-// peek is the next step; false at the end, or while all that is left waits.
+// peek returns the next step; false at the end, or while all remaining steps wait.
 func (f *feed) peek() (timed, bool) {
 	for f.fetch() && f.absorb(f.next) {
 		f.has = false
@@ -76,7 +77,7 @@ func (f *feed) peek() (timed, bool) {
 	return timed{}, false
 }
 
-// fetch has the schedule's next step ready, unless there is none.
+// fetch reads the schedule's next step, unless there is none.
 func (f *feed) fetch() bool {
 	for !f.has {
 		s, ok := f.schedule.Next()
@@ -94,7 +95,8 @@ func (f *feed) fetch() bool {
 	return true
 }
 
-// absorb says whether a step is not to be played now, and keeps it if it is later.
+// absorb reports whether a step must not be played now, and keeps it if it is to be
+// played later.
 func (f *feed) absorb(t timed) bool {
 	p := f.astir[t.step.Request]
 	switch {
@@ -117,7 +119,7 @@ func (f *feed) insert(t timed) {
 	f.late = slices.Insert(f.late, at, t)
 }
 
-// take takes the step that peek gave.
+// take removes the step that peek returned.
 func (f *feed) take(t timed) {
 	if f.has && f.next.compare(t) == 0 {
 		f.has = false
@@ -129,7 +131,7 @@ func (f *feed) take(t timed) {
 	}
 }
 
-// hold keeps the further steps of a request back.
+// hold delays the further steps of a request.
 func (f *feed) hold(request int) {
 	p := f.astir[request]
 	if p == nil {
@@ -139,8 +141,8 @@ func (f *feed) hold(request int) {
 	p.waiting = true
 }
 
-// resume lets a held request go on, later by so much. The caller has played no
-// step since it was held but those that peek has given.
+// resume continues a held request, later by that time. Since the hold the caller has
+// played only steps that peek returned.
 func (f *feed) resume(request int, byNS int64) error {
 	p := f.astir[request]
 	sum, carry := bits.Add64(uint64(p.lateNS), uint64(byNS), 0)
@@ -148,7 +150,7 @@ func (f *feed) resume(request int, byNS int64) error {
 		return device.Errorf(device.CodeOverflow, modelsOp, "a request has waited for more than %d ns in all", int64(maxLateNS))
 	}
 	p.waiting, p.lateNS = false, int64(sum)
-	// Those that are late from an earlier wait have not all come up.
+	// Steps that are late from an earlier wait are not all played yet.
 	for _, t := range slices.Concat(p.kept, f.takeLate(request)) {
 		t.at += byNS
 		f.insert(t)
@@ -157,7 +159,7 @@ func (f *feed) resume(request int, byNS int64) error {
 	return nil
 }
 
-// takeLate takes the late steps of a request out, in their order.
+// takeLate removes the late steps of a request, in their order.
 func (f *feed) takeLate(request int) (taken []timed) {
 	f.late = slices.DeleteFunc(f.late, func(t timed) bool {
 		if t.step.Request != request {
@@ -169,7 +171,7 @@ func (f *feed) takeLate(request int) (taken []timed) {
 	return taken
 }
 
-// drop forgets the further steps of a request.
+// drop discards the further steps of a request.
 func (f *feed) drop(request int) {
 	p := f.astir[request]
 	if p == nil {

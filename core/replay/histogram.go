@@ -2,10 +2,9 @@ package replay
 
 import "math/bits"
 
-// histogram counts durations. Up to 2^exactBits ns each nanosecond has a count
-// of its own; above, each power of two is divided into 2^subBits parts, so a
-// quantile is at most 1/2^subBits too low. Its size does not depend on how
-// much is counted.
+// histogram counts durations. Up to 2^exactBits ns each nanosecond has its own count.
+// Above that each power of two is divided into 2^subBits parts, so a quantile is at
+// most 1/2^subBits too low. The size is constant.
 type histogram struct {
 	counts [1<<exactBits + (63-exactBits)<<subBits]uint64
 	total  uint64
@@ -16,8 +15,8 @@ const (
 	subBits   = 7
 )
 
-// add counts one duration; less than 0 (the clock's cost was more than what it
-// measured) counts as 0.
+// add counts one duration. A negative duration (the cost of the clock exceeded the
+// measured time) counts as 0.
 func (h *histogram) add(ns int64) {
 	h.counts[bucketOf(uint64(max(ns, 0)))]++
 	h.total++
@@ -32,7 +31,7 @@ func bucketOf(ns uint64) int {
 	return 1<<exactBits + (power-exactBits)<<subBits + int(part)
 }
 
-// lowest is the least duration that is counted in a bucket.
+// lowest returns the shortest duration of a bucket.
 func lowest(bucket int) int64 {
 	if bucket < 1<<exactBits {
 		return int64(bucket)
@@ -42,8 +41,8 @@ func lowest(bucket int) int64 {
 	return int64(1<<subBits+part) << (power - subBits)
 }
 
-// quantile is the duration that a share q of all counted is not above; 0 when
-// nothing was counted.
+// quantile returns the duration below or at which a share q of all durations lies; 0
+// without durations.
 func (h *histogram) quantile(q float64) int64 {
 	rank := uint64(q * float64(h.total))
 	var seen uint64
@@ -55,7 +54,7 @@ func (h *histogram) quantile(q float64) int64 {
 	return 0
 }
 
-// merge adds what another one counted.
+// merge adds the counts of another histogram.
 func (h *histogram) merge(other *histogram) {
 	for i, n := range other.counts {
 		h.counts[i] += n

@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// maxPoints bounds the time series.
+	// maxPoints bounds the number of points of the time series.
 	maxPoints = 1000
-	// maxMoments bounds the table of peaks, of which no two are closer than
-	// one momentSpread-th of the replay.
+	// maxMoments bounds the table of peaks. Two peaks are at least 1/momentSpread of
+	// the replay apart.
 	maxMoments   = 10
 	momentSpread = 40
 )
 
-// meter keeps the account of a replay over time.
+// meter records the counters of a replay over time.
 type meter struct {
 	demand   demand
 	reserved func() uint64
-	// settle is what is reserved from now on, and until when.
+	// settle returns the reserved bytes from now on, and until when they hold.
 	settle func(now, until int64) (reserved uint64, next int64)
 
 	now     int64
 	live    uint64
-	held    uint64 // reserved, and so physical, now
+	held    uint64 // reserved bytes now, which are also the physical bytes
 	running int
 
 	peakLive, peakHeld uint64
@@ -42,7 +42,7 @@ type meter struct {
 type point struct {
 	held   uint64
 	failed uint64
-	// peak is the moment at which live was highest.
+	// peak is the moment with the most live bytes.
 	peak Moment
 }
 
@@ -54,10 +54,10 @@ func newMeter(d demand, reserved func() uint64, settle func(now, until int64) (r
 	return m
 }
 
-// time is by what the pool keeps idle pages.
+// time returns the time for the pool's retention of idle pages.
 func (m *meter) time() time.Duration { return time.Duration(m.now) }
 
-// advance lets time pass with everything as it is.
+// advance moves the time forward without other changes.
 func (m *meter) advance(now int64) {
 	for m.now < now {
 		m.note()
@@ -67,7 +67,7 @@ func (m *meter) advance(now int64) {
 	}
 }
 
-// stay lets time pass in which nothing happens at all.
+// stay moves the time forward over a period in which nothing happens.
 func (m *meter) stay(now int64) {
 	m.liveArea += float64(m.live) * float64(now-m.now)
 	m.heldArea += float64(m.held) * float64(now-m.now)
@@ -75,7 +75,7 @@ func (m *meter) stay(now int64) {
 	for i := m.place(m.now) + 1; i <= until; i++ {
 		start := m.demand.first + int64(i)*m.interval
 		if start == now {
-			break // what happens now is this interval's first state
+			break // the next event is the first state of this interval
 		}
 		m.points[i] = point{held: m.held, peak: m.moment(start)}
 	}
@@ -88,7 +88,7 @@ func (m *meter) moment(at int64) Moment {
 	return Moment{Time: at, LiveBytes: m.live, ReservedBytes: m.held, PhysicalBytes: m.held, Running: m.running}
 }
 
-// note puts the present state into the present interval.
+// note records the present state in the present interval.
 func (m *meter) note() {
 	p := &m.points[m.place(m.now)]
 	p.held = max(p.held, m.held)
@@ -110,7 +110,7 @@ func (m *meter) freed(size uint64) { m.live -= size }
 func (m *meter) requests(running int) { m.running = running }
 
 func (m *meter) refused(f Failure) {
-	// The search for room may have given segments back, or taken one.
+	// The reclaim path may have released or allocated segments.
 	m.held = m.reserved()
 	m.peakHeld = max(m.peakHeld, m.held)
 	f.LiveBytes = m.live
@@ -122,7 +122,7 @@ func (m *meter) refused(f Failure) {
 	}
 }
 
-// fill puts everything that the meter knows into a result.
+// fill writes all values of the meter to a result.
 func (m *meter) fill(r *Result) {
 	m.note()
 	r.Failed = m.failed
@@ -156,7 +156,7 @@ func countReasons(reasons map[string]uint64) []ReasonCount {
 	return counts
 }
 
-// moments finds the highest peaks that are not on the slope of a higher one.
+// moments returns the highest peaks that are not on the slope of a higher one.
 func (m *meter) moments() []Moment {
 	var peaks []Moment
 	for i, p := range m.points {

@@ -12,24 +12,25 @@ import (
 const (
 	// MaxModels bounds the models of one replay.
 	MaxModels = 64
-	// MaxWaitNS bounds how long a request may wait: one day.
+	// MaxWaitNS bounds the wait of a request: one day.
 	MaxWaitNS = 24 * 3600 * int64(1e9)
-	// MaxDelayNS bounds how much later a trace may start.
+	// MaxDelayNS bounds the delay of a trace.
 	MaxDelayNS = trace.MaxTimeNS
-	// maxLateNS keeps the time of every step within 63 bits: a trace, its delay
-	// and what comes after the last arrival are far below the rest.
+	// maxLateNS keeps the time of every step within 63 bits. A trace, its delay and the
+	// time after the last arrival are far below the rest.
 	maxLateNS = uint64(1) << 60
-	// defaultPageBytes is the page size that 0 stands for.
+	// defaultPageBytes is the page size for a setting of 0.
 	defaultPageBytes = 2 << 20
 )
 
-// Policy says how models share a limit.
+// Policy is how models share a limit.
 type Policy string
 
 const (
-	// PolicyStatic gives each model a part of its own, which no other ever uses.
+	// PolicyStatic gives each model its own part, which no other model uses.
 	PolicyStatic Policy = "static"
-	// PolicyElastic gives free pages to whoever asks, but for the guarantees.
+	// PolicyElastic gives free pages to any model that requests them, except guaranteed
+	// ones.
 	PolicyElastic Policy = "elastic"
 )
 
@@ -37,49 +38,48 @@ const (
 type ModelTrace struct {
 	ID    string
 	Trace *trace.Trace
-	// DelayNS is when the trace starts.
+	// DelayNS is the start of the trace.
 	DelayNS int64
-	// ShareBytes is the model's part of the limit under PolicyStatic. Either all
-	// models have one, or none: then the parts are equal.
+	// ShareBytes is the model's part of the limit under PolicyStatic. Either all models
+	// have one or none has; then the parts are equal.
 	ShareBytes uint64
-	// GuaranteedBytes are kept free for the model under PolicyElastic.
+	// GuaranteedBytes is the model's guarantee under PolicyElastic.
 	GuaranteedBytes uint64
 }
 
-// ModelsOptions say how to replay several models.
+// ModelsOptions has the settings of a replay of several models.
 type ModelsOptions struct {
-	// Rules are those of every trace; the jitter of the i-th model, from 0, has the
-	// seed Seed + i, so that one trace given twice does not move in step.
+	// Rules apply to every trace. The jitter of the i-th model, from 0, has the seed
+	// Seed + i, so that two copies of one trace do not move in step.
 	Rules trace.Rules
 	// LimitBytes is the physical memory of all models together, in whole pages.
 	LimitBytes uint64
 	// PageBytes is the size of a page; 0: 2 MiB.
 	PageBytes uint64
-	// Policies are played one after the other; none: both, static first.
+	// Policies are played one after the other; an empty list means both, static first.
 	Policies []Policy
-	// WaitNS is how long a request that cannot be served at once may wait; 0: it
-	// has failed.
+	// WaitNS is how long a request may wait that cannot be served at once; 0: it fails.
 	WaitNS int64
-	// Open opens the device to replay on, which must be able to hold capacityBytes
-	// without touching them and have virtual memory.
+	// Open opens the device for the replay. It must be able to hold capacityBytes that
+	// are never accessed, and have virtual memory.
 	Open func(capacityBytes uint64) (*engine.Engine, error)
-	// Progress, if not nil, is called now and then on the goroutine of the replay
-	// with how many of all requests of all runs have arrived.
+	// Progress, if not nil, is called from time to time on the goroutine of the replay
+	// with the number of arrived requests of all runs.
 	Progress func(arrived, requests int)
 }
 
-// bill is a replay of several models before it is played.
+// bill is a checked replay of several models before it is played.
 type bill struct {
 	models  []ModelTrace
 	options ModelsOptions
 	rules   trace.Rules
-	// demand is what the models would use, each and together, if every request
-	// were served at once.
+	// demand is what each model, and all together, would use if every request were
+	// served at once.
 	demand modelsDemand
 	clock  clock
 }
 
-// plan checks what was asked for and surveys the traces.
+// plan checks the settings and surveys the traces.
 func plan(ctx context.Context, models []ModelTrace, o *ModelsOptions) (*bill, error) {
 	if o.PageBytes == 0 {
 		o.PageBytes = defaultPageBytes
@@ -146,7 +146,7 @@ func checkModels(models []ModelTrace, o ModelsOptions) error {
 	return nil
 }
 
-// feeds makes the schedules anew.
+// feeds creates the schedules again.
 func (b *bill) feeds() ([]*feed, error) {
 	var feeds []*feed
 	for i, m := range b.models {
@@ -175,11 +175,11 @@ func (b *bill) checkLimit(limitBytes uint64) error {
 	return nil
 }
 
-// modelBounds are what a model is guaranteed, and what it may have at most (0: no
-// bound but the limit), in bytes; reach is the most that it can have at once.
+// modelBounds has a model's guarantee and its maximum (0: only the limit bounds it), in
+// bytes. reach is the most that it can have at once.
 type modelBounds struct{ guaranteed, most, reach uint64 }
 
-// bounds are those of each model under a policy.
+// bounds returns the bounds of each model under a policy.
 func (b *bill) bounds(policy Policy, limitBytes uint64) ([]modelBounds, error) {
 	page, left := b.options.PageBytes, b.pages(limitBytes)
 	equal := left / uint64(len(b.models))

@@ -6,20 +6,20 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// need is the most that is alive at one time: as requested, and with each block in
-// whole pages.
+// need is the most live memory at one time: as requested, and with each block in whole
+// pages.
 type need struct{ live, paged uint64 }
 
 // modelsDemand is what models would use if every request were served at once.
 type modelsDemand struct {
 	all  need
 	each []need
-	// largest is the pages of the largest block, in bytes.
+	// largest is the size of the pages of the largest block, in bytes.
 	largest     uint64
 	first, last int64
 }
 
-// surveyModels plays against nothing, to know what will be needed.
+// surveyModels plays without a pool to find the demand.
 func surveyModels(ctx context.Context, feeds []*feed, pageBytes uint64) (modelsDemand, error) {
 	sum := &tally{pageBytes: pageBytes}
 	var seats []seat
@@ -43,12 +43,12 @@ func surveyModels(ctx context.Context, feeds []*feed, pageBytes uint64) (modelsD
 	return d, nil
 }
 
-// tally is what all seats of a survey know together.
+// tally has the common counts of all seats of a survey.
 type tally struct {
 	pageBytes, paged, largest uint64
 }
 
-// endless is a seat that has room for everything.
+// endless is a seat with unlimited memory.
 type endless struct {
 	survey *tally
 	paged  uint64

@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// LimitsResult is the smallest limits at which every request is served; its JSON is
-// what `ferrum-mem replay --model … --find-limit --json` prints.
+// LimitsResult has the smallest limits at which every request is served. `ferrum-mem
+// replay --model … --find-limit --json` prints its JSON.
 type LimitsResult struct {
 	Mode          string `json:"mode"`
 	Device        string `json:"device"`
@@ -16,35 +16,36 @@ type LimitsResult struct {
 	JitterNS      int64  `json:"jitter_ns"`
 	Seed          uint64 `json:"seed"`
 	WaitNS        int64  `json:"wait_ns"`
-	// Requests is those of all models.
+	// Requests counts the requests of all models.
 	Requests int `json:"requests"`
-	// ElasticLimitBytes is the smallest limit that is enough when the models share
-	// it, StaticLimitBytes when each has a part of just the size that it needs (the
-	// sum of Models[].LimitBytes), EqualLimitBytes when the parts are equal.
+	// ElasticLimitBytes is the smallest sufficient limit when the models share it.
+	// StaticLimitBytes is the limit when each model has a part of exactly the size that
+	// it needs (the sum of Models[].LimitBytes). EqualLimitBytes is the limit when the
+	// parts are equal.
 	ElasticLimitBytes uint64 `json:"elastic_limit_bytes"`
 	StaticLimitBytes  uint64 `json:"static_limit_bytes"`
 	EqualLimitBytes   uint64 `json:"equal_limit_bytes"`
-	// DemandPeakBytes is the most that is alive at one time, of all models.
+	// DemandPeakBytes is the most live memory of all models at one time.
 	DemandPeakBytes uint64 `json:"demand_peak_bytes"`
-	// ElasticOverStatic is elastic ÷ static, ElasticOverPeak ÷ the demand's peak; 0
-	// when nothing is ever alive.
+	// ElasticOverStatic is elastic ÷ static, ElasticOverPeak is elastic ÷ the peak of
+	// the demand; 0 if nothing is ever live.
 	ElasticOverStatic float64 `json:"elastic_over_static"`
 	ElasticOverPeak   float64 `json:"elastic_over_peak"`
-	// Replays is how many there were to find and to prove the limits.
+	// Replays is the number of replays that found and verified the limits.
 	Replays int          `json:"replays"`
 	Models  []ModelLimit `json:"models"`
 }
 
-// ModelLimit is the smallest limit of a model that is alone.
+// ModelLimit is the smallest limit of a model that is replayed alone.
 type ModelLimit struct {
 	ModelInput
 	LimitBytes uint64 `json:"limit_bytes"`
 }
 
-// FindLimits finds the smallest limits, in whole pages, at which no request fails:
-// of each model alone and of all together under PolicyElastic. Each is proved by two
-// replays: with it no request fails, with a page less one does. LimitBytes, Policies,
-// shares and guarantees of what is passed mean nothing. Errors are those of RunModels.
+// FindLimits finds the smallest limits, in whole pages, at which no request fails: for
+// each model alone, and for all together under PolicyElastic. Two replays verify each
+// limit: with it no request fails, and with one page less a request fails. It ignores
+// LimitBytes, Policies, shares and guarantees. Errors: those of RunModels.
 func FindLimits(ctx context.Context, models []ModelTrace, o ModelsOptions) (*LimitsResult, error) {
 	progress := o.Progress
 	o.Progress = nil
@@ -94,19 +95,19 @@ func FindLimits(ctx context.Context, models []ModelTrace, o ModelsOptions) (*Lim
 	return r, nil
 }
 
-// limitSearch looks for limits by replays.
+// limitSearch finds limits by replays.
 type limitSearch struct {
 	device  string
 	replays int
 }
 
-// smallest is the smallest limit at which a bill has no failure. Without waits that is
-// the peak of the demand in whole pages, if the pool is as good as the arithmetic; with
-// waits it may be less. So the peak and the page below are tried first, and halves
-// of what is left then.
+// smallest returns the smallest limit at which a bill has no failure. Without waits
+// this is the peak of the demand in whole pages, if the pool is as good as the computed
+// optimum; with waits it may be less. So the search tries the peak and one page below
+// first, and then bisects the rest.
 func (s *limitSearch) smallest(ctx context.Context, b *bill) (uint64, error) {
 	page := b.options.PageBytes
-	// Less than the largest block is never enough.
+	// A limit below the largest block is never sufficient.
 	enough, short := max(b.demand.all.paged, page), max(b.demand.largest, page)-page
 	for {
 		ok, err := s.serves(ctx, b, enough)
@@ -135,7 +136,7 @@ func (s *limitSearch) smallest(ctx context.Context, b *bill) (uint64, error) {
 	return enough, nil
 }
 
-// serves says whether every request is served with a limit.
+// serves reports whether every request is served with a limit.
 func (s *limitSearch) serves(ctx context.Context, b *bill, limitBytes uint64) (bool, error) {
 	bounds, err := b.bounds(PolicyElastic, limitBytes)
 	if err != nil {

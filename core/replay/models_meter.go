@@ -1,9 +1,9 @@
 package replay
 
-// modelsMeter keeps the account of a run of several models over time.
+// modelsMeter records the counters of a run of several models over time.
 type modelsMeter struct {
 	seats []seat
-	// reserved is what is had from the device now.
+	// reserved returns the bytes that are held from the device now.
 	reserved func() uint64
 
 	first, interval int64
@@ -18,7 +18,7 @@ type modelsMeter struct {
 	points   []modelsPoint
 }
 
-// gauges are live and physical bytes now, at most, and over time.
+// gauges has live and physical bytes: now, at the peak, and over time.
 type gauges struct {
 	live, physical         uint64
 	peakLive, peakPhysical uint64
@@ -51,7 +51,8 @@ type modelsPoint struct {
 	failed                   []uint64
 }
 
-// newModelsMeter spreads the series over a demand; without one it keeps none.
+// newModelsMeter creates a meter whose series covers a demand; without a demand it has
+// no series.
 func newModelsMeter(seats []seat, reserved func() uint64, d *modelsDemand) *modelsMeter {
 	m := &modelsMeter{seats: seats, reserved: reserved, each: make([]modelMeter, len(seats))}
 	for i := range m.each {
@@ -64,7 +65,7 @@ func newModelsMeter(seats []seat, reserved func() uint64, d *modelsDemand) *mode
 	return m
 }
 
-// advance lets time pass with everything as it is.
+// advance moves the time forward without other changes.
 func (m *modelsMeter) advance(now int64) {
 	if !m.started {
 		m.started, m.now = true, now
@@ -95,7 +96,7 @@ func (m *modelsMeter) advance(now int64) {
 
 func (m *modelsMeter) place(now int64) int { return int((now - m.first) / m.interval) }
 
-// note puts the present state into the present interval.
+// note records the present state in the present interval.
 func (m *modelsMeter) note() {
 	if m.interval != 0 {
 		m.noteAt(m.place(m.now))
@@ -114,7 +115,8 @@ func (m *modelsMeter) noteAt(i int) {
 	}
 }
 
-// point makes the intervals up to one; with waits a run is longer than the demand.
+// point creates the intervals up to index i. With waits a run is longer than the
+// demand.
 func (m *modelsMeter) point(i int) *modelsPoint {
 	for len(m.points) <= i {
 		n := len(m.each)
@@ -142,7 +144,7 @@ func (m *modelsMeter) freed(model int, size uint64) {
 	m.sample(model)
 }
 
-// sample looks at what is behind a model now, and had from the device.
+// sample reads the physical memory of a model and the bytes held from the device.
 func (m *modelsMeter) sample(model int) {
 	e := &m.each[model]
 	m.all.physical -= e.physical
@@ -174,7 +176,7 @@ func (m *modelsMeter) refused(model int, f Failure) {
 	}
 }
 
-// usage is a model's part of the result.
+// usage returns a model's part of the result.
 func (m *modelsMeter) usage(model int) Usage {
 	e := &m.each[model]
 	u := m.usageOf(e.gauges)
@@ -183,7 +185,7 @@ func (m *modelsMeter) usage(model int) Usage {
 	return u
 }
 
-// total is the part of all models together.
+// total returns the part of all models together.
 func (m *modelsMeter) total() Usage {
 	u := m.usageOf(m.all)
 	var waits histogram

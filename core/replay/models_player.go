@@ -8,22 +8,22 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// The rig plays the merged steps of several models. At one instant ends come first,
-// then requests that waited are served, then those whose time is up fail, and then
-// come the allocations, in order of the models and of arrival.
+// The rig plays the merged steps of several models. At one instant the order is: ends;
+// then waiting requests that can be served; then waiting requests that fail because
+// their time is over; then the allocations, in order of the models and of arrival.
 //
-// A step is served whole or not at all. With a wait, a step that cannot be served
-// stands in the line of its model: growing requests before arriving ones, each in the
-// order in which they came, and nobody of the model passes those of his kind. When
-// memory comes free the models' first are tried, the one that has waited longest
-// first.
+// A step is served completely or not at all. With a wait, a step that cannot be served
+// joins the queue of its model. Growing requests come before arriving ones, each kind
+// in order of arrival, and a request never passes another one of its model and kind.
+// When memory is freed, the first waiter of each model is tried, the one with the
+// longest wait first.
 
-// seat is where a model's blocks come from.
+// seat is the source of a model's blocks.
 type seat interface {
 	memory
-	// room is how many bytes the model could have now, in whole pages.
+	// room returns how many bytes the model could allocate now, in whole pages.
 	room() uint64
-	// physical is the memory behind the model's live blocks.
+	// physical returns the memory of the model's live blocks.
 	physical() uint64
 }
 
@@ -33,7 +33,7 @@ type tenant struct {
 	seat     seat
 	holdings map[int]*holding
 	resident map[trace.ShareKey]*shared
-	// line is those that wait, growing ones first.
+	// line has the waiting steps, growing ones first.
 	line []*waiting
 }
 
@@ -42,7 +42,7 @@ type waiting struct {
 	model int
 	step  trace.Step
 	since int64
-	// over: it was served, or has failed.
+	// over: the step was served, or has failed.
 	over bool
 }
 
@@ -52,12 +52,12 @@ type rig struct {
 	meter     *modelsMeter
 	pageBytes uint64
 	waitNS    int64
-	// due is all that wait, in the order in which their time is up.
+	// due has all waiting steps, in the order in which their time ends.
 	due     []*waiting
 	arrived int
-	// untilFailure ends the replay when a request has failed, which failed says.
+	// untilFailure ends the replay when a request has failed; failed records that.
 	untilFailure, failed bool
-	// pass lets time pass until now; settle comes after each instant's step.
+	// pass moves the time forward to now. settle is called after each instant's step.
 	pass   func(now int64)
 	settle func()
 }
@@ -73,7 +73,7 @@ func newRig(feeds []*feed, seats []seat, meter *modelsMeter, pageBytes uint64) *
 	return r
 }
 
-// play runs to the end, looking up now and then.
+// play runs to the end, and checks the context from time to time.
 func (r *rig) play(ctx context.Context, arrived func(int)) error {
 	const lookUpEvery = 256
 	for steps := 0; ; steps++ {
@@ -94,7 +94,7 @@ func (r *rig) play(ctx context.Context, arrived func(int)) error {
 	}
 }
 
-// next plays what comes first: a step, or the end of somebody's wait.
+// next plays the next event: a step, or the end of a wait.
 func (r *rig) next() (bool, error) {
 	if r.failed && r.untilFailure {
 		return false, nil
@@ -154,7 +154,7 @@ func (r *rig) step(model int, s timed) error {
 	return r.fail(model, s.at, s.step, refused.reason)
 }
 
-// mustQueue says whether others of its kind wait before a step.
+// mustQueue reports whether requests of the same kind already wait before a step.
 func (t *tenant) mustQueue(s trace.Step) bool {
 	if s.Kind == trace.Grow {
 		return len(t.line) > 0 && t.line[0].step.Kind == trace.Grow
@@ -174,7 +174,7 @@ func (r *rig) enqueue(model int, s timed) {
 	t.feed.hold(s.step.Request)
 }
 
-// add gives a request the blocks of a step, all or none.
+// add allocates the blocks of a step for a request, all or none.
 func (r *rig) add(model int, s trace.Step) (*refusal, error) {
 	t := r.tenants[model]
 	h := t.holdings[s.Request]
@@ -204,7 +204,7 @@ func (r *rig) add(model int, s trace.Step) (*refusal, error) {
 	return nil, nil
 }
 
-// release gives up what a request holds beyond so many blocks and keys.
+// release frees what a request holds beyond that many blocks and keys.
 func (r *rig) release(model int, h *holding, own, keys int) error {
 	t := r.tenants[model]
 	for _, b := range h.own[own:] {
@@ -253,7 +253,7 @@ func (r *rig) fail(model int, now int64, s trace.Step, reason string) error {
 	return r.serve(now)
 }
 
-// expire ends a wait that was too long.
+// expire ends a wait whose time is over.
 func (r *rig) expire(w *waiting, now int64) error {
 	r.pass(now)
 	t := r.tenants[w.model]
@@ -264,7 +264,7 @@ func (r *rig) expire(w *waiting, now int64) error {
 	return err
 }
 
-// serve gives those that wait what there is now.
+// serve serves the waiting requests for which there is memory now.
 func (r *rig) serve(now int64) error {
 	stuck := make([]bool, len(r.tenants))
 	for {
@@ -299,7 +299,8 @@ func (r *rig) serve(now int64) error {
 	}
 }
 
-// wants is how many bytes of pages a step takes that others do not hold already.
+// wants returns the bytes of the pages that a step needs and that other requests do not
+// already hold.
 func (r *rig) wants(w *waiting) uint64 {
 	t, pages := r.tenants[w.model], uint64(0)
 	each := inPages(w.step.BlockBytes, r.pageBytes)
@@ -312,5 +313,5 @@ func (r *rig) wants(w *waiting) uint64 {
 	return pages
 }
 
-// inPages rounds up; blocks are far below where that overflows.
+// inPages rounds up to whole pages; blocks are far too small for an overflow.
 func inPages(bytes, pageBytes uint64) uint64 { return (bytes + pageBytes - 1) / pageBytes * pageBytes }

@@ -2,8 +2,8 @@ package replay
 
 import "path/filepath"
 
-// ModelsResult is what a replay of several models measured; its JSON is what
-// `ferrum-mem replay --model … --json` prints.
+// ModelsResult is the result of a replay of several models. `ferrum-mem replay --model
+// … --json` prints its JSON.
 type ModelsResult struct {
 	Mode          string `json:"mode"`
 	Device        string `json:"device"`
@@ -13,25 +13,25 @@ type ModelsResult struct {
 	JitterNS      int64  `json:"jitter_ns"`
 	Seed          uint64 `json:"seed"`
 	WaitNS        int64  `json:"wait_ns"`
-	// Requests is those of all models.
+	// Requests counts the requests of all models.
 	Requests int `json:"requests"`
-	// DemandPeakBytes is the most that would be alive at one time, of all models,
-	// if every request were served at once; DemandPeakPagesBytes is the same with
-	// every block in whole pages.
+	// DemandPeakBytes is the most live memory of all models at one time if every
+	// request were served at once. DemandPeakPagesBytes is the same with every block in
+	// whole pages.
 	DemandPeakBytes      uint64 `json:"demand_peak_bytes"`
 	DemandPeakPagesBytes uint64 `json:"demand_peak_pages_bytes"`
 	TimeUnit             string `json:"time_unit"`
-	// Duration is from the first step of all runs to the last.
+	// Duration is the time from the first to the last step of all runs.
 	Duration int64 `json:"duration"`
-	// Models are what was replayed, Runs what came of it under each policy, in the
-	// order in which the policies were given.
+	// Models has the replayed models. Runs has the results under each policy, in the
+	// order of the policies.
 	Models []ModelInput `json:"models"`
 	Runs   []PolicyRun  `json:"runs"`
 	// Comparison is nil unless both policies were played.
 	Comparison *Comparison `json:"comparison,omitempty"`
 }
 
-// ModelInput is a model as it was asked for, and what it would need alone.
+// ModelInput has the settings of a model, and what it would need alone.
 type ModelInput struct {
 	ID                   string `json:"id"`
 	Trace                string `json:"trace"`
@@ -41,25 +41,26 @@ type ModelInput struct {
 	DemandPeakPagesBytes uint64 `json:"demand_peak_pages_bytes"`
 }
 
-// Usage is what a model, or all of them together, did in a run.
+// Usage counts what a model, or all models together, did in a run.
 type Usage struct {
 	Requests int `json:"requests"`
-	// Allocations is the blocks that were handed out.
+	// Allocations counts the allocated blocks.
 	Allocations uint64 `json:"allocations"`
-	// Failed is the requests that were not served at once, or within the wait.
+	// Failed counts the requests that were not served at once, or within the wait.
 	Failed uint64 `json:"failed"`
-	// Waits is how often a request waited and was served; the times are of these.
+	// Waits counts how often a request waited and was served; the times are those of
+	// these waits.
 	Waits        uint64 `json:"waits"`
 	WaitNSMedian int64  `json:"wait_ns_median"`
 	WaitNSP99    int64  `json:"wait_ns_p99"`
 	WaitNSMax    int64  `json:"wait_ns_max"`
 
 	PeakLiveBytes uint64 `json:"peak_live_bytes"`
-	// Physical is the memory behind live blocks; the mean is over the run.
+	// Physical is the memory of live blocks; the mean is over the run.
 	PhysicalPeakBytes    uint64  `json:"physical_peak_bytes"`
 	PhysicalMeanBytes    uint64  `json:"physical_mean_bytes"`
 	PhysicalOverLiveArea float64 `json:"physical_over_live_area"`
-	// MovedPages is the pages that came from another model.
+	// MovedPages counts the pages that were taken from another model.
 	MovedPages uint64 `json:"moved_pages"`
 	// A pair is the call that allocated a block and the call that freed it.
 	PairNSMedian int64 `json:"pair_ns_median"`
@@ -71,8 +72,8 @@ type PolicyRun struct {
 	Policy   Policy `json:"policy"`
 	Strategy string `json:"strategy"`
 	Usage
-	// Reserved is what was had from the device: physical, and what was kept for
-	// the next allocation.
+	// Reserved is the memory held from the device: physical memory, and memory kept for
+	// later allocations.
 	ReservedPeakBytes uint64 `json:"reserved_peak_bytes"`
 	ReservedMeanBytes uint64 `json:"reserved_mean_bytes"`
 	ClockNS           int64  `json:"clock_ns"`
@@ -85,23 +86,24 @@ type PolicyRun struct {
 // ModelRun is one model in a run.
 type ModelRun struct {
 	ID string `json:"id"`
-	// ShareBytes is the part of the limit that is the model's alone, GuaranteedBytes
-	// what was kept free for it; 0: none.
+	// ShareBytes is the model's own part of the limit, GuaranteedBytes its guarantee;
+	// 0: none.
 	ShareBytes      uint64 `json:"share_bytes"`
 	GuaranteedBytes uint64 `json:"guaranteed_bytes"`
 	Usage
-	// HighWaterBytes is the highest offset that was used in the model's address
-	// space, Fragmentation that ÷ peak live.
+	// HighWaterBytes is the highest used offset of the model's address space.
+	// Fragmentation is HighWaterBytes ÷ peak live bytes.
 	HighWaterBytes   uint64        `json:"high_water_bytes"`
 	Fragmentation    float64       `json:"fragmentation"`
 	FailuresByReason []ReasonCount `json:"failures_by_reason"`
-	// Failures is the first MaxFailures of them; LiveBytes is the model's own.
+	// Failures has the first MaxFailures of them; LiveBytes is that of the model.
 	Failures []Failure `json:"failures"`
 }
 
-// ModelsSeries is a run over time, in intervals of equal length. Element i of each
-// list is of the moment, from Time[i] until Time[i]+Interval, at which most physical
-// memory was in use by all models; of Reserved the highest value, of Failed the sum.
+// ModelsSeries shows a run over time, in intervals of equal length. Element i of each
+// list is of the moment, from Time[i] until Time[i]+Interval, at which all models
+// together used the most physical memory. Reserved has the highest value of the
+// interval, and Failed the sum.
 type ModelsSeries struct {
 	Interval      int64    `json:"interval"`
 	Time          []int64  `json:"time"`
@@ -120,17 +122,17 @@ type ModelSeries struct {
 	Failed        []uint64 `json:"failed"`
 }
 
-// Comparison is elastic beside static.
+// Comparison compares elastic with static.
 type Comparison struct {
 	FailedStatic  uint64 `json:"failed_static"`
 	FailedElastic uint64 `json:"failed_elastic"`
-	// PhysicalMeanRatio is elastic ÷ static, PairMedianRatio of the times; 0 where
-	// static has 0.
+	// PhysicalMeanRatio is elastic ÷ static, and PairMedianRatio the same for the
+	// times; 0 where static has 0.
 	PhysicalMeanRatio float64 `json:"physical_mean_ratio"`
 	PairMedianRatio   float64 `json:"pair_median_ratio"`
 }
 
-// Run is the run under a policy, or nil.
+// Run returns the run under a policy, or nil.
 func (r *ModelsResult) Run(p Policy) *PolicyRun { return runOf(r.Runs, p) }
 
 func runOf(runs []PolicyRun, p Policy) *PolicyRun {
@@ -154,7 +156,7 @@ func compareRuns(runs []PolicyRun) *Comparison {
 	}
 }
 
-// ratio is 0 where there is nothing to divide by.
+// ratio returns a/b, or 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -162,7 +164,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// result is what is known before a run.
+// result returns a result with the values that are known before a run.
 func (b *bill) result() *ModelsResult {
 	r := &ModelsResult{
 		Mode: b.rules.Mode.String(), PageBytes: b.options.PageBytes, BytesPerToken: b.rules.BytesPerToken,

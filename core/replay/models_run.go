@@ -9,18 +9,19 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// runSettings are those of one run of a bill.
+// runSettings has the settings of one run of a bill.
 type runSettings struct {
 	limitBytes uint64
 	bounds     []modelBounds
 	policy     Policy
-	// before is how many requests arrived in earlier runs, of runs in all.
+	// before is the number of requests that arrived in earlier runs; runs is the number
+	// of all runs.
 	before, runs int
 	// untilFailure ends the run with the first request that fails.
 	untilFailure bool
 }
 
-// play replays under one policy, on a device of its own, and gives its id besides.
+// play replays under one policy, on its own device, and also returns the device's id.
 func (b *bill) play(ctx context.Context, s runSettings) (run PolicyRun, id string, err error) {
 	e, err := b.options.Open(s.limitBytes + capacitySlack)
 	if err != nil {
@@ -31,13 +32,13 @@ func (b *bill) play(ctx context.Context, s runSettings) (run PolicyRun, id strin
 	return run, id, errors.Join(err, e.Close())
 }
 
-// playOn makes one pool that all models share, or, as a static split does, one for
+// playOn creates one pool that all models share or, for a static split, one pool for
 // each.
 func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run PolicyRun, err error) {
 	var pools []*vmm.Elastic
 	defer func() {
 		for _, pool := range pools {
-			// Forced: after an error or a cancellation blocks may be left.
+			// With force, because blocks may be left after an error or a cancellation.
 			err = errors.Join(err, pool.Close(true))
 		}
 	}()
@@ -95,7 +96,7 @@ func (b *bill) playIn(ctx context.Context, pools []*vmm.Elastic, s runSettings) 
 	return b.report(s, meter, memories), nil
 }
 
-// report is what a run measured.
+// report returns the result of a run.
 func (b *bill) report(s runSettings, meter *modelsMeter, memories []*modelMemory) PolicyRun {
 	run := PolicyRun{
 		Policy: s.policy, Strategy: "first_fit", Usage: meter.total(), ReservedPeakBytes: meter.peakHeld,
@@ -121,15 +122,15 @@ func (b *bill) report(s runSettings, meter *modelsMeter, memories []*modelMemory
 	return run
 }
 
-// windows does the steps of the pools' workers in the time of the trace: what they make
-// ready after each step, and what they give back when nobody wanted it for a window.
+// windows runs the steps of the pools' workers in the time of the trace: pages are made
+// ready after each step, and pages that no allocation needed for a window are released.
 type windows struct {
 	pools []*vmm.Elastic
 	meter *modelsMeter
 	ended int64
 }
 
-// pass ends the windows until now. After two in which nothing happens there is
+// pass ends the windows until now. After two windows in which nothing happens there is
 // nothing left to do.
 func (w *windows) pass(now int64) {
 	window := vmm.TrimWindow.Nanoseconds()
@@ -155,7 +156,7 @@ func (w *windows) settle() {
 	w.meter.sampleReserved()
 }
 
-// held is what was had from the device.
+// held returns the bytes held from the device.
 func (w *windows) held() (sum uint64) {
 	for _, pool := range w.pools {
 		sum += pool.GlobalStats().HeldBytes
@@ -163,7 +164,7 @@ func (w *windows) held() (sum uint64) {
 	return sum
 }
 
-// modelMemory takes a model's blocks from an elastic pool, and times the calls.
+// modelMemory allocates a model's blocks from an elastic pool, and times the calls.
 type modelMemory struct {
 	model     *vmm.Model
 	pageBytes uint64
@@ -174,8 +175,8 @@ type modelMemory struct {
 	pairs     histogram
 }
 
-// newModelMemory registers a model with address space for several times what the
-// trace needs at most, so that placement never fails.
+// newModelMemory registers a model with several times the address space that the trace
+// needs, so that placement never fails.
 func newModelMemory(pool *vmm.Elastic, id string, b modelBounds, demandBytes uint64, c clock) (*modelMemory, error) {
 	space := max(demandBytes, b.reach, pool.PageBytes())
 	model, err := pool.Register(id, vmm.ModelConfig{
@@ -189,7 +190,7 @@ func (m *modelMemory) alloc(w blockRequest) (block, *refusal, error) {
 	got, err := m.model.Alloc(w.size)
 	took := m.clock.now() - start
 	switch {
-	// Less than the limit from the device is an error of the machine.
+	// If the device has less than the limit, it is an error of the machine.
 	case errors.Is(err, device.CodeOutOfPhysicalMemory) && !errors.Is(err, device.CodeOutOfMemory):
 		reason := ReasonLimit
 		if inPages(w.size, m.pageBytes) > m.reach {
@@ -216,10 +217,10 @@ func (m *modelMemory) free(b block) error {
 func (m *modelMemory) room() uint64     { return m.model.Stats().AvailableBytes }
 func (m *modelMemory) physical() uint64 { return m.model.Stats().PhysicalBytes }
 
-// RunModels replays several traces, merged in order of time, through one shared
-// pool for each policy. Errors: CodeCancelled, CodeInvalidArgument for what makes no
-// sense, CodeUnsupportedDevice for a device without virtual memory, those of the
-// trace and of the pool. All memory is given back in any case.
+// RunModels replays several traces, merged in order of time, through one elastic pool
+// for each policy. Errors: CodeCancelled, CodeInvalidArgument for invalid settings,
+// CodeUnsupportedDevice for a device without virtual memory, those of the trace and of
+// the pool. All memory is released in any case.
 func RunModels(ctx context.Context, models []ModelTrace, o ModelsOptions) (*ModelsResult, error) {
 	b, err := plan(ctx, models, &o)
 	if err != nil {

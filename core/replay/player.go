@@ -10,42 +10,41 @@ import (
 
 const op = "replay.run"
 
-// block is one block as a memory handed it out.
+// block is one block from a memory.
 type block struct {
 	addr   device.Addr
 	size   uint64
-	tookNS int64 // the call that allocated it
+	tookNS int64 // time of the call that allocated it
 }
 
-// blockRequest is a block that is asked for.
+// blockRequest is the request for a block.
 type blockRequest struct {
 	size uint64
-	// end is when the block will be freed, 0 if not told; group is a number of the
-	// request whose pages the block is one of, 0 outside paged mode.
+	// end is when the block will be freed, 0 if that is not passed on. group is a
+	// number for the request that shares pages, 0 outside paged mode.
 	end, group uint64
-	// request is the place of the request in order of arrival.
+	// request is the index of the request in order of arrival.
 	request int
 }
 
-// memory is where blocks come from: a pool, or nowhere when a trace is only
-// being surveyed.
+// memory is the source of blocks: a pool, or nothing while a trace is only surveyed.
 type memory interface {
-	// alloc gives a block, or a failure when there is no room; an error ends
-	// the replay.
+	// alloc returns a block, or a refusal if there is no memory; an error ends the
+	// replay.
 	alloc(w blockRequest) (block, *refusal, error)
 	free(b block) error
 }
 
-// refusal says why there was no room.
+// refusal is the reason why there was no memory.
 type refusal struct{ reason string }
 
-// observer is told what happened, in order of time.
+// observer is notified of the events, in order of time.
 type observer interface {
-	// advance comes first at a step.
+	// advance is the first call of a step.
 	advance(now int64)
 	allocated(size uint64)
 	freed(size uint64)
-	// requests comes when one arrives, before its blocks, and when one ends.
+	// requests is called when a request arrives, before its blocks, and when one ends.
 	requests(running int)
 	refused(f Failure)
 }
@@ -56,7 +55,7 @@ type shared struct {
 	holders int
 }
 
-// holding is what one running request holds.
+// holding has the blocks of one running request.
 type holding struct {
 	own  []block
 	keys []trace.ShareKey
@@ -69,9 +68,9 @@ type player struct {
 	observer observer
 	holdings map[int]*holding
 	resident map[trace.ShareKey]*shared
-	spare    []*holding // kept for their slices
+	spare    []*holding // reused for their slices
 	arrived  int
-	// hints: the memory is told when each block will be freed.
+	// hints: the memory gets the time at which each block will be freed.
 	hints bool
 }
 
@@ -100,7 +99,8 @@ func (p *player) step() (bool, error) {
 	return true, p.add(s)
 }
 
-// add gives a request its further blocks, or drops it when one cannot be had.
+// add allocates further blocks for a request, or drops the request if one cannot be
+// allocated.
 func (p *player) add(s trace.Step) error {
 	h := p.holdings[s.Request]
 	w := p.blockRequest(s)
@@ -136,8 +136,8 @@ func (p *player) add(s trace.Step) error {
 	return nil
 }
 
-// blockRequest is what a step asks for, many times perhaps. A block that several requests
-// come to share is expected to end with the first of them.
+// blockRequest returns the request for the blocks of a step. A shared block is expected
+// to end with the first of its requests.
 func (p *player) blockRequest(s trace.Step) blockRequest {
 	w := blockRequest{size: s.BlockBytes, request: s.Request}
 	if p.hints {
@@ -149,7 +149,7 @@ func (p *player) blockRequest(s trace.Step) blockRequest {
 	return w
 }
 
-// end frees what only this request holds.
+// end frees the blocks that only this request holds.
 func (p *player) end(request int) error {
 	h := p.holdings[request]
 	delete(p.holdings, request)
@@ -191,11 +191,11 @@ func (p *player) newHolding() *holding {
 // demand is what a trace would use if every request were served.
 type demand struct {
 	peakBytes   uint64
-	totalBytes  uint64 // of all blocks ever; the largest number when there are more
+	totalBytes  uint64 // of all blocks ever; the largest number on overflow
 	first, last int64  // times of the first and the last step
 }
 
-// survey plays a schedule against nothing, to know what it will need.
+// survey plays a schedule without a pool to find its demand.
 func survey(ctx context.Context, s *trace.Schedule) (demand, error) {
 	c := &counter{}
 	err := play(ctx, newPlayer(s, nowhere{}, c), func(int) {})
@@ -205,13 +205,13 @@ func survey(ctx context.Context, s *trace.Schedule) (demand, error) {
 	return c.demand, err
 }
 
-// nowhere is a memory of endless size.
+// nowhere is a memory of unlimited size.
 type nowhere struct{}
 
 func (nowhere) alloc(w blockRequest) (block, *refusal, error) { return block{size: w.size}, nil, nil }
 func (nowhere) free(block) error                              { return nil }
 
-// counter finds the demand.
+// counter computes the demand.
 type counter struct {
 	demand   demand
 	live     uint64
@@ -227,7 +227,7 @@ func (c *counter) advance(now int64) {
 }
 
 func (c *counter) allocated(size uint64) {
-	// Once it has overflowed the sum means nothing and the replay is refused.
+	// After an overflow the sum is invalid and the replay is rejected.
 	c.overflow = c.overflow || c.live+size < c.live
 	c.live += size
 	total, carry := bits.Add64(c.demand.totalBytes, size, 0)
@@ -239,7 +239,7 @@ func (c *counter) freed(size uint64) { c.live -= size }
 func (c *counter) requests(int)      {}
 func (c *counter) refused(Failure)   {}
 
-// play runs a player to its end, looking up now and then.
+// play runs a player to its end, and checks the context from time to time.
 func play(ctx context.Context, p *player, arrived func(int)) error {
 	const lookUpEvery = 256
 	for steps := 0; ; steps++ {

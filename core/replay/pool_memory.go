@@ -11,52 +11,50 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// Reasons of a Failure.
+// The reasons of a Failure.
 const (
 	// ReasonTooLarge: the block alone is above the limit.
 	ReasonTooLarge = "too_large"
-	// ReasonLimit: with the block, more than the limit would be alive.
+	// ReasonLimit: with the block, the live memory would exceed the limit.
 	ReasonLimit = "limit"
-	// ReasonFragmentation: there would be room, but not in one run.
+	// ReasonFragmentation: there is enough free memory, but not in one run.
 	ReasonFragmentation = "fragmentation"
 )
 
-// span is a segment of the pool and how far up it has been used.
+// span is a segment of the pool and the highest used offset in it.
 type span struct {
 	number uint64
 	base   device.Addr
 	size   uint64
 	water  uint64
-	// place is where the segment starts in the map of addresses.
+	// place is the start of the segment in the address map.
 	place uint64
 }
 
-// PageBytes is the size of a pool's pages, and what physical memory is counted in
-// without a limit.
+// PageBytes is the page size of a pool, and the unit of physical memory without a
+// limit.
 const PageBytes = 2 << 20
 
-// poolMemory takes blocks from a pool, times the calls and keeps account of
-// the addresses.
+// poolMemory allocates blocks from a pool, times the calls and records the addresses.
 type poolMemory struct {
 	pool  *pool.Pool
-	limit uint64 // 0: one range, never touched
-	// atOnce has what is idle go back whenever time passes: the steps of some traces
-	// are no nanoseconds.
+	limit uint64 // 0: one range whose memory is never accessed
+	// atOnce makes the pool release idle memory whenever the time advances, because the
+	// steps of some traces are not in nanoseconds.
 	atOnce bool
 	live   uint64
-	// spans is sorted by address, and right as long as the pool has not changed
-	// its segments again.
+	// spans is sorted by address, and valid until the pool changes its segments again.
 	spans   []span
 	changes uint64
-	// water is the sum of the spans' water, and its highest value.
+	// water is the sum of the water of the spans, highWater its highest value.
 	water, highWater uint64
 	reserved         uint64
-	// failure is the first one of settle.
+	// failure is the first error of settle.
 	failure     error
 	clock       clock
 	pairs       histogram
 	allocations uint64
-	// recorder, if not nil, draws the map of addresses.
+	// recorder, if not nil, builds the address map.
 	recorder *recorder
 }
 
@@ -69,7 +67,7 @@ func (m *poolMemory) alloc(w blockRequest) (block, *refusal, error) {
 	got, err := m.pool.Alloc(pool.Request{SizeBytes: w.size, End: w.end, Group: w.group})
 	took := m.clock.now() - start
 	m.learn()
-	// Without a limit it is the device that is too small, not the pool.
+	// Without a limit the device is too small, not the pool.
 	endless := m.limit == 0 && m.pool.PhysicalPageBytes() != 0
 	if errors.Is(err, device.CodeOutOfMemory) && !endless {
 		return block{}, &refusal{reason: m.reason(w.size)}, nil
@@ -140,8 +138,8 @@ func (m *poolMemory) find(addr device.Addr) int {
 	return at
 }
 
-// learn looks at the pool's segments if they have changed; what is known of
-// those that are still there is kept.
+// learn reads the pool's segments if they have changed. It keeps the data of segments
+// that still exist.
 func (m *poolMemory) learn() {
 	changes := m.pool.SegmentChanges()
 	if changes == m.changes {
@@ -166,10 +164,10 @@ func (m *poolMemory) learn() {
 	placeSpans(m.spans)
 }
 
-// unplaced is the place of a segment that has none yet.
+// unplaced is the position of a segment that has none yet.
 const unplaced = math.MaxUint64
 
-// placeSpans gives each new segment the lowest place in the map that no other has.
+// placeSpans assigns to each new segment the lowest free position in the map.
 func placeSpans(spans []span) {
 	placed := make([]span, 0, len(spans))
 	for _, s := range spans {
@@ -195,7 +193,8 @@ func placeSpans(spans []span) {
 	}
 }
 
-// reservedBytes is what is reserved now: see the package's documentation.
+// reservedBytes returns the reserved bytes; the documentation of the package defines
+// them.
 func (m *poolMemory) reservedBytes() uint64 {
 	if m.pool.PhysicalPageBytes() != 0 {
 		return m.pool.HeldBytes()
@@ -206,8 +205,8 @@ func (m *poolMemory) reservedBytes() uint64 {
 	return (m.highWater + PageBytes - 1) / PageBytes * PageBytes
 }
 
-// settle lets the pool do what is due now, and gives what is reserved from now on,
-// and until when at the latest.
+// settle lets the pool do the work that is due now. It returns the reserved bytes from
+// now on, and the latest time until which they hold.
 func (m *poolMemory) settle(now, until int64) (reserved uint64, next int64) {
 	if m.atOnce {
 		if _, err := m.pool.ReturnIdle(); m.failure == nil {
@@ -225,7 +224,7 @@ func (m *poolMemory) settle(now, until int64) (reserved uint64, next int64) {
 	return m.reservedBytes(), until
 }
 
-// describe fills in what only the memory knows.
+// describe fills in the values that only the memory knows.
 func (m *poolMemory) describe(r *Result) {
 	r.LimitBytes, r.PageBytes = m.limit, m.pool.PhysicalPageBytes()
 	if m.recorder != nil {
@@ -240,7 +239,7 @@ func (m *poolMemory) describe(r *Result) {
 	r.ClockNS = m.clock.overheadNS
 }
 
-// clock reads the monotonic clock, and knows what that costs.
+// clock reads the monotonic clock, and knows the cost of a reading.
 type clock struct {
 	start      time.Time
 	overheadNS int64

@@ -13,46 +13,46 @@ import (
 )
 
 const (
-	// MaxRangeBytes bounds the range of addresses of a replay without a limit.
+	// MaxRangeBytes bounds the address range of a replay without a limit.
 	MaxRangeBytes = 64 << 40
-	// rangeFactor is how much larger the range is than the most that is alive
-	// at one time. The worst placements of real traces need twice that.
+	// rangeFactor is the size of the range divided by the most live memory at one time.
+	// It is twice what the worst placements of real traces need.
 	rangeFactor = 4
-	// capacitySlack lets a device round a segment up.
+	// capacitySlack allows a device to round a segment up.
 	capacitySlack = 64 << 20
 )
 
-// Options say how to replay.
+// Options has the settings of a replay.
 type Options struct {
 	Rules trace.Rules
 	// Strategy is a name of rangealloc.Names; "" is the default.
 	Strategy string
-	// LimitBytes is the most that the pool may hold; 0 is no limit.
+	// LimitBytes is the most that the pool may hold; 0: no limit.
 	LimitBytes uint64
-	// Paging says whether the pool maps pages behind its blocks, as pool.Config has it.
-	// With pool.PagingOff and a limit the pool takes whole segments; with pool.PagingOff
-	// and no limit it is one plain range.
+	// Paging selects whether the pool maps pages for its blocks, as in pool.Config.
+	// With pool.PagingOff and a limit the pool allocates whole segments. With
+	// pool.PagingOff and no limit it is one plain range.
 	Paging pool.Paging
-	// AddressMap records where each block lay and when, for Result.AddressMap.
+	// AddressMap records where each block was and when, for Result.AddressMap.
 	AddressMap bool
-	// LifetimeHints tells the pool with every block when the trace will free it.
-	// Which request a block belongs to is told in paged mode without it: a server
-	// knows that.
+	// LifetimeHints passes to the pool, with every block, the time when the trace will
+	// free it. The request of a block is passed in paged mode in any case, because an
+	// inference engine knows it.
 	LifetimeHints bool
-	// Open opens the device to replay on, which must be able to hold
-	// capacityBytes without touching them.
+	// Open opens the device for the replay. It must be able to hold capacityBytes that
+	// are never accessed.
 	Open func(capacityBytes uint64) (*engine.Engine, error)
-	// Progress, if not nil, is called now and then on the goroutine of Run with
-	// how many of all requests have arrived, the last time with all of them.
+	// Progress, if not nil, is called from time to time on the goroutine of Run with
+	// the number of arrived requests, and at the end with all of them.
 	Progress func(arrived, requests int)
-	// atOnce has the pool give back what is idle whenever time passes, as oracles of
-	// tests do.
+	// atOnce makes the pool release idle memory whenever the time advances, as the
+	// reference models of tests do.
 	atOnce bool
 }
 
-// Run replays a trace. A cancelled context is CodeCancelled; rules, strategies
-// and limits that make no sense are errors of the room that knows them. All
-// memory is given back in any case.
+// Run replays a trace. A cancelled context returns CodeCancelled. Invalid rules,
+// strategies and limits return the errors of the packages that check them. All memory
+// is released in any case.
 func Run(ctx context.Context, t *trace.Trace, o Options) (*Result, error) {
 	schedule, err := trace.NewSchedule(t, o.Rules)
 	if err != nil {
@@ -113,7 +113,7 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	if err == nil {
 		err = memory.failure
 	}
-	// Forced: after an error or a cancellation blocks may be left.
+	// With force, because blocks may be left after an error or a cancellation.
 	if closeErr := p.Close(true); err == nil {
 		err = closeErr
 	}
@@ -136,8 +136,9 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	return result, nil
 }
 
-// tryLimit makes sure that the device can hold the limit at all. Otherwise
-// requests would fail for want of addresses, and it would look like the limit.
+// tryLimit checks that the device can hold the limit at all. Otherwise requests would
+// fail because of missing memory on the device, and the limit would seem to be the
+// reason.
 func tryLimit(e *engine.Engine, limitBytes uint64) error {
 	size := e.RoundDown(limitBytes)
 	if size == 0 {
@@ -150,7 +151,8 @@ func tryLimit(e *engine.Engine, limitBytes uint64) error {
 	return e.Device().Free(addr, size)
 }
 
-// poolConfig is the pool of a replay: one range, or growth up to the limit.
+// poolConfig returns the settings of the pool of a replay: one range, or growth up to
+// the limit.
 func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	c := pool.DefaultConfig()
 	c.Name, c.Strategy = "replay", o.Strategy
@@ -180,17 +182,18 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	}
 	most := max(d.peakBytes, PageBytes)
 	if rangealloc.TraitsOf(o.Strategy).Monotonic {
-		most = max(d.totalBytes, PageBytes) // it uses nothing a second time
+		most = max(d.totalBytes, PageBytes) // it reuses no memory
 	}
-	// All of the range or nothing: a smaller one would give other figures.
+	// The whole range or nothing: a smaller range would give other results.
 	c.AutoExpansion, c.PreAlloc = false, true
 	c.InitialSizeBytes = roundUpToPowerOfTwo(min(most, MaxRangeBytes/rangeFactor) * rangeFactor)
 	c.Paging = o.Paging
 	return c, nil
 }
 
-// withPages has the pool of a replay without a limit map pages where blocks lie, unless
-// paging is off or the device cannot: its addresses are as good as endless then.
+// withPages makes the pool of a replay without a limit map pages where blocks lie,
+// unless paging is off or the device has no virtual memory. Its address space is then
+// practically unlimited.
 func withPages(e *engine.Engine, c pool.Config) pool.Config {
 	if c.Paging == pool.PagingOff {
 		return c

@@ -6,21 +6,21 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// hugeBytes is a huge page.
+// hugeBytes is the size of a huge page.
 const hugeBytes = 2 << 20
 
-// Block is memory of one size for bytes that are copied in and out as a whole: in
-// huge pages as far as the system has them, so that filling it and giving it back
-// costs a fraction of what small pages cost. It has no table's slack and does not
-// grow. It is not safe for concurrent use.
+// Block is memory of one size for bytes that are copied in and out as a whole. It uses
+// huge pages if the system has them, because filling and freeing them costs a fraction
+// of the cost of small pages. It has no spare capacity and does not grow. It is not
+// safe for concurrent use.
 type Block struct {
 	items []byte
 	// pages is the length of its pages; 0: it is on the Go heap.
 	pages int
 }
 
-// NewBlock makes a block of bytes, which are all 0. Errors: CodeInvalidSize for a
-// size that is not above 0, CodeResourceExhausted.
+// NewBlock allocates a zeroed block. Errors: CodeInvalidSize for a size that is not
+// above 0, CodeResourceExhausted.
 func NewBlock(bytes int) (*Block, error) {
 	const op = "offheap.new_block"
 	if bytes <= 0 {
@@ -45,10 +45,10 @@ func NewBlock(bytes int) (*Block, error) {
 	return &Block{items: unsafe.Slice((*byte)(base), bytes), pages: pages}, nil
 }
 
-// Bytes is the memory. It may not be used after Free.
+// Bytes returns the memory. It must not be used after Free.
 func (b *Block) Bytes() []byte { return b.items }
 
-// Free gives the memory back; the block has none afterwards.
+// Free frees the memory; the block has none afterwards.
 func (b *Block) Free() {
 	if b.pages != 0 {
 		unmap(unsafe.Pointer(unsafe.SliceData(b.items)), b.pages)

@@ -9,7 +9,7 @@ import (
 
 const opGrow = "offheap.grow"
 
-// inUse is what all tables have mapped, and most what they may have.
+// inUse is the number of bytes that all tables have mapped, most its limit.
 var (
 	inUse atomic.Int64
 	most  atomic.Int64
@@ -17,16 +17,16 @@ var (
 
 func init() { most.Store(math.MaxInt64) }
 
-// Mapped is how many bytes all tables of the process have outside of the Go heap.
+// Mapped returns how many bytes all tables of the process have outside the Go heap.
 func Mapped() uint64 { return uint64(inUse.Load()) }
 
-// SetLimit bounds Mapped from now on: a table that would go beyond it does not
-// grow. It gives the limit before. There is none at first.
+// SetLimit sets the limit of Mapped: a table that would exceed it does not grow. It
+// returns the previous limit. At first there is none.
 func SetLimit(bytes uint64) (before uint64) {
 	return uint64(most.Swap(int64(min(bytes, math.MaxInt64))))
 }
 
-// admit counts more bytes, or refuses them.
+// admit counts more bytes, or rejects them.
 func admit(bytes int) error {
 	sum, limit := inUse.Add(int64(bytes)), most.Load()
 	if sum <= limit {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pages says that large tables have pages of their own in this build.
+// Pages states that large tables have their own pages in this build.
 const Pages = true
 
 var pageBytes = os.Getpagesize()

@@ -4,18 +4,18 @@ package offheap
 
 import "unsafe"
 
-// Pages says that large tables have pages of their own in this build.
+// Pages states that large tables have no pages of their own in this build.
 const Pages = false
 
-// smallBytes is where tables begin to grow by an eighth.
+// smallBytes is the size above which tables grow by an eighth.
 const smallBytes = 4 << 10
 
-// mapped is never true here, so what follows it is never called.
+// mapped always returns false here, so the code after it is never reached.
 func mapped(int) bool { return false }
 
 func roundToPages(bytes int) int { return bytes }
 
-// probe knows nothing in this build.
+// probe checks nothing in this build.
 func probe(int) error { return nil }
 
 func remap(unsafe.Pointer, int, int) (unsafe.Pointer, error) {

@@ -10,11 +10,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// mapped says whether a table of so many bytes has pages of its own.
+// mapped reports whether a table of that many bytes has its own pages.
 func mapped(bytes int) bool { return bytes > smallBytes }
 
-// probe fails where the system would not give a table so many bytes now:
-// CodeResourceExhausted. Nothing is kept.
+// probe returns CodeResourceExhausted if the system would not provide that many bytes
+// now. It keeps no memory.
 func probe(bytes int) error {
 	base, err := mapPages(bytes)
 	if err != nil {
@@ -24,8 +24,8 @@ func probe(bytes int) error {
 	return nil
 }
 
-// mapHuge is mapPages from a multiple of a huge page on, for a length of at least
-// one, with the advice to use such pages.
+// mapHuge is mapPages with an alignment to a huge page, for sizes of at least one huge
+// page, and with the advice to use huge pages.
 func mapHuge(bytes int) (unsafe.Pointer, error) {
 	if bytes < hugeBytes {
 		return mapPages(bytes)
@@ -40,7 +40,7 @@ func mapHuge(bytes int) (unsafe.Pointer, error) {
 	}
 	at := unsafe.Add(base, front)
 	unmap(unsafe.Add(at, bytes), hugeBytes-front)
-	// Without huge pages it is only slower.
+	// Without huge pages the block is only slower.
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(at), uintptr(bytes), unix.MADV_HUGEPAGE)
 	return at, nil
 }

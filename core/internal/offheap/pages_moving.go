@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallBytes is 0: every table has pages of its own.
+// smallBytes is 0: every table has its own pages.
 const smallBytes = 0
 
-// remap moves the pages.
+// remap copies the contents to new pages.
 func remap(base unsafe.Pointer, was, bytes int) (unsafe.Pointer, error) {
 	moved, err := mapPages(bytes)
 	if err == nil && was != 0 {
@@ -21,8 +21,8 @@ func remap(base unsafe.Pointer, was, bytes int) (unsafe.Pointer, error) {
 	return moved, err
 }
 
-// unmap gives the memory back and keeps the addresses, so that nothing else comes
-// to lie there and every use of them faults.
+// unmap frees the memory and keeps the addresses reserved, so that nothing else is
+// mapped there and every later access faults.
 func unmap(base unsafe.Pointer, bytes int) {
 	const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_FIXED | unix.MAP_NORESERVE
 	if _, err := unix.MmapPtr(-1, 0, base, uintptr(bytes), unix.PROT_NONE, flags); err != nil {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallBytes is how long a table on the Go heap may be. Pages of its own cost a
-// table two system calls, a page that is half empty on average, and one of the
-// few ten thousand mappings that a process may have.
+// smallBytes is the largest size of a table on the Go heap. Own pages cost a table two
+// system calls, a page that is half empty on average, and one of the few ten thousand
+// mappings that a process may have.
 const smallBytes = 4 << 10
 
-// remap makes pages longer, in place or by moving them, without a copy; was 0
-// makes new ones.
+// remap extends pages in place or moves them, without a copy; with was 0 it maps new
+// ones.
 func remap(base unsafe.Pointer, was, bytes int) (unsafe.Pointer, error) {
 	if was == 0 {
 		return mapPages(bytes)
@@ -22,9 +22,9 @@ func remap(base unsafe.Pointer, was, bytes int) (unsafe.Pointer, error) {
 	return unix.MremapPtr(base, uintptr(was), nil, uintptr(bytes), unix.MREMAP_MAYMOVE)
 }
 
-// unmap takes pages away. A process that is at its bound of mappings cannot, where
-// that cuts one in two; a filter may forbid it. Then what they hold goes back, and
-// their addresses stay.
+// unmap unmaps pages. This fails if the process is at its limit of mappings and the
+// call would split one, or if a filter forbids it. Then the memory is freed, and the
+// addresses stay mapped.
 func unmap(base unsafe.Pointer, bytes int) {
 	for ; bytes > unmapBytes; bytes -= unmapBytes {
 		unmapSome(unsafe.Add(base, bytes-unmapBytes), unmapBytes)
@@ -32,8 +32,8 @@ func unmap(base unsafe.Pointer, bytes int) {
 	unmapSome(base, bytes)
 }
 
-// unmapBytes is how much is unmapped at a time: meanwhile no other thread of the
-// process maps anything.
+// unmapBytes is how much one call unmaps. During the call no other thread of the
+// process can map memory.
 const unmapBytes = 8 << 20
 
 func unmapSome(base unsafe.Pointer, bytes int) {

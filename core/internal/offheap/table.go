@@ -8,21 +8,20 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Table is the memory of one slice of items, which its owner keeps. The zero
-// Table has none. It is not safe for concurrent use, and not to be copied once it
-// has grown.
+// Table is the memory of one slice of items, which its owner stores. The zero Table has
+// no memory. It is not safe for concurrent use, and must not be copied after it has
+// grown.
 type Table[T any] struct {
 	base *T
-	// room is how many items the memory holds, and bytes the length of its pages;
-	// 0: it is on the Go heap.
+	// room is the number of items that fit into the memory. bytes is the length of its
+	// pages; 0: it is on the Go heap.
 	room, bytes int
 }
 
-// Grow gives items, which is nil at first and the slice that this table made from
-// then on, room for at least want items. Their number stays as it is, and all
-// that was never in use is 0. Only items may be used afterwards, none of the
-// slices or pointers that were taken from it. Errors: CodeResourceExhausted, when
-// nothing has changed.
+// Grow extends the capacity of items to at least want. items is nil at first and later
+// the slice from this table. Its length does not change, and items that were never used
+// are 0. Afterwards only items may be used, and no slices or pointers taken from it
+// before. It returns CodeResourceExhausted, and then nothing has changed.
 func (t *Table[T]) Grow(items *[]T, want int) error {
 	if unsafe.SliceData(*items) != t.base {
 		panic("offheap: the slice is not the table's")
@@ -49,7 +48,7 @@ func (t *Table[T]) Grow(items *[]T, want int) error {
 	return t.toPages(items, bytes)
 }
 
-// toPages gives the table so many bytes of pages, rounded up.
+// toPages moves the table to pages of that many bytes, rounded up.
 func (t *Table[T]) toPages(items *[]T, bytes int) error {
 	bytes = roundToPages(bytes)
 	base, err := t.extend(bytes)
@@ -65,10 +64,11 @@ func (t *Table[T]) toPages(items *[]T, bytes int) error {
 	return nil
 }
 
-// Share gives a table that is not empty pages of its own, however small it is, and says
-// where they are: until the next Grow or Free, code outside of Go may read and write the
-// items there, while nobody here does. Only items may be used afterwards, as with Grow.
-// false: this build has no such pages, or there is no memory for them; nothing has changed.
+// Share moves a table that is not empty to its own pages, even if it is small, and
+// returns their address. Until the next Grow or Free, C code may read and write the
+// items there, while Go code does not. Afterwards only items may be used, as with Grow.
+// false: this build has no such pages, or there is no memory for them; nothing has
+// changed.
 func (t *Table[T]) Share(items *[]T) (address uint64, ok bool) {
 	if t.bytes == 0 {
 		if !Pages || t.base == nil || t.toPages(items, 1) != nil {
@@ -78,12 +78,13 @@ func (t *Table[T]) Share(items *[]T) (address uint64, ok bool) {
 	return uint64(uintptr(unsafe.Pointer(t.base))), true
 }
 
-// freelyBytes is how long a table may grow without a look at what it leaves.
+// freelyBytes is the size up to which a table may grow without a check of the memory
+// that remains.
 const freelyBytes = 1 << 20
 
-// Leaves fails where the system would not give the process so many bytes more after the
-// table has grown to want items: CodeResourceExhausted. A table of up to 1 MiB is not
-// looked at.
+// Leaves returns CodeResourceExhausted if the system would not provide that many more
+// bytes after the table has grown to want items. It does not check tables of up to 1
+// MiB.
 func (t *Table[T]) Leaves(want, bytes int) error {
 	had, size := t.Bytes(), int(unsafe.Sizeof(*t.base))
 	wanted := max(min(want, maxBytes/size)*size, nextBytes(had))
@@ -93,7 +94,7 @@ func (t *Table[T]) Leaves(want, bytes int) error {
 	return probe(wanted - had + bytes)
 }
 
-// extend gives the table pages of so many bytes in all.
+// extend extends the table's pages to that many bytes.
 func (t *Table[T]) extend(bytes int) (*T, error) {
 	if err := admit(bytes - t.bytes); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (t *Table[T]) extend(bytes int) (*T, error) {
 	return (*T)(base), nil
 }
 
-// Free gives the memory back. items is nil afterwards, and the table as new.
+// Free frees the memory. Afterwards items is nil and the table is empty.
 func (t *Table[T]) Free(items *[]T) {
 	if unsafe.SliceData(*items) != t.base {
 		panic("offheap: the slice is not the table's")
@@ -119,26 +120,26 @@ func (t *Table[T]) Free(items *[]T) {
 	*t, *items = Table[T]{}, nil
 }
 
-// Detached is the memory of tables that are as new by now.
+// Detached is memory that was detached from tables.
 type Detached []func()
 
-// Free gives the memory back.
+// Free frees the memory.
 func (d Detached) Free() {
 	for _, free := range d {
 		free()
 	}
 }
 
-// Detach takes the memory out of the table, as Free does, and leaves it to the caller to
-// give it back: what has many pages takes the system its time, in which nobody should
-// wait for the table's lock. items is nil afterwards, and the table as new.
+// Detach detaches the memory from the table; the caller frees it later. Freeing many
+// pages takes the system long, and nobody should hold the table's lock during that
+// time. Afterwards items is nil and the table is empty.
 func (t *Table[T]) Detach(items *[]T) (free func()) {
 	was, had := *t, *items
 	*t, *items = Table[T]{}, nil
 	return func() { was.Free(&had) }
 }
 
-// Bytes is how much memory the table has.
+// Bytes returns the size of the table's memory.
 func (t *Table[T]) Bytes() int {
 	if t.bytes != 0 {
 		return t.bytes
@@ -146,12 +147,12 @@ func (t *Table[T]) Bytes() int {
 	return t.room * int(unsafe.Sizeof(*t.base))
 }
 
-// maxBytes leaves room to compute with.
+// maxBytes prevents overflows in computations.
 const maxBytes = math.MaxInt / 4
 
-// nextBytes is what a table grows to at least: twice as much while it is small,
-// then an eighth more. The slack would cost more than the copies, which there are
-// none of.
+// nextBytes returns the smallest size to which a table grows: twice its size while it
+// is small, then an eighth more. A larger step would only waste memory, because growth
+// copies nothing.
 func nextBytes(bytes int) int {
 	if bytes < smallBytes {
 		return 2 * bytes
@@ -159,7 +160,8 @@ func nextBytes(bytes int) int {
 	return bytes + bytes/8
 }
 
-// refusePointers panics for a type that the garbage collector has to look into.
+// refusePointers panics for a type that contains pointers, because the garbage
+// collector does not scan this memory.
 func refusePointers(t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

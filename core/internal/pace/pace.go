@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// turn is how long work goes on before it stands back: to do so costs some microseconds.
+// turn is how long work continues before it rests, because a rest costs some
+// microseconds.
 const turn = 200 * time.Microsecond
 
-// Pace is that of one piece of work, which one goroutine does. The zero value is ready
-// to use.
+// Pace is the pace of one piece of work of one goroutine. The zero value is ready to
+// use.
 type Pace struct{ since time.Time }
 
-// Rest is called between two slices, with no lock held that others want.
+// Rest is called between two slices of work, without a lock that others need.
 func (p *Pace) Rest() {
 	now := time.Now()
 	if p.since.IsZero() {

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// List is members in the order in which they came. Adding one and taking one out cost
-// the same however many there are: one that is taken out is only marked, and the list is
-// made anew once every second member is. The zero value is empty.
+// List has members in order of their insertion. Add and Remove have a constant cost: a
+// removed member is only marked, and the list is built again when half of its members
+// are marked. The zero value is empty.
 type List[T comparable] struct {
 	members []*member[T]
 	known   map[T]*member[T]
@@ -18,21 +18,21 @@ type member[T comparable] struct {
 	left  atomic.Bool
 }
 
-// leftMembers is how many marked members a list may always have.
+// leftMembers is the number of marked members that a list may always have.
 const leftMembers = 32
 
-// Add puts a value at the end that is not in the list.
+// Add appends a value that is not in the list.
 func (l *List[T]) Add(value T) {
 	if l.known == nil {
 		l.known = make(map[T]*member[T])
 	}
 	m := &member[T]{value: value}
 	l.known[value] = m
-	// Nobody who reads the list without the lock looks behind its end.
+	// Readers without the lock never read beyond their end of the list.
 	l.members = append(l.members, m)
 }
 
-// Remove is false for a value that is not in the list.
+// Remove removes a value. It returns false for a value that is not in the list.
 func (l *List[T]) Remove(value T) bool {
 	m := l.known[value]
 	if m == nil {
@@ -52,14 +52,14 @@ func (l *List[T]) Remove(value T) bool {
 	return true
 }
 
-// Has says whether the value is in the list.
+// Has reports whether the value is in the list.
 func (l *List[T]) Has(value T) bool { return l.known[value] != nil }
 
-// Len is how many there are.
+// Len returns the number of members.
 func (l *List[T]) Len() int { return len(l.known) }
 
-// All visits the members of this moment but those that leave meanwhile. The list is
-// asked under its owner's lock, and the visits need none.
+// All iterates over the present members, except those that are removed during the
+// iteration. All is called under the owner's lock; the iteration does not need it.
 func (l *List[T]) All() iter.Seq[T] {
 	members := l.members
 	return func(yield func(T) bool) {
@@ -71,7 +71,7 @@ func (l *List[T]) All() iter.Seq[T] {
 	}
 }
 
-// Copy is the members of this moment, also those that leave meanwhile.
+// Copy returns the present members.
 func (l *List[T]) Copy() []T {
 	values := make([]T, 0, len(l.known))
 	for value := range l.All() {

@@ -2,21 +2,20 @@ package roster
 
 import "slices"
 
-// Ranked is members in an order of their own. Nothing is put in order when one comes,
-// goes or changes its rank, but once when they are asked for afterwards. The zero value
-// needs Compare before its first member.
+// Ranked has members sorted by Compare. Adding, removing or changing a member does not
+// sort; the next read sorts once. The zero value needs Compare before its first member.
 type Ranked[T comparable] struct {
-	// Compare is the order; no two members are equal by it.
+	// Compare is the order; no two members compare as equal.
 	Compare func(a, b T) int
 	known   map[T]struct{}
 	ordered []T
-	// fresh came after ordered was made.
+	// fresh has the members that were added after ordered was built.
 	fresh []T
-	// stale says that ordered is not what it should be.
+	// stale states that ordered has to be built again.
 	stale bool
 }
 
-// Add takes in a value that is not there.
+// Add adds a value that is not there.
 func (r *Ranked[T]) Add(value T) {
 	if r.known == nil {
 		r.known = make(map[T]struct{})
@@ -25,12 +24,12 @@ func (r *Ranked[T]) Add(value T) {
 	r.fresh = append(r.fresh, value)
 	r.stale = true
 	if len(r.fresh) > leftMembers && len(r.fresh) > 2*len(r.known) {
-		// Many came and went, and nobody asked.
+		// Many members were added and removed without a read.
 		r.All()
 	}
 }
 
-// Remove takes a value out, if it is there.
+// Remove removes a value, if it is there.
 func (r *Ranked[T]) Remove(value T) {
 	if r.Has(value) {
 		delete(r.known, value)
@@ -38,19 +37,19 @@ func (r *Ranked[T]) Remove(value T) {
 	}
 }
 
-// Moved says that the order of members may have changed.
+// Moved states that the order of members may have changed.
 func (r *Ranked[T]) Moved() { r.stale = true }
 
-// Has says whether the value is there.
+// Has reports whether the value is there.
 func (r *Ranked[T]) Has(value T) bool {
 	_, has := r.known[value]
 	return has
 }
 
-// Len is how many there are.
+// Len returns the number of members.
 func (r *Ranked[T]) Len() int { return len(r.known) }
 
-// All is the members in their order. Nobody changes what is returned, also later, so it
+// All returns the members in their order. The returned slice is never changed, so it
 // may be read without the owner's lock.
 func (r *Ranked[T]) All() []T {
 	if r.stale {
@@ -62,7 +61,8 @@ func (r *Ranked[T]) All() []T {
 				}
 			}
 		}
-		// Who went and came again is there twice. What was in order mostly still is.
+		// A member that was removed and added again is there twice. The slice is still
+		// mostly sorted.
 		slices.SortFunc(ordered, r.Compare)
 		r.ordered, r.fresh, r.stale = slices.Compact(ordered), nil, false
 	}
