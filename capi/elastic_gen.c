@@ -91,6 +91,21 @@ ferrum_elastic_pool_alloc_with(ferrum_elastic_pool pool, const char *model,
     return FERRUM_OK;
 }
 
+ferrum_status
+ferrum_elastic_pool_alloc_batch(ferrum_elastic_pool pool, const char *model,
+                                const ferrum_byte_range *ranges, uint64_t count,
+                                const ferrum_batch_options *options) {
+    FM_ENTER();
+    FM_REQUIRE(model);
+    FM_REQUIRE(ranges);
+    ferrum_batch_options options_full = FERRUM_BATCH_OPTIONS_INIT;
+    if (options != NULL)
+        FM_STRUCT_IN(options, options_full);
+    FM_RETURN(fmgo_elastic_pool_alloc_batch(pool.id, (char *)model,
+                                            (ferrum_byte_range *)ranges, count,
+                                            &options_full));
+}
+
 ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                        const char *model, uint64_t offset_bytes,
                                        uint64_t size_bytes,
@@ -99,6 +114,18 @@ ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
     FM_REQUIRE(model);
     FM_RETURN(fmgo_elastic_pool_free(pool.id, (char *)model, offset_bytes,
                                      size_bytes, stream.id));
+}
+
+ferrum_status ferrum_elastic_pool_free_batch(ferrum_elastic_pool pool,
+                                             const char *model,
+                                             const ferrum_byte_range *ranges,
+                                             uint64_t count,
+                                             ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(model);
+    FM_REQUIRE(ranges);
+    FM_RETURN(fmgo_elastic_pool_free_batch(
+        pool.id, (char *)model, (ferrum_byte_range *)ranges, count, stream.id));
 }
 
 ferrum_status ferrum_elastic_pool_record_stream(ferrum_elastic_pool pool,

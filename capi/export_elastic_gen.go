@@ -114,6 +114,28 @@ func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.fer
 	return 0
 }
 
+//export fmgo_elastic_pool_alloc_batch
+func fmgo_elastic_pool_alloc_batch(pool C.uint64_t, model *C.char, ranges *C.ferrum_byte_range, count C.uint64_t, options *C.ferrum_batch_options) (status C.int32_t) {
+	defer guard(&status)
+	modelText, err := textOf("model", model)
+	if err != nil {
+		return fail(err)
+	}
+	rangesGiven, err := recordsOf("ranges", ranges, count, byteRangeOf)
+	if err != nil {
+		return fail(err)
+	}
+	optionsGiven, err := batchOptionsOf("options", options)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.ElasticPool("elastic_pool.alloc_batch", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.AllocBatch(modelText, rangesGiven, optionsGiven), object))
+}
+
 //export fmgo_elastic_pool_free
 func fmgo_elastic_pool_free(pool C.uint64_t, model *C.char, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -126,6 +148,24 @@ func fmgo_elastic_pool_free(pool C.uint64_t, model *C.char, offsetBytes C.uint64
 		return fail(err)
 	}
 	return done(library.CallError(object.Free(modelText, rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
+}
+
+//export fmgo_elastic_pool_free_batch
+func fmgo_elastic_pool_free_batch(pool C.uint64_t, model *C.char, ranges *C.ferrum_byte_range, count C.uint64_t, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	modelText, err := textOf("model", model)
+	if err != nil {
+		return fail(err)
+	}
+	rangesGiven, err := recordsOf("ranges", ranges, count, byteRangeOf)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.ElasticPool("elastic_pool.free_batch", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.FreeBatch(modelText, rangesGiven, uint64(stream)), object))
 }
 
 //export fmgo_elastic_pool_record_stream

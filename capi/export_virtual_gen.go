@@ -75,6 +75,24 @@ func fmgo_vpool_alloc_with(vpool C.uint64_t, request *C.ferrum_vpool_request, ad
 	return give(addressOut, address, library.CallError(err, object))
 }
 
+//export fmgo_vpool_alloc_batch
+func fmgo_vpool_alloc_batch(vpool C.uint64_t, ranges *C.ferrum_byte_range, count C.uint64_t, options *C.ferrum_batch_options) (status C.int32_t) {
+	defer guard(&status)
+	rangesGiven, err := recordsOf("ranges", ranges, count, byteRangeOf)
+	if err != nil {
+		return fail(err)
+	}
+	optionsGiven, err := batchOptionsOf("options", options)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.VPool("vpool.alloc_batch", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.AllocBatch(rangesGiven, optionsGiven), object))
+}
+
 //export fmgo_vpool_free
 func fmgo_vpool_free(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -83,6 +101,20 @@ func fmgo_vpool_free(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint6
 		return fail(err)
 	}
 	return done(library.CallError(object.Free(rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
+}
+
+//export fmgo_vpool_free_batch
+func fmgo_vpool_free_batch(vpool C.uint64_t, ranges *C.ferrum_byte_range, count C.uint64_t, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	rangesGiven, err := recordsOf("ranges", ranges, count, byteRangeOf)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.VPool("vpool.free_batch", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.FreeBatch(rangesGiven, uint64(stream)), object))
 }
 
 //export fmgo_vpool_record_stream

@@ -44,6 +44,23 @@ func vpoolRequestOf(argument string, from *C.ferrum_vpool_request) (to library.R
 	return to, f.err
 }
 
+// byteRangeOf reads a ferrum_byte_range.
+func byteRangeOf(_ string, from *C.ferrum_byte_range) (to vmm.ByteRange, err error) {
+	read(&to.OffsetBytes, from.offset_bytes)
+	read(&to.SizeBytes, from.size_bytes)
+	return to, nil
+}
+
+// batchOptionsOf reads a ferrum_batch_options.
+func batchOptionsOf(argument string, from *C.ferrum_batch_options) (to library.BatchRequest, err error) {
+	f := fields{argument: argument}
+	f.reserved(from.reserved, "reserved")
+	f.text(&to.Tag, from.tag, "tag")
+	readWait(&to.Wait, from.asleep_wait_ns)
+	read(&to.StreamHandle, from.stream.id)
+	return to, f.err
+}
+
 // putVPoolInfo fills a ferrum_vpool_info.
 func putVPoolInfo(to *C.ferrum_vpool_info, from *library.VPoolInfo) {
 	set(&to.unmapped_share, from.UnmappedShare)

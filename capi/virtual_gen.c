@@ -54,10 +54,32 @@ ferrum_status ferrum_vpool_alloc_with(ferrum_vpool vpool,
     FM_RETURN(fmgo_vpool_alloc_with(vpool.id, &request_full, address_out));
 }
 
+ferrum_status ferrum_vpool_alloc_batch(ferrum_vpool vpool,
+                                       const ferrum_byte_range *ranges,
+                                       uint64_t count,
+                                       const ferrum_batch_options *options) {
+    FM_ENTER();
+    FM_REQUIRE(ranges);
+    ferrum_batch_options options_full = FERRUM_BATCH_OPTIONS_INIT;
+    if (options != NULL)
+        FM_STRUCT_IN(options, options_full);
+    FM_RETURN(fmgo_vpool_alloc_batch(vpool.id, (ferrum_byte_range *)ranges,
+                                     count, &options_full));
+}
+
 ferrum_status ferrum_vpool_free(ferrum_vpool vpool, uint64_t offset_bytes,
                                 uint64_t size_bytes, ferrum_stream stream) {
     FM_ENTER();
     FM_RETURN(fmgo_vpool_free(vpool.id, offset_bytes, size_bytes, stream.id));
+}
+
+ferrum_status ferrum_vpool_free_batch(ferrum_vpool vpool,
+                                      const ferrum_byte_range *ranges,
+                                      uint64_t count, ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(ranges);
+    FM_RETURN(fmgo_vpool_free_batch(vpool.id, (ferrum_byte_range *)ranges,
+                                    count, stream.id));
 }
 
 ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,

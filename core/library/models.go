@@ -74,6 +74,31 @@ func (p *ElasticPool) Free(model string, r ByteRange, stream uint64) error {
 	return p.library.registry.callErrorOn(stream, m.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
 }
 
+// AllocBatch maps many ranges of a model, or none.
+func (p *ElasticPool) AllocBatch(model string, ranges []ByteRange, r BatchRequest) error {
+	m, err := p.Model(model)
+	if err != nil {
+		return err
+	}
+	if r.Stream, err = p.registry.streamOrDefault("model.alloc_batch", r.StreamHandle, p.device); err != nil {
+		return err
+	}
+	return m.AllocBatch(ranges, r.BatchRequest)
+}
+
+// FreeBatch frees many ranges of a model, or none.
+func (p *ElasticPool) FreeBatch(model string, ranges []ByteRange, stream uint64) error {
+	m, err := p.Model(model)
+	if err != nil {
+		return err
+	}
+	last, err := p.registry.streamOrDefault("model.free_batch", stream, p.device)
+	if err != nil {
+		return err
+	}
+	return p.registry.callErrorOn(stream, m.FreeBatch(ranges, orDefault(last, p.device)), p)
+}
+
 // RecordStream records that a stream (0: the default one) also uses a range of a model.
 func (p *ElasticPool) RecordStream(model string, r ByteRange, stream uint64) error {
 	m, err := p.Model(model)

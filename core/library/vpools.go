@@ -34,7 +34,14 @@ type RangeRequest struct {
 }
 
 // ByteRange is a range of a virtual pool, or of a model's address space.
-type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
+type ByteRange = vmm.ByteRange
+
+// BatchRequest has the options that all allocations of a batch share.
+type BatchRequest struct {
+	vmm.BatchRequest
+	// StreamHandle is as in RangeRequest.
+	StreamHandle uint64
+}
 
 // Alloc is AllocWith for a range without further options.
 func (p *VPool) Alloc(r ByteRange) (device.Addr, error) {
@@ -59,6 +66,23 @@ func (p *VPool) Free(r ByteRange, stream uint64) error {
 		return err
 	}
 	return p.library.registry.callErrorOn(stream, p.Pool.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
+}
+
+// AllocBatch maps many ranges, or none.
+func (p *VPool) AllocBatch(ranges []ByteRange, r BatchRequest) (err error) {
+	if r.Stream, err = p.registry.streamOrDefault("vpool.alloc_batch", r.StreamHandle, p.device); err != nil {
+		return err
+	}
+	return p.Pool.AllocBatch(ranges, r.BatchRequest)
+}
+
+// FreeBatch frees many ranges, or none.
+func (p *VPool) FreeBatch(ranges []ByteRange, stream uint64) error {
+	last, err := p.registry.streamOrDefault("vpool.free_batch", stream, p.device)
+	if err != nil {
+		return err
+	}
+	return p.registry.callErrorOn(stream, p.Pool.FreeBatch(ranges, orDefault(last, p.device)), p)
 }
 
 // orDefault returns the stream, or the default stream of the device for nil.

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/pace"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // close releases the address space and all pages in it. Without force it returns
@@ -146,7 +147,7 @@ func (s *space) drain() error {
 		start, _ := s.table.live.Next(0)
 		r := s.table.live.RunFrom(start, slicePages)
 		s.physical.park(s.table.endLives(r))
-		s.parkRun(r)
+		s.parkRuns([]pageset.Run{r})
 		s.standBack(&steps)
 	}
 	s.retirees.closeLeft()

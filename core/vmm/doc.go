@@ -63,10 +63,10 @@
 //
 // # Files in reading order
 //
-// records.go, table.go, config.go, physical.go, space.go, take.go, worker.go, quota.go,
+// records.go, table.go, config.go, targets.go, physical.go, space.go, take.go, worker.go, quota.go,
 // quota_line.go, retire.go, engine_pool.go, place_wait.go, map.go, sleep_request.go,
 // sleep_state.go, model_place.go, sleep_space.go, free.go, release.go, elastic.go, compact.go,
-// users_wait.go, stats.go, close.go, pool.go, model.go, elastic_reclaim.go, ranges.go,
+// users_wait.go, stats.go, close.go, pool.go, model.go, batch.go, elastic_reclaim.go, ranges.go,
 // elastic_admit.go, elastic_supply.go, elastic_stats.go, elastic_search.go, elastic_models.go,
 // elastic_close.go, sleep_lull.go, sleep_free.go, export.go, wake.go, sleep.go, record.go,
 // sleep_end.go, wake_end.go.

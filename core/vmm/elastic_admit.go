@@ -139,10 +139,10 @@ func (s *Elastic) short(o *order) error {
 func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
 	m := o.model
 	available := s.scale.bytes(s.quota.available(m.share))
-	args = append([]any{m.id, o.at.Size, available}, args...)
+	args = append([]any{m.id, o.targets.bytes(), available}, args...)
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: "+why, args...).On(s.scale.engine.ID()).OfModel(m.id).
-		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
+		Stating(device.FactRequestedBytes, o.targets.bytes()).Stating(device.FactAvailableBytes, available)
 }
 
 // over reports whether the caller no longer waits for the order.

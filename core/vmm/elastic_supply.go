@@ -105,6 +105,6 @@ func (u *scale) deviceShort(o *order, err error) error {
 	}
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: the device has less than the limit allows: %w",
-		o.model.id, o.at.Size, available, err).On(u.engine.ID()).OfModel(o.model.id).
-		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
+		o.model.id, o.targets.bytes(), available, err).On(u.engine.ID()).OfModel(o.model.id).
+		Stating(device.FactRequestedBytes, o.targets.bytes()).Stating(device.FactAvailableBytes, available)
 }

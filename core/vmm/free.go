@@ -10,11 +10,10 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// deallocation is a free in progress.
+// deallocation is a free in progress, of one range or of a list.
 type deallocation struct {
 	op string
-	at extent.Span
-	pageset.Run
+	targets
 	// stream is the stream that the caller named; nil: none.
 	stream device.Stream
 	// marks are the events that are known for the streams that may use the pages.
@@ -25,17 +24,19 @@ type deallocation struct {
 type mark struct {
 	stream device.Stream
 	event  device.Event
+	// behind has the ranges that wait for the event.
+	behind []*retiree
 }
 
-// deallocate ends the life of live pages and does not wait. If queued work may still
-// use the pages, they retire until that work has completed. stream (nil: none) is an
-// additional stream to wait for. A failed call changes nothing.
-func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error {
-	r, err := s.table.extent.RunOf(op, b)
-	if err != nil {
+// deallocate ends the life of live pages, of all ranges or of none, and does not wait. If
+// queued work may still use pages, they retire until that work has completed. stream (nil:
+// none) is an additional stream to wait for. A failed call changes nothing: the only calls
+// of the driver mark the ends of queues, before the first change.
+func (s *space) deallocate(op string, ranges targets, stream device.Stream) error {
+	l := &deallocation{op: op, targets: ranges, stream: stream}
+	if err := l.locate(&s.table.extent, op); err != nil {
 		return err
 	}
-	l := &deallocation{op: op, at: b, Run: r, stream: stream}
 	for {
 		missing, slept, err := s.freeWithMarks(l)
 		if err == nil && len(missing) > 0 {
@@ -43,15 +44,15 @@ func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error
 				continue
 			}
 		}
-		if slept || err != nil {
+		if err != nil {
 			s.closeMarks(l.marks)
+			return err
 		}
 		if slept {
 			s.sweepQuietly()
-		} else if err == nil {
-			s.physical.engine.Changed()
 		}
-		return err
+		s.physical.engine.Changed()
+		return nil
 	}
 }
 
@@ -77,14 +78,27 @@ func (l *deallocation) markEnds(streams []device.Stream) error {
 		if err != nil {
 			return err
 		}
-		l.marks = append(l.marks, mark{stream, event})
+		l.marks = append(l.marks, mark{stream: stream, event: event})
 	}
 	return nil
 }
 
-// waits reports whether the pages have work to wait for.
-func (l *deallocation) waits() bool {
-	return slices.ContainsFunc(l.marks, func(m mark) bool { return m.event != nil })
+// retire makes a range wait for the marks of the streams that use it and of the stream that
+// the caller named. It returns nil if none of these streams has work to wait for.
+func (l *deallocation) retire(r pageset.Run, users []device.Stream) *retiree {
+	var made *retiree
+	for i := range l.marks {
+		m := &l.marks[i]
+		if m.event == nil || (m.stream != l.stream && !slices.Contains(users, m.stream)) {
+			continue
+		}
+		if made == nil {
+			made = &retiree{run: r}
+		}
+		made.behind++
+		m.behind = append(m.behind, made)
+	}
+	return made
 }
 
 func (s *space) closeMarks(marks []mark) {
@@ -98,37 +112,65 @@ func (s *space) closeMarks(marks []mark) {
 }
 
 // freeWithMarks implements deallocate with the present marks. missing lists the streams
-// that need a mark first. slept reports that the pages were asleep, so they wait for
-// nothing.
+// that need a mark first. slept reports that some pages were asleep, which wait for nothing.
 func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slept, err = s.freeAsleep(l.op, l.at, l.Run); slept || err != nil {
-		return nil, slept, err
+	if s.table.state != stateOpen {
+		return nil, false, s.table.extent.Closed(l.op)
 	}
-	if err = s.table.mayFree(l.op, l.at, l.Run); err != nil {
+	var users []device.Stream
+	err = l.each(func(t *target) error {
+		if s.table.isAsleep(t.run) {
+			return s.table.mayFreeWhole(l.op, t.span, t.run)
+		}
+		users = append(users, s.table.users.Streams(t.run)...)
+		return s.table.mayFree(l.op, t.span, t.run)
+	})
+	if err != nil {
 		return nil, false, err
 	}
-	if missing = l.unmarked(s.table.users.Streams(l.Run)); len(missing) > 0 {
+	if missing = l.unmarked(users); len(missing) > 0 {
 		return missing, false, nil
 	}
-	if l.waits() {
-		s.physical.retire(s.table.endLives(l.Run))
-		s.table.retiring += l.Pages
-		s.retirees.enqueue(l.marks, l.Run)
-	} else {
-		s.physical.park(s.table.endLives(l.Run))
-		s.parkRun(l.Run)
-	}
+	slept = s.endTargets(l)
 	s.land(pollBudget)
-	return nil, false, nil
+	return nil, slept, nil
+}
+
+// endTargets frees ranges that freeWithMarks has checked. It cannot fail. The caller holds mu.
+func (s *space) endTargets(l *deallocation) (slept bool) {
+	var parked []pageset.Run
+	var unused, retiring freed
+	for _, t := range l.all {
+		if s.table.isAsleep(t.run) {
+			s.endSleepers(t.run)
+			slept = true
+			continue
+		}
+		waits := l.retire(t.run, s.table.users.Streams(t.run)) != nil
+		ended := s.table.endLives(t.run)
+		if waits {
+			retiring.add(ended)
+			s.table.retiring += t.run.Pages
+		} else {
+			unused.add(ended)
+			parked = addRun(parked, t.run)
+		}
+	}
+	if retiring.sizes.AllocatedBytes > 0 {
+		s.physical.retire(retiring)
+	}
+	s.retirees.enqueue(l.marks)
+	if len(parked) > 0 {
+		s.physical.park(unused)
+		s.parkRuns(parked)
+	}
+	return slept
 }
 
 // mayFree returns an error if a range cannot be freed.
 func (t *pageTable) mayFree(op string, b extent.Span, r pageset.Run) error {
-	if t.state != stateOpen {
-		return t.extent.Closed(op)
-	}
 	if page, hole := t.live.FirstNotIn(r); hole {
 		return t.notLive(op, b, r, page)
 	}

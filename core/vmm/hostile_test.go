@@ -12,7 +12,6 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/vmm/extent"
-	"ferrum_mem/core/vmm/pageset"
 )
 
 // An allocation that waits for what sleeps ends when its model or pool does, forced or
@@ -98,13 +97,13 @@ func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	queued(t, r.dev.Default())
-	l := &deallocation{op: "free", at: extent.Span{Offset: 0, Size: 4 * page}, Run: pageset.Run{Start: 0, Pages: 4}}
+	l := &deallocation{op: "free", targets: only(extent.Span{Offset: 0, Size: 4 * page})}
+	require.NoError(t, l.locate(&s.table.extent, l.op))
 	require.NoError(t, l.markEnds([]device.Stream{r.dev.Default()}))
 	missing, slept, err := s.freeWithMarks(l)
 	require.NoError(t, err)
 	require.Empty(t, missing)
 	require.True(t, slept)
-	s.closeMarks(l.marks)
 	require.Zero(t, r.dev.OpenEvents())
 	s.sweepQuietly()
 	require.Zero(t, kept.taken)

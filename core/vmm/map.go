@@ -12,28 +12,39 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// placing is an allocation in a space.
+// placing is the allocations of one call in a space: one allocation, or a list of which all
+// are made or none.
 type placing struct {
 	op string
-	// at is the range. With anywhere only its size counts, and the first free run that
-	// is long enough is used.
-	at       extent.Span
+	// targets has the ranges; each becomes an allocation. With anywhere it has one range, of
+	// which only the size counts, and the first free run that is long enough is used.
+	targets
 	anywhere bool
-	// tag names the allocation in reports; "" means the space's own name.
+	// tag names the allocations in reports; "" means the space's own name.
 	tag string
-	// stream uses the range first; nil means the default stream.
+	// stream uses the ranges first; nil means the default stream.
 	stream device.Stream
 	// wait is how long the allocation waits while the pages that it needs are asleep.
 	wait time.Duration
 }
 
-// claim is an allocation that has its offset and its charge. Its thread holds no lock.
+// prepare finds the pages of a placing, or their number. It is called first.
+func (p *placing) prepare(e *extent.Extent) (err error) {
+	if !p.anywhere {
+		return p.locate(e, p.op)
+	}
+	p.all[0].run.Pages, err = e.PagesFor(p.op, p.all[0].span.Size)
+	return err
+}
+
+// claim is a placing that has its offsets and its charge. Its thread holds no lock.
 type claim struct {
 	placing
-	run    pageset.Run
-	record uint32
-	tag    uint32
-	// revived has the parked runs in the range, which keep their physical pages; fresh
+	// runs has the pages of all targets, records the numbers of their allocations.
+	runs    []pageset.Run
+	records []uint32
+	tag     uint32
+	// revived has the parked runs in the ranges, which keep their physical pages; fresh
 	// has the other runs.
 	revived, fresh []pageset.Run
 	// stuck states that some of the revived runs need access rights.
@@ -43,8 +54,9 @@ type claim struct {
 	pages  []device.Page
 }
 
-// allocate maps pages for a range, all or none: if any call fails, the space, the
-// counters and the device are as before. It waits while the range is retiring.
+// allocate maps pages for ranges, all or none: if any call fails, the space, the
+// counters and the device are as before. It waits while a range is retiring. It returns
+// the first range.
 func (s *space) allocate(p placing) (extent.Span, error) {
 	c, err := s.claim(p)
 	if err != nil {
@@ -57,21 +69,12 @@ func (s *space) allocate(p placing) (extent.Span, error) {
 	}
 	s.commit(c)
 	s.physical.engine.Changed()
-	return c.at, nil
+	return c.all[0].span, nil
 }
 
-// claim finds the offset and claims the range for the calling thread.
+// claim finds the offsets and claims the ranges for the calling thread.
 func (s *space) claim(p placing) (*claim, error) {
 	c := &claim{placing: p}
-	var err error
-	if p.anywhere {
-		c.run.Pages, err = s.table.extent.PagesFor(p.op, p.at.Size)
-	} else {
-		c.run, err = s.table.extent.RunOf(p.op, p.at)
-	}
-	if err != nil {
-		return nil, err
-	}
 	for landed := false; ; landed = true {
 		err := s.claimNow(c)
 		if err == nil || !errors.Is(err, device.CodeOutOfPhysicalMemory) {
@@ -92,13 +95,14 @@ func (s *space) claimNow(c *claim) error {
 	if err := s.place(c); err != nil {
 		return err
 	}
+	c.runs = c.targets.runs()
 	err := s.secure(c)
 	if err != nil {
-		s.table.free.Put(c.run)
+		s.table.putFree(c.runs)
 		s.changed.Broadcast()
 		return err
 	}
-	s.table.used += c.run.Pages
+	s.table.used += c.targets.pages()
 	s.peak = max(s.peak, s.table.used)
 	s.claims++
 	for _, r := range c.revived {
@@ -107,7 +111,13 @@ func (s *space) claimNow(c *claim) error {
 	return nil
 }
 
-// place removes the address range of a claim from the free map. The caller holds mu,
+func (t *pageTable) putFree(runs []pageset.Run) {
+	for _, r := range runs {
+		t.free.Put(r)
+	}
+}
+
+// place removes the address ranges of a claim from the free map. The caller holds mu,
 // which is released while place waits.
 func (s *space) place(c *claim) error {
 	s.land(pollBudget)
@@ -120,63 +130,94 @@ func (s *space) place(c *claim) error {
 			return err
 		}
 		if c.anywhere {
-			start, ok := s.table.free.FirstFit(c.run.Pages)
-			if !ok && s.landEach() {
+			again, err := s.findPlace(c, &wait)
+			if err != nil {
+				return err
+			}
+			if again {
 				continue
 			}
-			if !ok && s.unparking > 0 {
-				s.changed.Wait()
-				continue
-			}
-			if !ok {
-				again, err := s.awaitPlace(c.run.Pages, &wait)
-				if again {
-					continue
-				}
-				return cmp.Or(err, s.table.noPlace(c.placing))
-			}
-			c.run.Start, c.at.Offset = start, start*s.table.extent.PageBytes
-		} else if err := s.table.clash(c.placing, c.run); err != nil {
+		} else if err := s.table.clash(c.placing); err != nil {
 			return err
 		}
-		if s.table.free.Take(c.run) {
+		held := s.table.takeAll(c.all)
+		if held == nil {
 			return nil
 		}
-		if err := s.waitForRange(c); err != nil {
+		if err := s.waitForRange(c, held); err != nil {
 			return err
 		}
 	}
+}
+
+// findPlace finds the first free run that is long enough, for a claim without an offset.
+// again reports that it has waited, and that the caller must check again.
+func (s *space) findPlace(c *claim, wait *placeWait) (again bool, err error) {
+	t := &c.all[0]
+	start, ok := s.table.free.FirstFit(t.run.Pages)
+	switch {
+	case ok:
+		t.run.Start, t.span.Offset = start, start*s.table.extent.PageBytes
+		return false, nil
+	case s.landEach():
+		return true, nil
+	case s.unparking > 0:
+		s.changed.Wait()
+		return true, nil
+	}
+	if again, err = s.awaitPlace(t.run.Pages, wait); again {
+		return true, nil
+	}
+	return false, cmp.Or(err, s.table.noPlace(c.placing))
+}
+
+// takeAll removes all ranges from the free map and returns nil, or removes none and returns
+// a range with a page that is not free.
+func (t *pageTable) takeAll(all []target) (held *target) {
+	for i := range all {
+		if t.free.Take(all[i].run) {
+			continue
+		}
+		for _, taken := range all[:i] {
+			t.free.Put(taken.run)
+		}
+		return &all[i]
+	}
+	return nil
 }
 
 // noPlace is the error of an allocation for which no free run is long enough.
 func (t *pageTable) noPlace(p placing) error {
+	size := p.all[0].span.Size
 	return t.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
-		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.Size, t.extent.Name,
+		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", size, t.extent.Name,
 		t.free.Longest()*t.extent.PageBytes, t.extent.Bytes(), t.retiring*t.extent.PageBytes).
-		Stating(device.FactRequestedBytes, p.at.Size).Stating(device.FactCapacityBytes, t.extent.Bytes()).
+		Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, t.extent.Bytes()).
 		Stating(device.FactLargestFreeBytes, t.free.Longest()*t.extent.PageBytes)
 }
 
-// clash returns an error if a page of a run is live, and nil otherwise.
-func (t *pageTable) clash(p placing, r pageset.Run) error {
-	page, clash := t.live.FirstIn(r)
-	if !clash {
-		return nil
-	}
-	return t.extent.BadPage(device.CodeAlreadyMapped, p.op, page, p.at)
+// clash returns an error if a page of the ranges is live, and nil otherwise.
+func (t *pageTable) clash(p placing) error {
+	return p.each(func(at *target) error {
+		page, clash := t.live.FirstIn(at.run)
+		if !clash {
+			return nil
+		}
+		return t.extent.BadPage(device.CodeAlreadyMapped, p.op, page, at.span)
+	})
 }
 
 // waitForRange waits for what blocks a range: the work of a retiring range, or a thread
 // that has claimed a part.
-func (s *space) waitForRange(c *claim) error {
-	f := s.retirees.fenceOver(c.run)
+func (s *space) waitForRange(c *claim, held *target) error {
+	f := s.retirees.fenceOver(held.run)
 	if f == nil && s.unparking > 0 {
 		s.changed.Wait() // a thread that unmaps never waits for queued work
 		return nil
 	}
 	if !s.physical.engine.MayWait() {
-		return s.table.extent.Fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
-			c.at.Offset, c.at.Size)
+		return c.named(held, s.table.extent.Fault(device.CodeBusy, c.op,
+			"offset %d, size %d: queued work still uses the range, and this thread may not wait for it", held.span.Offset, held.span.Size))
 	}
 	if f == nil {
 		s.changed.Wait()
@@ -189,44 +230,61 @@ func (s *space) waitForRange(c *claim) error {
 	return err
 }
 
-// secure charges the pages of a claim that has its offset, and adds its record.
+// secure charges the pages of a claim that has its offsets, and adds its records.
 func (s *space) secure(c *claim) error {
-	c.revived, c.fresh = c.revived[:0], c.fresh[:0]
-	revived, at := uint64(0), c.run.Start
-	s.table.parked.RunsIn(c.run, func(r pageset.Run) bool {
-		if at < r.Start {
-			c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: r.Start - at})
+	c.revived, c.fresh, c.stuck = c.revived[:0], c.fresh[:0], false
+	pages, revived := uint64(0), uint64(0)
+	for _, run := range c.runs {
+		pages += run.Pages
+		at := run.Start
+		s.table.parked.RunsIn(run, func(r pageset.Run) bool {
+			if at < r.Start {
+				c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: r.Start - at})
+			}
+			c.revived = append(c.revived, r)
+			revived += r.Pages
+			at = r.End()
+			return true
+		})
+		if at < run.End() {
+			c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: run.End() - at})
 		}
-		c.revived = append(c.revived, r)
-		revived += r.Pages
-		at = r.End()
-		return true
-	})
-	if at < c.run.End() {
-		c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: c.run.End() - at})
+		_, stuck := s.table.stuck.FirstIn(run)
+		c.stuck = c.stuck || stuck
 	}
-	_, c.stuck = s.table.stuck.FirstIn(c.run)
-	if !s.physical.charge(c.run.Pages, revived) {
-		return s.physical.overLimit(s.table.extent.Op(c.op), c.run.Pages)
+	if !s.physical.charge(pages, revived) {
+		return s.physical.overLimit(s.table.extent.Op(c.op), pages)
 	}
 	if err := s.table.enlist(c); err != nil {
-		s.physical.discharge(c.run.Pages, revived)
+		s.physical.discharge(pages, revived)
 		return err
 	}
 	return nil
 }
 
-// enlist adds a record and a tag for a claim.
+// enlist adds the records and a tag for a claim.
 func (t *pageTable) enlist(c *claim) (err error) {
 	if c.tag, err = t.tagOf(c.op, c.placing.tag); err != nil {
 		return err
 	}
-	c.record, err = t.records.add(allocation{offset: c.at.Offset, size: c.at.Size, tag: c.tag, at: track.Now()})
-	if err != nil {
-		return err
+	c.records = c.records[:0]
+	for _, at := range c.all {
+		record, err := t.records.add(allocation{offset: at.span.Offset, size: at.span.Size, tag: c.tag, at: track.Now()})
+		if err != nil {
+			t.unlist(c)
+			return err
+		}
+		c.records = append(c.records, record)
 	}
-	t.tags.Add(c.tag, t.sizes(c), 1)
+	t.tags.Add(c.tag, t.sizes(c), uint64(len(c.records)))
 	return nil
+}
+
+// unlist removes the records of a claim.
+func (t *pageTable) unlist(c *claim) {
+	for _, record := range c.records {
+		t.records.remove(record)
+	}
 }
 
 func (t *pageTable) tagOf(op, tag string) (uint32, error) {
@@ -243,8 +301,9 @@ func (t *pageTable) tagOf(op, tag string) (uint32, error) {
 	return number, nil
 }
 
+// sizes is the sum of the sizes of a claim.
 func (t *pageTable) sizes(c *claim) track.Block {
-	return track.Block{RequestedBytes: c.at.Size, AllocatedBytes: c.run.Pages * t.extent.PageBytes}
+	return track.Block{RequestedBytes: c.targets.bytes(), AllocatedBytes: c.targets.pages() * t.extent.PageBytes}
 }
 
 // back maps physical pages for a claim. If it fails, abandon undoes its work.
@@ -295,19 +354,25 @@ func (s *space) commit(c *claim) {
 	for _, r := range c.fresh {
 		at += copy(s.table.numbers[r.Start:r.End()], c.pages[at:])
 	}
-	allocated := s.table.allocated[c.run.Start:c.run.End()]
-	for i := range allocated {
-		allocated[i] = c.record + 1
+	for i, record := range c.records {
+		run := c.all[i].run
+		allocated := s.table.allocated[run.Start:run.End()]
+		for page := range allocated {
+			allocated[page] = record + 1
+		}
+		s.table.records.all[record].left = uint32(run.Pages)
 	}
-	if c.stuck {
-		s.table.stuck.Remove(c.run)
+	for _, run := range c.runs {
+		if c.stuck {
+			s.table.stuck.Remove(run)
+		}
+		s.table.live.Add(run)
+		s.table.users.Begin(run, c.stream)
 	}
-	s.table.live.Add(c.run)
-	s.table.users.Begin(c.run, c.stream)
-	s.table.records.all[c.record].left = uint32(c.run.Pages)
-	s.table.requested += c.at.Size
-	s.allocations++
-	s.physical.enter(s.table.sizes(c))
+	sizes, count := s.table.sizes(c), uint64(len(c.records))
+	s.table.requested += sizes.RequestedBytes
+	s.allocations += count
+	s.physical.enter(sizes, count)
 	s.unclaim()
 }
 
@@ -348,10 +413,11 @@ func (s *space) abandon(c *claim) {
 		s.table.stuck.Add(r)
 		at += uint64(copy(s.table.numbers[r.Start:r.End()], kept[at:]))
 	}
-	s.table.tags.Remove(c.tag, s.table.sizes(c), 1)
-	s.table.records.remove(c.record)
-	s.table.used -= c.run.Pages
-	s.physical.discharge(c.run.Pages, parked)
-	s.table.free.Put(c.run)
+	s.table.tags.Remove(c.tag, s.table.sizes(c), uint64(len(c.records)))
+	s.table.unlist(c)
+	pages := c.targets.pages()
+	s.table.used -= pages
+	s.physical.discharge(pages, parked)
+	s.table.putFree(c.runs)
 	s.unclaim()
 }

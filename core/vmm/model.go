@@ -32,7 +32,7 @@ type Model struct {
 
 // ModelCounts counts what a model has done so far.
 type ModelCounts struct {
-	// Frees counts calls; Failures counts the allocations that found no memory.
+	// Frees counts the freed ranges; Failures counts the allocations that found no memory.
 	Frees    uint64 `json:"frees"`
 	Failures uint64 `json:"failures"`
 	// Waits counts the allocations that waited in a queue, WaitedNs the sum of their
@@ -85,14 +85,14 @@ func (m *Model) PageBytes() uint64 { return m.space.table.extent.PageBytes }
 // when the model is unregistered during the call; those of the device. A failed call
 // changes nothing.
 func (m *Model) Alloc(size uint64) (Allocation, error) {
-	return m.allocate(placing{op: "alloc", at: extent.Span{Size: size}, anywhere: true})
+	return m.allocate(placing{op: "alloc", targets: only(extent.Span{Size: size}), anywhere: true})
 }
 
 // AllocAt is Alloc at a given offset: it maps every page that the range touches. It
 // waits while the range is retiring. More errors: CodeInvalidOffset for a range that
 // ends outside the address space, CodeAlreadyMapped with the first page that is mapped.
 func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
-	return m.allocate(placing{op: "alloc", at: extent.Span{Offset: offset, Size: size}})
+	return m.allocate(placing{op: "alloc", targets: only(extent.Span{Offset: offset, Size: size})})
 }
 
 // AllocTagged is Alloc with a tag for reports and for sleep; "" means the model's id.
@@ -102,20 +102,23 @@ func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	if r.OffsetBytes != 0 {
 		return Allocation{}, m.space.table.extent.BadRange(op, extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
-	return m.allocate(placing{op: op, at: extent.Span{Size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
+	return m.allocate(placing{op: op, targets: only(extent.Span{Size: r.SizeBytes}), anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 // AllocTaggedAt is AllocAt with a tag.
 func (m *Model) AllocTaggedAt(r AllocRequest) (Allocation, error) {
-	return m.allocate(placing{op: "alloc", at: extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
+	return m.allocate(placing{op: "alloc", targets: only(extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}), tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 func (m *Model) allocate(p placing) (Allocation, error) {
 	var at extent.Span
-	err := m.space.whileAwake(p, func() (err error) {
-		at, err = m.attempt(p)
-		return err
-	})
+	err := p.prepare(&m.space.table.extent)
+	if err == nil {
+		err = m.space.whileAwake(p, func() (err error) {
+			at, err = m.attempt(p)
+			return err
+		})
+	}
 	if err != nil {
 		s := m.shared
 		s.mu.Lock()
@@ -161,15 +164,19 @@ func (m *Model) attempt(p placing) (extent.Span, error) {
 // completed, and its pages count as used. Errors: as for Pool.Free, and
 // CodeModelNotFound. A failed call changes nothing.
 func (m *Model) Free(offset, size uint64, stream device.Stream) error {
+	return m.free(only(extent.Span{Offset: offset, Size: size}), stream)
+}
+
+func (m *Model) free(ranges targets, stream device.Stream) error {
 	const op = "free"
-	err := m.space.deallocate(op, extent.Span{Offset: offset, Size: size}, stream)
+	err := m.space.deallocate(op, ranges, stream)
 	s := m.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		return m.goneInstead(op, err)
 	}
-	m.counts.Frees++
+	m.counts.Frees += uint64(len(ranges.all))
 	return nil
 }
 

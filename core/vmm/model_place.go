@@ -1,24 +1,12 @@
 package vmm
 
-import (
-	"cmp"
-
-	"ferrum_mem/core/vmm/pageset"
-)
+import "cmp"
 
 // look checks the range of an allocation and returns its number of pages. It waits for
 // address space that is being freed, before other models have to release pages for the
 // allocation.
 func (s *space) look(p placing) (pages uint64, err error) {
-	var r pageset.Run
-	if p.anywhere {
-		r.Pages, err = s.table.extent.PagesFor(p.op, p.at.Size)
-	} else {
-		r, err = s.table.extent.RunOf(p.op, p.at)
-	}
-	if err != nil {
-		return 0, err
-	}
+	pages = p.targets.pages()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for wait := (placeWait{}); ; {
@@ -29,15 +17,15 @@ func (s *space) look(p placing) (pages uint64, err error) {
 			return 0, err
 		}
 		if !p.anywhere {
-			return r.Pages, s.table.clash(p, r)
+			return pages, s.table.clash(p)
 		}
-		if s.table.free.Longest() >= r.Pages || s.unparking > 0 {
-			return r.Pages, nil
+		if s.table.free.Longest() >= pages || s.unparking > 0 {
+			return pages, nil
 		}
 		if s.landEach() {
 			continue
 		}
-		if again, err := s.awaitPlace(r.Pages, &wait); !again {
+		if again, err := s.awaitPlace(pages, &wait); !again {
 			return 0, cmp.Or(err, s.table.noPlace(p))
 		}
 	}

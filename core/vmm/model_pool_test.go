@@ -153,19 +153,28 @@ func (n *naive) deallocate(t *rapid.T) {
 // markUsers queues a mark on every stream with work that uses some of the cells, and on
 // one more.
 func (n *naive) markUsers(t *rapid.T, cells []cell, stream *devicetest.Stream) (marks []*bool) {
+	return n.markUsersOnce(t, cells, stream, map[*devicetest.Stream]*bool{})
+}
+
+// markUsersOnce is markUsers for one of several ranges of a free, in which a stream has one
+// mark.
+func (n *naive) markUsersOnce(t *rapid.T, cells []cell, stream *devicetest.Stream, of map[*devicetest.Stream]*bool) (marks []*bool) {
 	users := []*devicetest.Stream{stream}
 	for _, c := range cells {
 		users = append(users, c.users...)
 	}
 	marked := map[*devicetest.Stream]bool{nil: true}
 	for _, user := range users {
-		if marked[user] || user.Queued() == 0 {
+		if marked[user] || (of[user] == nil && user.Queued() == 0) {
 			continue
 		}
 		marked[user] = true
-		mark := new(bool)
-		require.NoError(t, user.HostFunction(func() { *mark, n.marked = true, true }))
-		marks = append(marks, mark)
+		if of[user] == nil {
+			mark := new(bool)
+			require.NoError(t, user.HostFunction(func() { *mark, n.marked = true, true }))
+			of[user] = mark
+		}
+		marks = append(marks, of[user])
 	}
 	return marks
 }
@@ -250,6 +259,7 @@ func TestRandomProgramsAgainstAModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"allocate": n.allocate, "allocate2": n.allocate, "deallocate": n.deallocate, "deallocate2": n.deallocate,
+			"allocateList": n.allocateList, "deallocateList": n.deallocateList,
 			"isMapped": func(t *rapid.T) {
 				offset, size := n.anyRange(t)
 				code, cells, _ := n.want(offset, size)

@@ -38,13 +38,21 @@ func (two *tenants) open(t *testing.T, unscrubbed bool) *space {
 	return s
 }
 
+func allocateAt(s *space, at extent.Span) (extent.Span, error) {
+	p := placing{op: "allocate", targets: only(at)}
+	if err := p.prepare(&s.table.extent); err != nil {
+		return extent.Span{}, err
+	}
+	return s.allocate(p)
+}
+
 // fill has a space write to all three pages, and give them back; settled says that
 // they are idle then and not parked.
 func (two *tenants) fill(t *testing.T, s *space, settled bool) {
-	_, err := s.allocate(placing{op: "allocate", at: extent.Span{Offset: 0, Size: 3 * page}})
+	_, err := allocateAt(s, extent.Span{Offset: 0, Size: 3 * page})
 	require.NoError(t, err)
 	require.NoError(t, two.dev.FillNow(s.table.extent.Base, 0xAA, 3*page))
-	require.NoError(t, s.deallocate("deallocate", extent.Span{Offset: 0, Size: 3 * page}, nil))
+	require.NoError(t, s.deallocate("deallocate", only(extent.Span{Offset: 0, Size: 3 * page}), nil))
 	if settled {
 		_, err = s.unpark(3)
 		require.NoError(t, err)
@@ -53,7 +61,7 @@ func (two *tenants) fill(t *testing.T, s *space, settled bool) {
 }
 
 func (two *tenants) look(t *testing.T, s *space) []byte {
-	_, err := s.allocate(placing{op: "allocate", at: extent.Span{Offset: 4 * page, Size: 3 * page}})
+	_, err := allocateAt(s, extent.Span{Offset: 4 * page, Size: 3 * page})
 	require.NoError(t, err)
 	seen := two.dev.Bytes(s.table.extent.Base+device.Addr(4*page), 3*page)
 	require.Len(t, seen, int(3*page))
@@ -115,7 +123,7 @@ func TestPagesThatCouldNotBeScrubbedReachNobody(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	two.fill(t, two.spaces[0], false)
 	two.dev.FailNth(devicetest.Zero, 1, nil)
-	_, err := two.spaces[1].allocate(placing{op: "allocate", at: extent.Span{Offset: 0, Size: 2 * page}})
+	_, err := allocateAt(two.spaces[1], extent.Span{Offset: 0, Size: 2 * page})
 	require.ErrorIs(t, err, device.CodeDevice)
 	require.NoError(t, two.stock.audit(two.dev))
 	require.True(t, bytes.Equal(make([]byte, 3*page), two.look(t, two.spaces[1])))

@@ -55,7 +55,9 @@ func (s *space) longestSoon() uint64 {
 	var retiring []pageset.Run
 	for _, q := range s.retirees.queues {
 		for _, f := range q.fences {
-			retiring = append(retiring, f.run)
+			for _, r := range f.behind {
+				retiring = append(retiring, r.run)
+			}
 		}
 	}
 	slices.SortFunc(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })

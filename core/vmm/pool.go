@@ -72,15 +72,23 @@ func (p *Pool) Alloc(offset, size uint64) (device.Addr, error) {
 
 // AllocTagged is Alloc with a tag.
 func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
-	place := placing{op: "allocate", at: extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait}
-	err := p.space.whileAwake(place, func() error {
-		_, err := p.space.allocate(place)
-		return err
+	err := p.allocate(placing{
+		op: "allocate", targets: only(extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}), tag: r.Tag, stream: r.Stream, wait: r.Wait,
 	})
 	if err != nil {
 		return 0, err
 	}
 	return p.space.table.extent.Base + device.Addr(r.OffsetBytes), nil
+}
+
+func (p *Pool) allocate(place placing) error {
+	if err := place.prepare(&p.space.table.extent); err != nil {
+		return err
+	}
+	return p.space.whileAwake(place, func() error {
+		_, err := p.space.allocate(place)
+		return err
+	})
 }
 
 // Free frees the memory of whole pages. The offset and the size are multiples of the
@@ -94,7 +102,7 @@ func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
 // not mapped, CodeBusy while a Sleep or Wake of the range is in progress, those of the
 // streams. A failed call changes nothing.
 func (p *Pool) Free(offset, size uint64, stream device.Stream) error {
-	return p.space.deallocate("deallocate", extent.Span{Offset: offset, Size: size}, stream)
+	return p.space.deallocate("deallocate", only(extent.Span{Offset: offset, Size: size}), stream)
 }
 
 // IsMapped reports whether every page that the range touches is mapped. It returns

@@ -27,11 +27,11 @@ type retiree struct {
 	behind int
 }
 
-// fence is an event of one stream and the range that waits for it.
+// fence is an event of one stream and the ranges of one free that wait for it.
 type fence struct {
-	*retiree
-	queue *retireQueue
-	event device.Event
+	behind []*retiree
+	queue  *retireQueue
+	event  device.Event
 	// passed states that the event has completed. waiters counts the threads that wait
 	// for the event; it stays open for them.
 	passed  bool
@@ -57,11 +57,15 @@ type retirees struct {
 
 func (t *retirees) init() { t.byStream = make(map[device.Stream]*retireQueue) }
 
-// enqueue adds a range that waits for the given marks.
-func (t *retirees) enqueue(marks []mark, r pageset.Run) {
-	to := &retiree{run: r}
+// enqueue adds the ranges that wait for the given marks. It closes a mark for which no
+// range waits.
+func (t *retirees) enqueue(marks []mark) {
 	for _, m := range marks {
 		if m.event == nil {
+			continue
+		}
+		if len(m.behind) == 0 {
+			t.closeEvent(m.event)
 			continue
 		}
 		q := t.byStream[m.stream]
@@ -70,8 +74,7 @@ func (t *retirees) enqueue(marks []mark, r pageset.Run) {
 			t.byStream[m.stream] = q
 			t.queues = append(t.queues, q)
 		}
-		to.behind++
-		q.fences = append(q.fences, &fence{retiree: to, queue: q, event: m.event})
+		q.fences = append(q.fences, &fence{behind: m.behind, queue: q, event: m.event})
 	}
 }
 
@@ -92,12 +95,14 @@ func (t *retirees) dequeue(f *fence) {
 	}
 }
 
-// fenceOver returns a fence whose range touches a run, or nil.
+// fenceOver returns a fence of which a range touches a run, or nil.
 func (t *retirees) fenceOver(r pageset.Run) *fence {
 	for _, q := range t.queues {
 		for _, f := range q.fences {
-			if f.run.Start < r.End() && r.Start < f.run.End() {
-				return f
+			for _, to := range f.behind {
+				if to.run.Start < r.End() && r.Start < to.run.End() {
+					return f
+				}
 			}
 		}
 	}
@@ -155,7 +160,7 @@ func (s *space) land(budget int) (some, more bool) {
 	return some, false
 }
 
-// pass processes a completed event, and parks its range if that waits for no other
+// pass processes a completed event, and parks those of its ranges that wait for no other
 // event.
 func (s *space) pass(f *fence) {
 	f.passed = true
@@ -163,22 +168,34 @@ func (s *space) pass(f *fence) {
 	if f.waiters == 0 {
 		s.retirees.closeEvent(f.event)
 	}
-	if f.behind--; f.behind > 0 {
+	var landed []pageset.Run
+	pages := uint64(0)
+	for _, r := range f.behind {
+		if r.behind--; r.behind == 0 {
+			landed = addRun(landed, r.run)
+			pages += r.run.Pages
+		}
+	}
+	if pages == 0 {
 		return
 	}
-	s.table.retiring -= f.run.Pages
-	s.physical.land(f.run.Pages)
-	s.parkRun(f.run)
+	s.table.retiring -= pages
+	s.physical.land(pages)
+	s.parkRuns(landed)
 }
 
-// parkRun makes unused pages free for allocations.
-func (s *space) parkRun(r pageset.Run) {
-	s.table.parked.Add(r)
-	s.table.free.Put(r)
-	s.table.used -= r.Pages
+// parkRuns makes unused pages free for allocations.
+func (s *space) parkRuns(runs []pageset.Run) {
+	pages := uint64(0)
+	for _, r := range runs {
+		s.table.parked.Add(r)
+		pages += r.Pages
+	}
+	s.table.putFree(runs)
+	s.table.used -= pages
 	s.changed.Broadcast()
 	if s.left != nil {
-		s.left(r.Pages)
+		s.left(pages)
 	}
 }
 

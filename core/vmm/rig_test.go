@@ -111,10 +111,12 @@ func (s *space) audit() error {
 	retiring, behind := uint64(0), map[*retiree]int{}
 	for _, q := range s.retirees.queues {
 		for _, f := range q.fences {
-			if behind[f.retiree] == 0 {
-				retiring += f.run.Pages
+			for _, r := range f.behind {
+				if behind[r] == 0 {
+					retiring += r.run.Pages
+				}
+				behind[r]++
 			}
-			behind[f.retiree]++
 		}
 	}
 	for r, fences := range behind {

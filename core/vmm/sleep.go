@@ -109,7 +109,7 @@ func (m *Model) goneInsteadOf(op string, err error) error {
 func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 	s := m.shared
 	o := &order{
-		placing: placing{op: "wake", at: extent.Span{Size: w.Pages() * m.space.table.extent.PageBytes}}, model: m, pages: w.Pages(),
+		placing: placing{op: "wake", targets: only(extent.Span{Size: w.Pages() * m.space.table.extent.PageBytes})}, model: m, pages: w.Pages(),
 		done: ctx.Done(), noWait: w.NoWait, serve: func() (extent.Span, error) { return extent.Span{}, m.space.supply(ctx, w) },
 	}
 	err := s.admit(o)

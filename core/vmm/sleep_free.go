@@ -9,20 +9,13 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// freeAsleep implements deallocate for a sleeping range, which no work uses; false: the
-// range is not asleep. The caller holds mu.
-func (s *space) freeAsleep(op string, b extent.Span, r pageset.Run) (asleep bool, err error) {
-	if s.table.state != stateOpen || s.table.asleep.Count() == 0 || !s.table.asleep.Has(r.Start) {
-		return false, nil
+// isAsleep reports whether all pages of a run are asleep. The caller holds mu.
+func (t *pageTable) isAsleep(r pageset.Run) bool {
+	if t.asleep.Count() == 0 {
+		return false
 	}
-	if _, mixed := s.table.asleep.FirstNotIn(r); mixed {
-		return false, nil
-	}
-	if err := s.table.mayFreeWhole(op, b, r); err != nil {
-		return true, err
-	}
-	s.endSleepers(r)
-	return true, nil
+	_, mixed := t.asleep.FirstNotIn(r)
+	return !mixed
 }
 
 // notLive returns the error for a range with a page that is not live: the page has no
@@ -90,7 +83,7 @@ func (s *space) endSleepers(r pageset.Run) {
 		s.table.jammed--
 		s.physical.land(1)
 		s.table.stuck.Add(page)
-		s.parkRun(page)
+		s.parkRuns([]pageset.Run{page})
 	}
 	s.changed.Broadcast()
 }

@@ -110,16 +110,15 @@ func (t *pageTable) sleeping(p placing) error {
 	if p.anywhere || t.asleep.Count() == 0 {
 		return nil
 	}
-	r, err := t.extent.RunOf(p.op, p.at)
-	if err != nil {
-		return err
-	}
-	if page, asleep := t.asleep.FirstIn(r); asleep {
+	return p.each(func(at *target) error {
+		page, asleep := t.asleep.FirstIn(at.run)
+		if !asleep {
+			return nil
+		}
 		return t.extent.Fault(device.CodeInvalidState, p.op,
-			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", t.extent.Name, p.at.Offset,
-			p.at.Size, page*t.extent.PageBytes, t.tags.Name(t.records.all[t.allocated[page]-1].tag), errAsleep)
-	}
-	return nil
+			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", t.extent.Name, at.span.Offset,
+			at.span.Size, page*t.extent.PageBytes, t.tags.Name(t.records.all[t.allocated[page]-1].tag), errAsleep)
+	})
 }
 
 // whileAwake calls try. While try fails because something is asleep, it waits for the

@@ -264,11 +264,17 @@ type freed struct {
 	ended uint64
 }
 
-// enter counts charged pages as a new allocation.
-func (ph *Physical) enter(sizes track.Block) {
+func (f *freed) add(g freed) {
+	f.sizes.RequestedBytes += g.sizes.RequestedBytes
+	f.sizes.AllocatedBytes += g.sizes.AllocatedBytes
+	f.ended += g.ended
+}
+
+// enter counts charged pages as so many new allocations.
+func (ph *Physical) enter(sizes track.Block, count uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.Alloc(sizes)
+	ph.books.AllocMany(sizes, count)
 }
 
 // park turns live pages into parked ones.

@@ -251,6 +251,24 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
     uint64_t *offset_bytes_out);
 
 /**
+ * Maps memory at many ranges of a model, like ferrum_vpool_alloc_batch: at all of
+ * them, or at none on failure. The pages of all ranges are one request to the pool:
+ * it waits once, and the reclaim callbacks are asked for the sum of what is
+ * missing.
+ *
+ * @param ranges,count,options  as for ferrum_vpool_alloc_batch.
+ * @return as ferrum_elastic_pool_alloc_with with at_offset 1, and as
+ *         ferrum_vpool_alloc_batch for the list.
+ *
+ * @optional options
+ * @by-hand python,rust a method of the model
+ */
+FERRUM_API ferrum_status
+ferrum_elastic_pool_alloc_batch(ferrum_elastic_pool pool, const char *model,
+                                const ferrum_byte_range *ranges, uint64_t count,
+                                const ferrum_batch_options *options);
+
+/**
  * Frees a range of a model, like ferrum_vpool_free.
  *
  * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_free.
@@ -265,6 +283,20 @@ FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                                   uint64_t offset_bytes,
                                                   uint64_t size_bytes,
                                                   ferrum_stream stream);
+
+/**
+ * Frees many ranges of a model, like ferrum_vpool_free_batch: all of them, or none
+ * on failure.
+ *
+ * @param ranges,count,stream  as for ferrum_vpool_free_batch.
+ * @return as ferrum_vpool_free_batch; FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @optional stream
+ * @by-hand python,rust a method of the model
+ */
+FERRUM_API ferrum_status ferrum_elastic_pool_free_batch(
+    ferrum_elastic_pool pool, const char *model,
+    const ferrum_byte_range *ranges, uint64_t count, ferrum_stream stream);
 
 /**
  * The same as ferrum_vpool_record_stream, for a range of a model.

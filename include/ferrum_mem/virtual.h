@@ -204,6 +204,60 @@ FERRUM_API ferrum_status
 ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
                         ferrum_address *address_out);
 
+/** A range of a virtual pool, or of a model of an elastic pool.
+ *  @go vmm.ByteRange */
+typedef struct ferrum_byte_range {
+    /** Offset from the base address. */
+    uint64_t offset_bytes;
+    /** Not 0. */
+    uint64_t size_bytes;
+} ferrum_byte_range;
+
+/** What the allocations of one batch have in common.
+ *  @go library.BatchRequest */
+typedef struct ferrum_batch_options {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** As in ferrum_vpool_request; for a model as in ferrum_model_request. */
+    const char *tag;
+    /** As in ferrum_vpool_request.
+     *  @go Wait */
+    uint64_t asleep_wait_ns;
+    /** The first stream that uses the ranges. {0}: the default stream.
+     *  @optional
+     *  @go StreamHandle */
+    ferrum_stream stream;
+} ferrum_batch_options;
+
+/* clang-format off */
+#define FERRUM_BATCH_OPTIONS_INIT {FERRUM_SIZE_OF(ferrum_batch_options), 0, NULL, 0, {0}}
+/* clang-format on */
+
+/**
+ * Maps memory at many ranges: at all of them, or at none on failure. Each range
+ * becomes an allocation of its own, as if ferrum_vpool_alloc_with had made it, and
+ * is freed alone or with others. One call costs less than one call for each range:
+ * the lock is taken once, the limit is checked once for the sum of all pages, and
+ * ranges that lie side by side are mapped together. The address of a range is the
+ * base address + its offset.
+ *
+ * @param ranges  in any order. No two ranges may touch the same page.
+ * @param count  at most FERRUM_BATCH_MAX; 0 does nothing.
+ * @param options  optional: NULL for FERRUM_BATCH_OPTIONS_INIT.
+ * @return as ferrum_vpool_alloc_with. An error about one range names it by its
+ *         index, such as ranges[3]; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY states the
+ *         size of all pages. FERRUM_ERROR_INVALID_OFFSET also for two ranges that
+ *         touch the same page, with both indices. Nothing has changed after an
+ *         error.
+ *
+ * @optional options
+ * @by-hand python it makes ranges
+ * @by-hand rust the options are a value
+ */
+FERRUM_API ferrum_status
+ferrum_vpool_alloc_batch(ferrum_vpool vpool, const ferrum_byte_range *ranges,
+                         uint64_t count, const ferrum_batch_options *options);
+
 /**
  * Frees a range. The pool reuses its memory when the work has completed that is
  * queued now
@@ -238,6 +292,29 @@ FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
                                            uint64_t offset_bytes,
                                            uint64_t size_bytes,
                                            ferrum_stream stream);
+
+/**
+ * Frees many ranges: all of them, or none on failure. Each range follows the rules
+ * of ferrum_vpool_free, and waits for the streams that use it and not for those
+ * that use another one. Some ranges may be asleep and others not. The call checks
+ * all ranges before it changes anything. Its only calls of the driver record the
+ * ends of the queues of streams, before the first change. It does not unmap: the
+ * pool does that later. So a failure of the driver leaves all ranges mapped.
+ *
+ * @param ranges  in any order. No two ranges may touch the same page.
+ * @param count  at most FERRUM_BATCH_MAX; 0 does nothing.
+ * @param stream  optional: a further stream that used the ranges.
+ * @return as ferrum_vpool_free. An error about one range names it by its index.
+ *         FERRUM_ERROR_INVALID_OFFSET also for two ranges that touch the same page,
+ *         with both indices. Nothing has changed after an error.
+ *
+ * @optional stream
+ * @by-hand python it ends objects
+ * @by-hand rust unsafe, for ranges may end
+ */
+FERRUM_API ferrum_status
+ferrum_vpool_free_batch(ferrum_vpool vpool, const ferrum_byte_range *ranges,
+                        uint64_t count, ferrum_stream stream);
 
 /**
  * Records a further stream that uses every page that a range touches. When the

@@ -53,6 +53,18 @@ static const struct_type type_ferrum_model_request = {
     sizeof(ferrum_model_request), &init_ferrum_model_request,
     fields_ferrum_model_request, 6};
 
+static const struct_field fields_ferrum_batch_options[] = {
+    FIELD(ferrum_batch_options, reserved, RESERVED),
+    FIELD(ferrum_batch_options, tag, TEXT),
+    FIELD(ferrum_batch_options, asleep_wait_ns, VALUE),
+    FIELD(ferrum_batch_options, stream, HANDLE, .kind = STREAM,
+          .is_optional = 1)};
+static const ferrum_batch_options init_ferrum_batch_options =
+    FERRUM_BATCH_OPTIONS_INIT;
+static const struct_type type_ferrum_batch_options = {
+    sizeof(ferrum_batch_options), &init_ferrum_batch_options,
+    fields_ferrum_batch_options, 4};
+
 static const ferrum_model_info init_ferrum_model_info = FERRUM_MODEL_INFO_INIT;
 static const struct_type type_ferrum_model_info = {
     sizeof(ferrum_model_info), &init_ferrum_model_info, NULL, 0};
@@ -150,6 +162,18 @@ static const parameter parameters_elastic_pool_alloc_with[] = {
     PARAMETER(offset_bytes_out, OUT, .size = sizeof(uint64_t),
               .is_optional = 1)};
 
+static ferrum_status call_elastic_pool_alloc_batch(const argument *a) {
+    return ferrum_elastic_pool_alloc_batch((ferrum_elastic_pool){a[0].number},
+                                           a[1].pointer, a[2].pointer,
+                                           (uint64_t)a[3].number, a[4].pointer);
+}
+static const parameter parameters_elastic_pool_alloc_batch[] = {
+    PARAMETER(pool, HANDLE, .kind = ELASTIC_POOL), PARAMETER(model, TEXT),
+    PARAMETER(ranges, ARRAY, .size = sizeof(ferrum_byte_range)),
+    PARAMETER(count, VALUE),
+    PARAMETER(options, STRUCT_IN, .type = &type_ferrum_batch_options,
+              .is_optional = 1)};
+
 static ferrum_status call_elastic_pool_free(const argument *a) {
     return ferrum_elastic_pool_free(
         (ferrum_elastic_pool){a[0].number}, a[1].pointer, (uint64_t)a[2].number,
@@ -158,6 +182,17 @@ static ferrum_status call_elastic_pool_free(const argument *a) {
 static const parameter parameters_elastic_pool_free[] = {
     PARAMETER(pool, HANDLE, .kind = ELASTIC_POOL), PARAMETER(model, TEXT),
     PARAMETER(offset_bytes, VALUE), PARAMETER(size_bytes, VALUE),
+    PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
+
+static ferrum_status call_elastic_pool_free_batch(const argument *a) {
+    return ferrum_elastic_pool_free_batch(
+        (ferrum_elastic_pool){a[0].number}, a[1].pointer, a[2].pointer,
+        (uint64_t)a[3].number, (ferrum_stream){a[4].number});
+}
+static const parameter parameters_elastic_pool_free_batch[] = {
+    PARAMETER(pool, HANDLE, .kind = ELASTIC_POOL), PARAMETER(model, TEXT),
+    PARAMETER(ranges, ARRAY, .size = sizeof(ferrum_byte_range)),
+    PARAMETER(count, VALUE),
     PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
 
 static ferrum_status call_elastic_pool_record_stream(const argument *a) {
@@ -296,8 +331,12 @@ const function arguments_elastic[] = {
              .count = 5),
     FUNCTION(elastic_pool_alloc_with,
              .parameters = parameters_elastic_pool_alloc_with, .count = 5),
+    FUNCTION(elastic_pool_alloc_batch,
+             .parameters = parameters_elastic_pool_alloc_batch, .count = 5),
     FUNCTION(elastic_pool_free, .parameters = parameters_elastic_pool_free,
              .count = 5),
+    FUNCTION(elastic_pool_free_batch,
+             .parameters = parameters_elastic_pool_free_batch, .count = 5),
     FUNCTION(elastic_pool_record_stream,
              .parameters = parameters_elastic_pool_record_stream, .count = 5),
     FUNCTION(elastic_pool_is_mapped,

@@ -33,6 +33,18 @@ static const struct_type type_ferrum_vpool_request = {
     sizeof(ferrum_vpool_request), &init_ferrum_vpool_request,
     fields_ferrum_vpool_request, 6};
 
+static const struct_field fields_ferrum_batch_options[] = {
+    FIELD(ferrum_batch_options, reserved, RESERVED),
+    FIELD(ferrum_batch_options, tag, TEXT),
+    FIELD(ferrum_batch_options, asleep_wait_ns, VALUE),
+    FIELD(ferrum_batch_options, stream, HANDLE, .kind = STREAM,
+          .is_optional = 1)};
+static const ferrum_batch_options init_ferrum_batch_options =
+    FERRUM_BATCH_OPTIONS_INIT;
+static const struct_type type_ferrum_batch_options = {
+    sizeof(ferrum_batch_options), &init_ferrum_batch_options,
+    fields_ferrum_batch_options, 4};
+
 static const ferrum_vpool_info init_ferrum_vpool_info = FERRUM_VPOOL_INFO_INIT;
 static const struct_type type_ferrum_vpool_info = {
     sizeof(ferrum_vpool_info), &init_ferrum_vpool_info, NULL, 0};
@@ -89,6 +101,17 @@ static const parameter parameters_vpool_alloc_with[] = {
     PARAMETER(request, STRUCT_IN, .type = &type_ferrum_vpool_request),
     PARAMETER(address_out, OUT, .size = sizeof(ferrum_address))};
 
+static ferrum_status call_vpool_alloc_batch(const argument *a) {
+    return ferrum_vpool_alloc_batch((ferrum_vpool){a[0].number}, a[1].pointer,
+                                    (uint64_t)a[2].number, a[3].pointer);
+}
+static const parameter parameters_vpool_alloc_batch[] = {
+    PARAMETER(vpool, HANDLE, .kind = VPOOL),
+    PARAMETER(ranges, ARRAY, .size = sizeof(ferrum_byte_range)),
+    PARAMETER(count, VALUE),
+    PARAMETER(options, STRUCT_IN, .type = &type_ferrum_batch_options,
+              .is_optional = 1)};
+
 static ferrum_status call_vpool_free(const argument *a) {
     return ferrum_vpool_free((ferrum_vpool){a[0].number}, (uint64_t)a[1].number,
                              (uint64_t)a[2].number,
@@ -97,6 +120,17 @@ static ferrum_status call_vpool_free(const argument *a) {
 static const parameter parameters_vpool_free[] = {
     PARAMETER(vpool, HANDLE, .kind = VPOOL), PARAMETER(offset_bytes, VALUE),
     PARAMETER(size_bytes, VALUE),
+    PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
+
+static ferrum_status call_vpool_free_batch(const argument *a) {
+    return ferrum_vpool_free_batch((ferrum_vpool){a[0].number}, a[1].pointer,
+                                   (uint64_t)a[2].number,
+                                   (ferrum_stream){a[3].number});
+}
+static const parameter parameters_vpool_free_batch[] = {
+    PARAMETER(vpool, HANDLE, .kind = VPOOL),
+    PARAMETER(ranges, ARRAY, .size = sizeof(ferrum_byte_range)),
+    PARAMETER(count, VALUE),
     PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
 
 static ferrum_status call_vpool_record_stream(const argument *a) {
@@ -184,7 +218,11 @@ const function arguments_virtual[] = {
     FUNCTION(vpool_alloc, .parameters = parameters_vpool_alloc, .count = 4),
     FUNCTION(vpool_alloc_with, .parameters = parameters_vpool_alloc_with,
              .count = 3),
+    FUNCTION(vpool_alloc_batch, .parameters = parameters_vpool_alloc_batch,
+             .count = 4),
     FUNCTION(vpool_free, .parameters = parameters_vpool_free, .count = 4),
+    FUNCTION(vpool_free_batch, .parameters = parameters_vpool_free_batch,
+             .count = 4),
     FUNCTION(vpool_record_stream, .parameters = parameters_vpool_record_stream,
              .count = 4),
     FUNCTION(vpool_is_mapped, .parameters = parameters_vpool_is_mapped,

@@ -70,7 +70,12 @@ TEST(CppCalls, test_elastic_pool) {
     ferrum::elastic_pool object;
     REFUSED(register_model("none", ferrum_model_config{}));
     REFUSED(unregister_model("none", std::uint32_t{}));
+    REFUSED(alloc_batch("none", nullptr, std::size_t{}, nullptr));
+    REFUSED(alloc_batch("none", std::vector<ferrum_byte_range>(1), nullptr));
     REFUSED(free("none", std::uint64_t{}, std::uint64_t{}, ferrum_stream{}));
+    REFUSED(free_batch("none", nullptr, std::size_t{}, ferrum_stream{}));
+    REFUSED(
+        free_batch("none", std::vector<ferrum_byte_range>(1), ferrum_stream{}));
     REFUSED(record_stream("none", std::uint64_t{}, std::uint64_t{},
                           ferrum_stream{}));
     REFUSED(is_mapped("none", std::uint64_t{}, std::uint64_t{}));
@@ -252,7 +257,11 @@ TEST(CppCalls, test_vpool) {
     ferrum::vpool object;
     REFUSED(alloc(std::uint64_t{}, std::uint64_t{}));
     REFUSED(alloc_with(ferrum_vpool_request{}));
+    REFUSED(alloc_batch(nullptr, std::size_t{}, nullptr));
+    REFUSED(alloc_batch(std::vector<ferrum_byte_range>(1), nullptr));
     REFUSED(free(std::uint64_t{}, std::uint64_t{}, ferrum_stream{}));
+    REFUSED(free_batch(nullptr, std::size_t{}, ferrum_stream{}));
+    REFUSED(free_batch(std::vector<ferrum_byte_range>(1), ferrum_stream{}));
     REFUSED(record_stream(std::uint64_t{}, std::uint64_t{}, ferrum_stream{}));
     REFUSED(is_mapped(std::uint64_t{}, std::uint64_t{}));
     REFUSED(info());

@@ -476,6 +476,34 @@ static void test_eight_threads(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(pool, 0));
 }
 
+static void test_ranges_in_batches(void **state) {
+    (void)state;
+    ferrum_elastic_pool pool = make(6 * PAGE);
+    add(pool, "chat", 0, 0);
+    add(pool, "code", 2 * PAGE, 0);
+    ferrum_byte_range ranges[] = {
+        {9 * PAGE, PAGE}, {0, PAGE}, {4 * PAGE, 2 * PAGE}};
+    assert_ok(ferrum_elastic_pool_alloc_batch(pool, "chat", ranges, 3, NULL));
+    assert_int_equal(info_of(pool, "chat").mapped_pages, 4);
+    /* The rest is guaranteed to the other model. */
+    ferrum_byte_range more[] = {{20 * PAGE, PAGE}, {30 * PAGE, PAGE}};
+    assert_status(ferrum_elastic_pool_alloc_batch(pool, "chat", more, 2, NULL),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_ok(ferrum_elastic_pool_alloc_batch(pool, "code", more, 2, NULL));
+    assert_int_equal(global(pool).physical_bytes, 6 * PAGE);
+    assert_status(
+        ferrum_elastic_pool_free_batch(pool, "chat", more, 2, default_stream),
+        FERRUM_ERROR_NOT_MAPPED);
+    assert_message("ranges[0]");
+    assert_ok(ferrum_elastic_pool_free_batch(pool, "chat", ranges, 3,
+                                             default_stream));
+    assert_int_equal(info_of(pool, "chat").mapped_pages, 0);
+    assert_int_equal(info_of(pool, "chat").frees, 3);
+    assert_status(ferrum_elastic_pool_alloc_batch(pool, "none", more, 2, NULL),
+                  FERRUM_ERROR_MODEL_NOT_FOUND);
+    assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -483,6 +511,7 @@ int main(void) {
         TEST(test_models),
         TEST(test_places),
         TEST(test_models_never_read_each_others_bytes),
+        TEST(test_ranges_in_batches),
         TEST(test_guarantees_and_limits),
         TEST(test_models_above_their_guarantee_release_pages),
         TEST(test_free_pages_are_used_before_waiting_for_streams),

@@ -464,6 +464,70 @@ static void test_in_a_forked_child(void **state) {
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
 }
 
+static void test_ranges_in_batches(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(64 * PAGE, 8 * PAGE, 0);
+    unsigned char *base =
+        (unsigned char *)(uintptr_t)info_of(vpool).base_address;
+    ferrum_byte_range ranges[] = {
+        {40 * PAGE, PAGE}, {0, 2 * PAGE}, {2 * PAGE + 8, PAGE / 2}};
+    assert_ok(ferrum_vpool_alloc_batch(vpool, ranges, 0, NULL));
+    assert_ok(ferrum_vpool_alloc_batch(vpool, ranges, 3, NULL));
+    for (int i = 0; i < 3; i++)
+        memset(base + ranges[i].offset_bytes, 7, ranges[i].size_bytes);
+    assert_int_equal(info_of(vpool).mapped_pages, 4);
+    assert_int_equal(info_of(vpool).allocations, 3);
+    assert_int_equal(info_of(vpool).requested_bytes, 3 * PAGE + PAGE / 2);
+
+    /* All or nothing, and the error names the range. */
+    ferrum_byte_range more[] = {{8 * PAGE, PAGE}, {10 * PAGE, 2 * PAGE}};
+    more[1].offset_bytes = 39 * PAGE;
+    assert_status(ferrum_vpool_alloc_batch(vpool, more, 2, NULL),
+                  FERRUM_ERROR_ALREADY_MAPPED);
+    assert_message("ranges[1]: page at offset");
+    more[1] = (ferrum_byte_range){8 * PAGE + 1, 1};
+    assert_status(ferrum_vpool_alloc_batch(vpool, more, 2, NULL),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    assert_message("ranges[1]: ");
+    assert_message("in common with ranges[0]");
+    more[1] = (ferrum_byte_range){64 * PAGE, 1};
+    assert_status(ferrum_vpool_alloc_batch(vpool, more, 2, NULL),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    more[1] = (ferrum_byte_range){10 * PAGE, 0};
+    assert_status(ferrum_vpool_alloc_batch(vpool, more, 2, NULL),
+                  FERRUM_ERROR_INVALID_SIZE);
+    assert_message("ranges[1]: ");
+    more[1] = (ferrum_byte_range){10 * PAGE, 4 * PAGE};
+    assert_status(ferrum_vpool_alloc_batch(vpool, more, 2, NULL),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_status(
+        ferrum_vpool_alloc_batch(vpool, more, FERRUM_BATCH_MAX + 1, NULL),
+        FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(mapped(vpool, 8 * PAGE, 1), 0);
+    assert_int_equal(info_of(vpool).mapped_pages, 4);
+
+    /* Each is a range of its own; a list may have some of them. */
+    ferrum_byte_range freed[] = {ranges[2], {PAGE, PAGE}, ranges[1]};
+    assert_status(ferrum_vpool_free_batch(vpool, freed, 3, default_stream),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    freed[2] = (ferrum_byte_range){50 * PAGE, PAGE};
+    assert_status(ferrum_vpool_free_batch(vpool, freed, 3, default_stream),
+                  FERRUM_ERROR_NOT_MAPPED);
+    assert_message("ranges[2]: page at offset");
+    assert_int_equal(info_of(vpool).mapped_pages, 4);
+    assert_ok(ferrum_vpool_free_batch(vpool, freed, 2, default_stream));
+    assert_int_equal(info_of(vpool).mapped_pages, 2);
+    assert_ok(ferrum_vpool_free(vpool, 40 * PAGE, PAGE, default_stream));
+
+    /* A tag and a stream for all of them. */
+    ferrum_batch_options options = FERRUM_BATCH_OPTIONS_INIT;
+    options.tag = "kv";
+    options.stream = f.stream;
+    assert_ok(ferrum_vpool_alloc_batch(vpool, more, 1, &options));
+    assert_ok(ferrum_vpool_free_batch(vpool, more, 1, f.stream));
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -472,6 +536,7 @@ int main(void) {
         TEST(test_a_new_pool_holds_no_memory),
         TEST(test_ranges),
         TEST(test_a_part_of_a_range_is_freed),
+        TEST(test_ranges_in_batches),
         TEST(test_a_free_waits_for_its_stream),
         TEST(test_inside_a_host_function),
         TEST(test_limits_can_change),

@@ -41,6 +41,7 @@ func virtualProgram(r *rig) []step {
 		})
 	}
 	none := func() device.Stream { return nil }
+	list := []vmm.ByteRange{{OffsetBytes: 12 * page, SizeBytes: page}, {SizeBytes: 2 * page}, {OffsetBytes: 28 * page, SizeBytes: 2 * page}}
 	sleep := func(request vmm.SleepRequest) func() error {
 		return have(func() error { _, err := p.Sleep(context.Background(), request); return err })
 	}
@@ -81,6 +82,23 @@ func virtualProgram(r *rig) []step {
 		{"free", free(20, none)},
 		{"allocate after", allocate(20, 4, "kv")},
 		{"free beside", free(5, r.devices[0].DefaultStream)},
+		{"allocate batch", have(func() error {
+			err := p.AllocBatch(list, vmm.BatchRequest{Tag: "batch"})
+			if err == nil {
+				taken[list[0].OffsetBytes/page] = 1
+			}
+			return err
+		})},
+		{"free batch", have(func() error {
+			if taken[list[0].OffsetBytes/page] == 0 {
+				return errMissing
+			}
+			err := p.FreeBatch(list, nil)
+			if err == nil {
+				delete(taken, list[0].OffsetBytes/page)
+			}
+			return err
+		})},
 		{"sleep", sleep(vmm.SleepRequest{Streams: 1})},
 		{"wake", wake},
 		{"sleep discarding", slept},

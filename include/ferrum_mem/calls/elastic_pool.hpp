@@ -48,6 +48,36 @@ template <class Self> class elastic_pool_calls {
         try_unregister_model(model, flags).value();
     }
 
+    /**
+     * Maps memory at many ranges of a model, like ferrum_vpool_alloc_batch: at
+     * all of them, or at none on failure. The pages of all ranges are one
+     * request to the pool: it waits once, and the reclaim callbacks are asked
+     * for the sum of what is missing.
+     */
+    result<done>
+    try_alloc_batch(detail::c_text model, const ferrum_byte_range *ranges,
+                    std::size_t count,
+                    const ferrum_batch_options *options = nullptr) const {
+        return detail::outcome(ferrum_elastic_pool_alloc_batch(
+            handle(), model.data(), ranges, count, options));
+    }
+    void alloc_batch(detail::c_text model, const ferrum_byte_range *ranges,
+                     std::size_t count,
+                     const ferrum_batch_options *options = nullptr) const {
+        try_alloc_batch(model, ranges, count, options).value();
+    }
+    result<done>
+    try_alloc_batch(detail::c_text model,
+                    const std::vector<ferrum_byte_range> &ranges,
+                    const ferrum_batch_options *options = nullptr) const {
+        return try_alloc_batch(model, ranges.data(), ranges.size(), options);
+    }
+    void alloc_batch(detail::c_text model,
+                     const std::vector<ferrum_byte_range> &ranges,
+                     const ferrum_batch_options *options = nullptr) const {
+        try_alloc_batch(model, ranges, options).value();
+    }
+
     /** Frees a range of a model, like ferrum_vpool_free. */
     result<done> try_free(detail::c_text model, std::uint64_t offset_bytes,
                           std::uint64_t size_bytes,
@@ -58,6 +88,32 @@ template <class Self> class elastic_pool_calls {
     void free(detail::c_text model, std::uint64_t offset_bytes,
               std::uint64_t size_bytes, ferrum_stream stream = {}) const {
         try_free(model, offset_bytes, size_bytes, stream).value();
+    }
+
+    /**
+     * Frees many ranges of a model, like ferrum_vpool_free_batch: all of them,
+     * or none on failure.
+     */
+    result<done> try_free_batch(detail::c_text model,
+                                const ferrum_byte_range *ranges,
+                                std::size_t count,
+                                ferrum_stream stream = {}) const {
+        return detail::outcome(ferrum_elastic_pool_free_batch(
+            handle(), model.data(), ranges, count, stream));
+    }
+    void free_batch(detail::c_text model, const ferrum_byte_range *ranges,
+                    std::size_t count, ferrum_stream stream = {}) const {
+        try_free_batch(model, ranges, count, stream).value();
+    }
+    result<done> try_free_batch(detail::c_text model,
+                                const std::vector<ferrum_byte_range> &ranges,
+                                ferrum_stream stream = {}) const {
+        return try_free_batch(model, ranges.data(), ranges.size(), stream);
+    }
+    void free_batch(detail::c_text model,
+                    const std::vector<ferrum_byte_range> &ranges,
+                    ferrum_stream stream = {}) const {
+        try_free_batch(model, ranges, stream).value();
     }
 
     /** The same as ferrum_vpool_record_stream, for a range of a model. */

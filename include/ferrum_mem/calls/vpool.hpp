@@ -49,6 +49,34 @@ template <class Self> class vpool_calls {
     }
 
     /**
+     * Maps memory at many ranges: at all of them, or at none on failure. Each
+     * range becomes an allocation of its own, as if ferrum_vpool_alloc_with had
+     * made it, and is freed alone or with others. One call costs less than one
+     * call for each range: the lock is taken once, the limit is checked once
+     * for the sum of all pages, and ranges that lie side by side are mapped
+     * together. The address of a range is the base address + its offset.
+     */
+    result<done>
+    try_alloc_batch(const ferrum_byte_range *ranges, std::size_t count,
+                    const ferrum_batch_options *options = nullptr) const {
+        return detail::outcome(
+            ferrum_vpool_alloc_batch(handle(), ranges, count, options));
+    }
+    void alloc_batch(const ferrum_byte_range *ranges, std::size_t count,
+                     const ferrum_batch_options *options = nullptr) const {
+        try_alloc_batch(ranges, count, options).value();
+    }
+    result<done>
+    try_alloc_batch(const std::vector<ferrum_byte_range> &ranges,
+                    const ferrum_batch_options *options = nullptr) const {
+        return try_alloc_batch(ranges.data(), ranges.size(), options);
+    }
+    void alloc_batch(const std::vector<ferrum_byte_range> &ranges,
+                     const ferrum_batch_options *options = nullptr) const {
+        try_alloc_batch(ranges, options).value();
+    }
+
+    /**
      * Frees a range. The pool reuses its memory when the work has completed
      * that is queued now
      */
@@ -60,6 +88,34 @@ template <class Self> class vpool_calls {
     void free(std::uint64_t offset_bytes, std::uint64_t size_bytes,
               ferrum_stream stream = {}) const {
         try_free(offset_bytes, size_bytes, stream).value();
+    }
+
+    /**
+     * Frees many ranges: all of them, or none on failure. Each range follows
+     * the rules of ferrum_vpool_free, and waits for the streams that use it and
+     * not for those that use another one. Some ranges may be asleep and others
+     * not. The call checks all ranges before it changes anything. Its only
+     * calls of the driver record the ends of the queues of streams, before the
+     * first change. It does not unmap: the pool does that later. So a failure
+     * of the driver leaves all ranges mapped.
+     */
+    result<done> try_free_batch(const ferrum_byte_range *ranges,
+                                std::size_t count,
+                                ferrum_stream stream = {}) const {
+        return detail::outcome(
+            ferrum_vpool_free_batch(handle(), ranges, count, stream));
+    }
+    void free_batch(const ferrum_byte_range *ranges, std::size_t count,
+                    ferrum_stream stream = {}) const {
+        try_free_batch(ranges, count, stream).value();
+    }
+    result<done> try_free_batch(const std::vector<ferrum_byte_range> &ranges,
+                                ferrum_stream stream = {}) const {
+        return try_free_batch(ranges.data(), ranges.size(), stream);
+    }
+    void free_batch(const std::vector<ferrum_byte_range> &ranges,
+                    ferrum_stream stream = {}) const {
+        try_free_batch(ranges, stream).value();
     }
 
     /**

@@ -1151,6 +1151,29 @@ class ferrum_vpool_request(ctypes.Structure):
     def init(cls) -> ferrum_vpool_request:
         """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
 
+class ferrum_byte_range(ctypes.Structure):
+    """A range of a virtual pool, or of a model of an elastic pool."""
+
+    # Offset from the base address.
+    offset_bytes: int
+    # Not 0.
+    size_bytes: int
+
+class ferrum_batch_options(ctypes.Structure):
+    """What the allocations of one batch have in common."""
+
+    struct_size: int
+    reserved: int
+    # As in ferrum_vpool_request; for a model as in ferrum_model_request.
+    tag: bytes | None
+    # As in ferrum_vpool_request.
+    asleep_wait_ns: int
+    # The first stream that uses the ranges. {0}: the default stream.
+    stream: ferrum_stream
+    @classmethod
+    def init(cls) -> ferrum_batch_options:
+        """A struct with the values of FERRUM_BATCH_OPTIONS_INIT."""
+
 class ferrum_vpool_info(ctypes.Structure):
     """A virtual pool at one moment. Fields that end in _pages are counts."""
 
@@ -2521,9 +2544,22 @@ class Functions:
     ferrum_vpool_alloc: Callable[..., int]
     # (vpool, request, address_out) The same as ferrum_vpool_alloc, with all options.
     ferrum_vpool_alloc_with: Callable[..., int]
+    # (vpool, ranges, count, options) Maps memory at many ranges: at all of them, or at none on
+    # failure. Each range becomes an allocation of its own, as if ferrum_vpool_alloc_with had made
+    # it, and is freed alone or with others. One call costs less than one call for each range: the
+    # lock is taken once, the limit is checked once for the sum of all pages, and ranges that lie
+    # side by side are mapped together. The address of a range is the base address + its offset.
+    ferrum_vpool_alloc_batch: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Frees a range. The pool reuses its memory when the
     # work has completed that is queued now
     ferrum_vpool_free: Callable[..., int]
+    # (vpool, ranges, count, stream) Frees many ranges: all of them, or none on failure. Each range
+    # follows the rules of ferrum_vpool_free, and waits for the streams that use it and not for
+    # those that use another one. Some ranges may be asleep and others not. The call checks all
+    # ranges before it changes anything. Its only calls of the driver record the ends of the queues
+    # of streams, before the first change. It does not unmap: the pool does that later. So a failure
+    # of the driver leaves all ranges mapped.
+    ferrum_vpool_free_batch: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Records a further stream that uses every page that a
     # range touches. When the pages are freed, the free also waits for the work that is queued on
     # this stream at that time. The range may be a part of an allocation, or of several allocations.
@@ -2578,9 +2614,17 @@ class Functions:
     # (pool, model, request, address_out, offset_bytes_out) The same as ferrum_elastic_pool_alloc,
     # with all options.
     ferrum_elastic_pool_alloc_with: Callable[..., int]
+    # (pool, model, ranges, count, options) Maps memory at many ranges of a model, like
+    # ferrum_vpool_alloc_batch: at all of them, or at none on failure. The pages of all ranges are
+    # one request to the pool: it waits once, and the reclaim callbacks are asked for the sum of
+    # what is missing.
+    ferrum_elastic_pool_alloc_batch: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, stream) Frees a range of a model, like
     # ferrum_vpool_free.
     ferrum_elastic_pool_free: Callable[..., int]
+    # (pool, model, ranges, count, stream) Frees many ranges of a model, like
+    # ferrum_vpool_free_batch: all of them, or none on failure.
+    ferrum_elastic_pool_free_batch: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, stream) The same as ferrum_vpool_record_stream, for a
     # range of a model.
     ferrum_elastic_pool_record_stream: Callable[..., int]

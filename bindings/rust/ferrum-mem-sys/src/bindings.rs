@@ -1875,6 +1875,47 @@ impl Default for ferrum_vpool_request {
     }
 }
 
+/// A range of a virtual pool, or of a model of an elastic pool.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_byte_range {
+    /// Offset from the base address.
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+}
+
+/// What the allocations of one batch have in common.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_batch_options {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// As in ferrum_vpool_request; for a model as in ferrum_model_request.
+    pub tag: *const c_char,
+    /// As in ferrum_vpool_request.
+    pub asleep_wait_ns: u64,
+    /// The first stream that uses the ranges. {0}: the default stream.
+    pub stream: ferrum_stream,
+}
+
+impl ferrum_batch_options {
+    /// The values of `FERRUM_BATCH_OPTIONS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_batch_options>() as u32,
+        reserved: 0,
+        tag: core::ptr::null(),
+        asleep_wait_ns: 0,
+        stream: ferrum_stream { id: 0 },
+    };
+}
+
+impl Default for ferrum_batch_options {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 /// A virtual pool at one moment. Fields that end in _pages are counts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -3931,6 +3972,17 @@ const _: () = {
     assert!(offset_of!(ferrum_vpool_request, tag) == 24);
     assert!(offset_of!(ferrum_vpool_request, asleep_wait_ns) == 32);
     assert!(offset_of!(ferrum_vpool_request, stream) == 40);
+    assert!(size_of::<ferrum_byte_range>() == 16);
+    assert!(align_of::<ferrum_byte_range>() == 8);
+    assert!(offset_of!(ferrum_byte_range, offset_bytes) == 0);
+    assert!(offset_of!(ferrum_byte_range, size_bytes) == 8);
+    assert!(size_of::<ferrum_batch_options>() == 32);
+    assert!(align_of::<ferrum_batch_options>() == 8);
+    assert!(offset_of!(ferrum_batch_options, struct_size) == 0);
+    assert!(offset_of!(ferrum_batch_options, reserved) == 4);
+    assert!(offset_of!(ferrum_batch_options, tag) == 8);
+    assert!(offset_of!(ferrum_batch_options, asleep_wait_ns) == 16);
+    assert!(offset_of!(ferrum_batch_options, stream) == 24);
     assert!(size_of::<ferrum_vpool_info>() == 232);
     assert!(align_of::<ferrum_vpool_info>() == 8);
     assert!(offset_of!(ferrum_vpool_info, struct_size) == 0);
@@ -5481,6 +5533,29 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
+    /// Maps memory at many ranges: at all of them, or at none on failure. Each range
+    /// becomes an allocation of its own, as if ferrum_vpool_alloc_with had made it, and
+    /// is freed alone or with others. One call costs less than one call for each range:
+    /// the lock is taken once, the limit is checked once for the sum of all pages, and
+    /// ranges that lie side by side are mapped together. The address of a range is the
+    /// base address + its offset.
+    ///
+    /// - `ranges`: in any order. No two ranges may touch the same page.
+    /// - `count`: at most FERRUM_BATCH_MAX; 0 does nothing.
+    /// - `options`: optional: NULL for FERRUM_BATCH_OPTIONS_INIT.
+    ///
+    /// Returns as ferrum_vpool_alloc_with. An error about one range names it by its
+    /// index, such as ranges\[3\]; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY states the
+    /// size of all pages. FERRUM_ERROR_INVALID_OFFSET also for two ranges that
+    /// touch the same page, with both indices. Nothing has changed after an
+    /// error.
+    pub fn ferrum_vpool_alloc_batch(
+        vpool: ferrum_vpool,
+        ranges: *const ferrum_byte_range,
+        count: u64,
+        options: *const ferrum_batch_options,
+    ) -> ferrum_status;
+
     /// Frees a range. The pool reuses its memory when the work has completed that is
     /// queued now
     ///
@@ -5510,6 +5585,27 @@ extern "C" {
         vpool: ferrum_vpool,
         offset_bytes: u64,
         size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Frees many ranges: all of them, or none on failure. Each range follows the rules
+    /// of ferrum_vpool_free, and waits for the streams that use it and not for those
+    /// that use another one. Some ranges may be asleep and others not. The call checks
+    /// all ranges before it changes anything. Its only calls of the driver record the
+    /// ends of the queues of streams, before the first change. It does not unmap: the
+    /// pool does that later. So a failure of the driver leaves all ranges mapped.
+    ///
+    /// - `ranges`: in any order. No two ranges may touch the same page.
+    /// - `count`: at most FERRUM_BATCH_MAX; 0 does nothing.
+    /// - `stream`: optional: a further stream that used the ranges.
+    ///
+    /// Returns as ferrum_vpool_free. An error about one range names it by its index.
+    /// FERRUM_ERROR_INVALID_OFFSET also for two ranges that touch the same page,
+    /// with both indices. Nothing has changed after an error.
+    pub fn ferrum_vpool_free_batch(
+        vpool: ferrum_vpool,
+        ranges: *const ferrum_byte_range,
+        count: u64,
         stream: ferrum_stream,
     ) -> ferrum_status;
 
@@ -5694,6 +5790,23 @@ extern "C" {
         offset_bytes_out: *mut u64,
     ) -> ferrum_status;
 
+    /// Maps memory at many ranges of a model, like ferrum_vpool_alloc_batch: at all of
+    /// them, or at none on failure. The pages of all ranges are one request to the pool:
+    /// it waits once, and the reclaim callbacks are asked for the sum of what is
+    /// missing.
+    ///
+    /// - `ranges,count,options`: as for ferrum_vpool_alloc_batch.
+    ///
+    /// Returns as ferrum_elastic_pool_alloc_with with at_offset 1, and as
+    /// ferrum_vpool_alloc_batch for the list.
+    pub fn ferrum_elastic_pool_alloc_batch(
+        pool: ferrum_elastic_pool,
+        model: *const c_char,
+        ranges: *const ferrum_byte_range,
+        count: u64,
+        options: *const ferrum_batch_options,
+    ) -> ferrum_status;
+
     /// Frees a range of a model, like ferrum_vpool_free.
     ///
     /// - `offset_bytes,size_bytes,stream`: as for ferrum_vpool_free.
@@ -5705,6 +5818,20 @@ extern "C" {
         model: *const c_char,
         offset_bytes: u64,
         size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Frees many ranges of a model, like ferrum_vpool_free_batch: all of them, or none
+    /// on failure.
+    ///
+    /// - `ranges,count,stream`: as for ferrum_vpool_free_batch.
+    ///
+    /// Returns as ferrum_vpool_free_batch; FERRUM_ERROR_MODEL_NOT_FOUND.
+    pub fn ferrum_elastic_pool_free_batch(
+        pool: ferrum_elastic_pool,
+        model: *const c_char,
+        ranges: *const ferrum_byte_range,
+        count: u64,
         stream: ferrum_stream,
     ) -> ferrum_status;
 

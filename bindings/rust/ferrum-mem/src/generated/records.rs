@@ -920,6 +920,53 @@ impl VirtualPoolRequest<'_> {
     }
 }
 
+/// A range of a virtual pool, or of a model of an elastic pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteRange {
+    /// Offset from the base address.
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+}
+
+impl ByteRange {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_byte_range {
+        sys::ferrum_byte_range {
+            offset_bytes: self.offset_bytes,
+            size_bytes: self.size_bytes,
+        }
+    }
+}
+
+/// What the allocations of one batch have in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchOptions<'a> {
+    /// As in [`VirtualPoolRequest`](crate::VirtualPoolRequest); for a model as in [`ModelRequest`](crate::ModelRequest).
+    pub tag: Option<&'a str>,
+    /// As in [`VirtualPoolRequest`](crate::VirtualPoolRequest).
+    pub asleep_wait: Duration,
+    /// The first stream that uses the ranges. `None`: the default stream.
+    pub stream: Option<&'a Stream>,
+}
+
+impl BatchOptions<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_batch_options) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_batch_options {
+            tag: pointer(&tag),
+            asleep_wait_ns: ns(self.asleep_wait),
+            stream: crate::stream::raw_of(self.stream),
+            ..Default::default()
+        })
+    }
+}
+
 /// A virtual pool at one moment. Fields that end in _pages are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
