@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/rangealloc/conformance"
 )
 
-// byC is a best_fit whose tables are lent for each call that C may do.
+// byC is a best_fit strategy whose tables are lent for each call that C can serve.
 type byC struct {
 	rangealloc.Strategy
 	config rangealloc.Config
@@ -57,7 +57,8 @@ func (s *byC) Free(offset uint64) (uint64, error) {
 	return found.Size, nil
 }
 
-// admitBestFit is the naive rule: the shortest run that is long enough, of several the lowest.
+// admitBestFit is the rule of the reference model: the shortest run that is long enough;
+// of several the lowest.
 func admitBestFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request, got rangealloc.Range) error {
 	if r.End != 0 {
 		return nil
@@ -74,8 +75,8 @@ func admitBestFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Re
 	return nil
 }
 
-// What C does with tables that are lent passes the suite of all strategies.
-func TestPlacementByCIsAStrategy(t *testing.T) {
+// C code on lent tables passes the conformance suite of all strategies.
+func TestPlacementInCPassesTheConformanceSuite(t *testing.T) {
 	skipWithoutPages(t)
 	calls := 0
 	conformance.Run(t, func(c rangealloc.Config) (rangealloc.Strategy, error) {

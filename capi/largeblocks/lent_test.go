@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// lender is a pool that has lent its tables, with a block of a size and one behind it.
+// lender returns a pool that has lent its tables, with a block and another one behind it.
 func lender(t *testing.T, change func(*pool.Config)) (p *pool.Pool, dev device.Device, first uint64) {
 	t.Helper()
 	skipWithoutPages(t)
@@ -32,7 +32,7 @@ func lender(t *testing.T, change func(*pool.Config)) (p *pool.Pool, dev device.D
 	return p, dev, uint64(addr.Addr)
 }
 
-// lendAgain has the pool lend its tables, by a call that C would have passed on.
+// lendAgain makes the pool lend its tables, by a call that C would have passed on.
 func lendAgain(t *testing.T, p *pool.Pool) {
 	t.Helper()
 	addr, ok := p.AllocNow(2 * mib)
@@ -49,9 +49,9 @@ func isLent(t *testing.T) bool {
 	return Places{}.Of(theHandle).Word.Load() == lending.Lent
 }
 
-// A block that queued work may use is not C's to free, nor one on a device whose work it
+// C must not free a block that queued work may use, nor a block on a device whose work it
 // cannot see.
-func TestAQueueWithWorkIsGos(t *testing.T) {
+func TestQueuedWorkPreventsFreesInC(t *testing.T) {
 	p, dev, addr := lender(t, nil)
 	require.True(t, isLent(t))
 	hold := make(chan struct{})
@@ -67,8 +67,9 @@ func TestAQueueWithWorkIsGos(t *testing.T) {
 	require.True(t, isLent(t))
 }
 
-// Nor is anything lent while blocks are in flight: who allocates next has to look after them.
-func TestBlocksInFlightKeepTheTables(t *testing.T) {
+// Nothing is lent while blocks are in flight: the next allocation has to query their
+// events.
+func TestBlocksInFlightPreventLending(t *testing.T) {
 	p, dev, _ := lender(t, nil)
 	stream, err := dev.NewStream()
 	require.NoError(t, err)
@@ -86,8 +87,9 @@ func TestBlocksInFlightKeepTheTables(t *testing.T) {
 	require.True(t, isLent(t))
 }
 
-// While graphs are captured, and while their pools are there, a call has to ask whose it is.
-func TestCapturesKeepTheTables(t *testing.T) {
+// While graphs are captured and while their pools exist, a call has to find the pool that
+// serves it.
+func TestCapturesPreventLending(t *testing.T) {
 	skipWithoutPages(t)
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 30, Capture: true})
 	p := openPool(t, engine.New(dev, engine.Options{}), Places{}.Of(theHandle), nil)
@@ -118,8 +120,8 @@ func TestCapturesKeepTheTables(t *testing.T) {
 	require.False(t, free(theHandle, block, 0), "the device says nothing of its queue")
 }
 
-// More blocks than the tables have room for at first: they grow, in Go.
-func TestTablesThatGrow(t *testing.T) {
+// There are more blocks than the tables have room for at first: they grow, in Go.
+func TestTablesGrowInGo(t *testing.T) {
 	p, _, _ := lender(t, func(c *pool.Config) { c.ReadyPages = pool.KeepAllPages })
 	const count, size = 3000, mib + 1
 	whole, err := p.Alloc(pool.Request{SizeBytes: count * (mib + 256)})
@@ -147,8 +149,8 @@ func TestTablesThatGrow(t *testing.T) {
 	}
 }
 
-// What is unusual keeps the tables at home.
-func TestWhatIsNotLent(t *testing.T) {
+// A pool with unusual settings does not lend.
+func TestUnusualSettingsPreventLending(t *testing.T) {
 	for name, change := range map[string]func(*pool.Config){
 		"times are kept":         func(c *pool.Config) { c.Tracking = true },
 		"another strategy":       func(c *pool.Config) { c.Strategy = "tlsf" },
@@ -202,8 +204,8 @@ func TestWhatIsNotLent(t *testing.T) {
 	})
 }
 
-// With a second pool on the device, C does nothing that the totals have to hear of.
-func TestTotalsOfSeveralPools(t *testing.T) {
+// With a second pool on the device, C does nothing that would have to update the totals.
+func TestLentPoolKeepsTheTotalsOfSeveralPools(t *testing.T) {
 	p, _, addr := lender(t, func(c *pool.Config) { c.ReadyPages = pool.KeepAllPages })
 	large, err := p.Alloc(pool.Request{SizeBytes: 100 * mib})
 	require.NoError(t, err)
@@ -222,8 +224,8 @@ func TestTotalsOfSeveralPools(t *testing.T) {
 	require.False(t, done, "100 MiB more are not")
 }
 
-// Pages that C leaves idle are given back in a while, as any others.
-func TestIdlePagesThatCLeftGoBack(t *testing.T) {
+// Pages that C leaves idle are released later, like all others.
+func TestIdlePagesLeftByCAreReleased(t *testing.T) {
 	p, _, first := lender(t, nil)
 	held := p.HeldBytes()
 	lendAgain(t, p)
@@ -234,8 +236,8 @@ func TestIdlePagesThatCLeftGoBack(t *testing.T) {
 	require.Eventually(t, func() bool { return p.HeldBytes() < held }, 10*time.Second, 5*time.Millisecond)
 }
 
-// A loan that nobody uses is not given again and again.
-func TestVainLoans(t *testing.T) {
+// Loans that C does not use are not repeated all the time.
+func TestUnusedLoansPause(t *testing.T) {
 	p, _, _ := lender(t, nil)
 	loans := 0
 	for range 200 {
@@ -249,8 +251,8 @@ func TestVainLoans(t *testing.T) {
 	require.Positive(t, loans)
 }
 
-// The handle of a pool that is gone, or of one that never was, is nobody's.
-func TestHandlesOfNobody(t *testing.T) {
+// The handle of a pool that was destroyed, or that never existed, finds no pool.
+func TestUnknownHandlesFindNoPool(t *testing.T) {
 	p, _, addr := lender(t, nil)
 	require.True(t, isLent(t))
 	for _, handle := range []uint64{0, theHandle + 1<<32, 1<<32 - 1, 12345} {

@@ -11,20 +11,20 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// skipWithoutPages skips what this build cannot do: it has no memory that C may use.
+// skipWithoutPages skips a test in a build without memory that C may use.
 func skipWithoutPages(t *testing.T) {
 	if raced || runtime.GOOS != "linux" {
 		t.Skip("this build keeps all tables on the Go heap: none is lent")
 	}
 }
 
-// twins are two best_fit strategies that are asked for the same: one of Go, and one whose
-// tables C works in as far as it can.
+// twins are two best_fit strategies that get the same requests: one in Go, and one whose
+// tables C uses as far as it can.
 type twins struct {
 	t           require.TestingT
 	plain, lent rangealloc.Strategy
 	places      lending.Places
-	// calls counts what C has done, and out says that the tables are lent.
+	// calls counts what C has done; out is set while the tables are lent.
 	calls int
 	out   bool
 }
@@ -38,7 +38,7 @@ func (w *twins) lend() bool {
 	return w.out
 }
 
-// absorb has the tables back.
+// absorb takes the tables back.
 func (w *twins) absorb() {
 	if w.out {
 		w.lent.(rangealloc.Lender).Absorb(&w.places)
@@ -107,9 +107,10 @@ func (w *twins) close() {
 	w.lent.Close()
 }
 
-// C places as the strategy of Go does, and leaves tables that Go finds in order, whichever of
-// the two did a call: few runs or many, in ranges that are full or not.
-func TestPlacesAreThoseOfBestFit(t *testing.T) {
+// C places blocks as the Go strategy does, and leaves tables that Go finds in order,
+// whichever of the two served a call: with few runs or many, in ranges that are full or
+// not.
+func TestPlacesEqualThoseOfBestFit(t *testing.T) {
 	skipWithoutPages(t)
 	calls := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,7 +140,7 @@ func TestPlacesAreThoseOfBestFit(t *testing.T) {
 	require.Positive(t, calls)
 }
 
-// With thousands of runs they are in bins, in trees in some of them, and C serves nearly all.
+// Thousands of runs are in bins, some of them in trees, and C serves nearly all calls.
 func TestPlacesOfManyRuns(t *testing.T) {
 	skipWithoutPages(t)
 	w := newTwins(t, 1<<22)
@@ -170,8 +171,8 @@ func TestPlacesOfManyRuns(t *testing.T) {
 	require.Greater(t, w.calls, 50_000, "most calls need no table to grow")
 }
 
-// What C does not do leaves the tables as they were.
-func TestRefusedPlacesChangeNothing(t *testing.T) {
+// A call that C does not serve leaves the tables unchanged.
+func TestRejectedPlacesChangeNothing(t *testing.T) {
 	skipWithoutPages(t)
 	w := newTwins(t, 1000)
 	defer w.close()
@@ -192,8 +193,8 @@ func TestRefusedPlacesChangeNothing(t *testing.T) {
 	require.False(t, w.lent.(rangealloc.Lender).Lend(&w.places), "a block has an expected end")
 }
 
-// C puts runs into bins when they are more than a few, and takes them out when they are few
-// again, without a call into Go.
+// C moves runs into bins when there are more than a few, and takes them out when they are
+// few again, without a call of Go.
 func TestPlacesBinRunsAndTakeThemOut(t *testing.T) {
 	skipWithoutPages(t)
 	w := newTwins(t, 1<<20)

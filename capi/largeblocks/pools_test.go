@@ -20,11 +20,11 @@ import (
 
 const (
 	mib = 1 << 20
-	// theHandle is what C knows the lending pool by.
+	// theHandle is the handle by which C knows the lending pool.
 	theHandle = 7<<32 | 17
 )
 
-// openHost opens a device of the host, which has so much.
+// openHost opens a device of the host with so many bytes.
 func openHost(t testing.TB, bytes uint64) device.Device {
 	driver, err := host.New(host.Config{Devices: 1, MemoryBytes: bytes, MemoryForced: true})
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func openHost(t testing.TB, bytes uint64) device.Device {
 	return dev
 }
 
-// openPool makes a pool, which lends if there is a place.
+// openPool creates a pool, which lends if there is a place.
 func openPool(t require.TestingT, e *engine.Engine, place *lending.State, change func(*pool.Config)) *pool.Pool {
 	c := pool.DefaultConfig()
 	if change != nil {
@@ -48,13 +48,13 @@ func openPool(t require.TestingT, e *engine.Engine, place *lending.State, change
 	return p
 }
 
-// pair is two pools that are asked for the same: one of Go, and one that lends.
+// pair is two pools that get the same requests: one in Go, and one that lends.
 type pair struct {
 	t            require.TestingT
 	stream       device.Stream
 	plain, lends *pool.Pool
 	place        *lending.State
-	// starts are the addresses of offset 0, known with the first block.
+	// The starts are the addresses of offset 0; the first block shows them.
 	plainStart, lendsStart device.Addr
 	// calls counts what C has done.
 	calls int
@@ -107,7 +107,7 @@ func (w *pair) free(b block, say bool) {
 	require.NoError(w.t, w.plain.Free(plain, nil))
 }
 
-// same compares the books and every block of the two.
+// same compares the counters and every block of the two.
 func (w *pair) same(live []block) {
 	want, got := w.plain.Statistics(), w.lends.Statistics()
 	require.NoError(w.t, got.Check())
@@ -132,12 +132,12 @@ func (w *pair) same(live []block) {
 	}
 }
 
-// Whatever is asked for, a pool that lends does what one does that does not: where blocks lie,
-// the books with their peaks, the tags, and what is refused.
-func TestAPoolThatLendsIsAsOneThatDoesNot(t *testing.T) {
+// For any requests, a pool that lends behaves like one that does not: the places of
+// blocks, the counters with their peaks, the tags, and the errors.
+func TestLendingPoolEqualsOneThatDoesNotLend(t *testing.T) {
 	skipWithoutPages(t)
 	t.Run("host", func(t *testing.T) { twoPools(t, openHost(t, 1<<40), openHost(t, 1<<40)) })
-	// Here C does not see whether work is queued, so all frees are Go's.
+	// Here C cannot see whether work is queued, so Go serves all frees.
 	t.Run("large pages", func(t *testing.T) {
 		open := func() device.Device {
 			return devicetest.Open(devicetest.Config{
@@ -148,7 +148,8 @@ func TestAPoolThatLendsIsAsOneThatDoesNot(t *testing.T) {
 	})
 }
 
-// twoPools asks a pool on each of two devices for the same, of which the second lends.
+// twoPools sends the same requests to a pool on each of two devices; the second one
+// lends.
 func twoPools(t *testing.T, first, second device.Device) {
 	calls := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -201,9 +202,9 @@ func twoPools(t *testing.T, first, second device.Device) {
 	require.Greater(t, calls, 30)
 }
 
-// Threads allocate and free in C and in Go at once, while others read the books: none of
-// them meets a block of another's, and in the end the books are empty.
-func TestThreadsOfBothSides(t *testing.T) {
+// Threads allocate and free in C and in Go at the same time, while others read the
+// counters: no two threads get the same block, and at the end the counters are 0.
+func TestThreadsInCAndGo(t *testing.T) {
 	skipWithoutPages(t)
 	p := openPool(t, engine.New(openHost(t, 1<<36), engine.Options{}), Places{}.Of(theHandle), nil)
 	defer func() { require.NoError(t, p.Close(false)) }()

@@ -2,5 +2,5 @@
 
 package largeblocks
 
-// raced says that tables lie where the race detector sees them, and none is lent.
+// raced is set if tables are in memory that the race detector sees; then none is lent.
 const raced = true

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// On recorded traces C places every block where best_fit does, with a few exceptions for which
-// tables have to grow and Go does it. Traces that are not there are skipped.
+// On recorded traces C places every block where best_fit does. In a few cases tables have
+// to grow, and Go serves the call. Missing traces are skipped.
 func TestPlacesOnTraces(t *testing.T) {
 	skipWithoutPages(t)
 	folder := os.Getenv("FERRUM_TRACES_DIR")

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func TestHandleGoesInAndOut(t *testing.T) {
+func TestInsertGetRemove(t *testing.T) {
 	table := New[*int](Pool)
 	value := 7
 	id, err := table.Insert(&value)
@@ -26,7 +26,7 @@ func TestHandleGoesInAndOut(t *testing.T) {
 	require.Zero(t, table.Len())
 }
 
-func TestBadHandleIsExplained(t *testing.T) {
+func TestErrorExplainsInvalidHandles(t *testing.T) {
 	table := New[*int](Stream)
 	value := 1
 	live, err := table.Insert(&value)
@@ -91,7 +91,7 @@ func TestSlotIsRetiredWhenItsGenerationsAreUsedUp(t *testing.T) {
 	require.ErrorContains(t, err, "never given out")
 }
 
-func TestFullTableSaysSo(t *testing.T) {
+func TestFullTableReturnsResourceExhausted(t *testing.T) {
 	table := New[*int](Event)
 	table.store.capacity = 3
 	table.store.firstGeneration = generationMax
@@ -112,7 +112,7 @@ func TestFullTableSaysSo(t *testing.T) {
 	require.Equal(t, 2, table.Len())
 }
 
-// The oracle is a map of live ids and a set of dead ones.
+// The reference model is a map of live ids and a set of removed ones.
 func TestTableAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := New[*int](Manager)
@@ -191,7 +191,7 @@ func TestTableAgainstMap(t *testing.T) {
 	})
 }
 
-func TestEachStopsWhenTold(t *testing.T) {
+func TestEachStopsWhenVisitReturnsFalse(t *testing.T) {
 	table := New[*int](Device)
 	for range 5 {
 		_, err := table.Insert(new(int))
@@ -220,7 +220,7 @@ func TestGetAndRemoveFromManyThreads(t *testing.T) {
 					panic(err)
 				}
 				shared <- id
-				// Somebody else may remove it before or after this look.
+				// Another thread may remove it before or after this call.
 				if found, err := table.Get(id); err == nil && found != value {
 					panic("a handle led to another object")
 				}
@@ -243,7 +243,7 @@ func TestGetAndRemoveFromManyThreads(t *testing.T) {
 	require.Zero(t, table.Len())
 }
 
-func TestOneOfManyRemoversWins(t *testing.T) {
+func TestOneOfManyRemoversSucceeds(t *testing.T) {
 	table := New[*int](Memory)
 	for range 200 {
 		id, err := table.Insert(new(int))
@@ -275,7 +275,7 @@ func TestKindsHaveNames(t *testing.T) {
 	require.Equal(t, "unknown", Kind(0).String())
 }
 
-func TestGetDoesNotAlloc(t *testing.T) {
+func TestGetDoesNotUseTheGoHeap(t *testing.T) {
 	table := New[*int](Memory)
 	id, err := table.Insert(new(int))
 	require.NoError(t, err)

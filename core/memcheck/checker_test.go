@@ -14,21 +14,21 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// How this package is tested: random programs of a pool that does nothing but
-// place blocks, with stray writes in between. The test knows from its own lists
-// which bytes are damaged, and so what must be reported, when, and how often.
+// How this package is tested: random programs of a pool that only places blocks, with
+// stray writes in between. The test records which bytes are damaged, and so what must be
+// reported, when, and how often.
 
 const (
 	memoryBytes = 1 << 20
 	slotBytes   = 2048
 )
 
-// rig is a checker over a device with bytes.
+// rig is a checker of a device with bytes.
 type rig struct {
 	*memcheck.Checker
 	dev  *devicetest.Device
 	base device.Addr
-	// caller is the present call site, with long more lines.
+	// caller is the present call site, with long further lines.
 	caller  uintptr
 	long    int
 	watched int
@@ -61,7 +61,7 @@ func newRig(t require.TestingT, flags memcheck.Flags, backed bool) *rig {
 	return r
 }
 
-// tell writes reports out and gives their texts.
+// tell formats reports and returns their texts.
 func (r *rig) tell(reports ...*memcheck.Report) (texts []string) {
 	for _, report := range reports {
 		if report == nil {
@@ -83,7 +83,7 @@ func (r *rig) enter(t require.TestingT, slot, size, align uint64) (base, user de
 	return base, r.Enter(memcheck.Block{Base: base, SizeBytes: padded, RequestedBytes: size, AlignmentBytes: align, Tag: "t"})
 }
 
-func TestNothingToCheckIsNoChecker(t *testing.T) {
+func TestNewReturnsNilWithoutChecks(t *testing.T) {
 	require.Nil(t, memcheck.New(memcheck.Options{Flags: 0}))
 	require.Nil(t, memcheck.New(memcheck.Options{Flags: memcheck.All + 1}))
 }
@@ -138,9 +138,9 @@ func TestOverrunNamesTheByteAndThePlaces(t *testing.T) {
 	}
 }
 
-// An error has all places of a long report, with as many lines of each as fit; the log has
-// them all.
-func TestTheErrorOfALongReportNamesAllPlaces(t *testing.T) {
+// An error contains all places of a long report, with as many lines of each as fit. The
+// log has all lines.
+func TestErrorOfALongReportNamesAllPlaces(t *testing.T) {
 	r := newRig(t, memcheck.All, true)
 	r.long = 15
 	base, user := r.enter(t, 0, 500, 256)
@@ -159,7 +159,7 @@ func TestTheErrorOfALongReportNamesAllPlaces(t *testing.T) {
 	require.NotContains(t, told, "see the log")
 }
 
-func TestWriteAfterFreeIsSeenWhenTheBlockLeaves(t *testing.T) {
+func TestWriteAfterFreeIsReportedWhenTheBlockLeaves(t *testing.T) {
 	r := newRig(t, memcheck.All, true)
 	base, user := r.enter(t, 0, 500, 256)
 	require.Nil(t, r.Free("pool.free", base))
@@ -181,7 +181,7 @@ func TestWriteAfterFreeIsSeenWhenTheBlockLeaves(t *testing.T) {
 	require.Contains(t, texts[0], "freed at")
 }
 
-func TestRefusedAddressesAreExplained(t *testing.T) {
+func TestErrorExplainsInvalidAddresses(t *testing.T) {
 	r := newRig(t, memcheck.All, true)
 	r.caller = 1
 	base, user := r.enter(t, 0, 1000, 256)
@@ -229,7 +229,7 @@ func TestRefusedAddressesAreExplained(t *testing.T) {
 	require.Empty(t, r.Pending())
 }
 
-func TestTheLastCheckSeesLiveAndHeldBlocks(t *testing.T) {
+func TestLastCheckIncludesLiveAndQuarantinedBlocks(t *testing.T) {
 	r := newRig(t, memcheck.All, true)
 	_, user := r.enter(t, 0, 100, 256)
 	freed, gone := r.enter(t, 1, 100, 256)
@@ -244,8 +244,8 @@ func TestTheLastCheckSeesLiveAndHeldBlocks(t *testing.T) {
 	require.Empty(t, r.CheckLast(), "it is repaired")
 }
 
-// Without a view of the memory, frees are checked and nothing else.
-func TestADeviceThatIsNotVisibleHasNoZones(t *testing.T) {
+// If the host cannot address the memory, only frees are checked.
+func TestInvisibleDeviceHasNoZones(t *testing.T) {
 	r := newRig(t, memcheck.All, false)
 	texts := r.tell(r.Pending()...)
 	require.Equal(t, []string{`0 pool "kv": the process does not see the device's memory: red_zones,poison are left out`}, texts)
@@ -264,7 +264,7 @@ func TestADeviceThatIsNotVisibleHasNoZones(t *testing.T) {
 	require.Zero(t, r.dev.Calls(devicetest.FillNow)+r.dev.Calls(devicetest.FirstOther))
 }
 
-// Memory that cannot be written or read costs its checks, not the block.
+// If memory cannot be written or read, its block is not checked, but still works.
 func TestFailuresOfTheDeviceLeaveBlocksUnchecked(t *testing.T) {
 	for call, name := range map[devicetest.Call]string{devicetest.FillNow: "fill", devicetest.FirstOther: "look"} {
 		for n := 1; n <= 6; n++ {
@@ -299,7 +299,7 @@ type block struct {
 	size       uint64
 	padded     uint64
 	held       bool
-	// beside and inside are the damaged bytes that nobody has reported.
+	// beside and inside are the damaged bytes that were not reported yet.
 	beside, inside map[device.Addr]bool
 }
 
@@ -315,7 +315,7 @@ func (b *block) heldReports() int {
 	return n
 }
 
-// Each damage is reported once, at the first occasion, and nothing else is.
+// Each damage is reported once, at the first occasion, and nothing else is reported.
 func TestEveryStrayWriteIsReportedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, memcheck.All, true)
@@ -360,7 +360,7 @@ func TestEveryStrayWriteIsReportedOnce(t *testing.T) {
 					reported++
 				}
 				if rapid.Bool().Draw(t, "late") {
-					// Queued work runs over the end after the free.
+					// Queued work writes beyond the end after the free.
 					require.NoError(t, r.dev.SetBytes(b.user+device.Addr(b.size), []byte{0x12}))
 					wanted++
 				}

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func TestFlagsReadWhatTheyWrite(t *testing.T) {
+func TestFlagsRoundTrip(t *testing.T) {
 	for flags := Flags(1); flags <= All; flags++ {
 		read, err := Parse(flags.String())
 		require.NoError(t, err)
@@ -31,8 +31,8 @@ func TestFlagsReadWhatTheyWrite(t *testing.T) {
 	require.Equal(t, "poison,0x30", (Poison | 0x30).String())
 }
 
-// The quarantine holds the newest blocks that fit its bound, in the order of
-// their frees, whatever bounds it is asked with.
+// The quarantine has the newest blocks that fit its bound, in the order of their frees,
+// for any bounds.
 func TestQuarantineIsAQueueWithABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q quarantine
@@ -104,8 +104,8 @@ func TestDepotKeepsEachStackOnce(t *testing.T) {
 	require.Equal(t, first, d.number(one), "what is known stays known")
 }
 
-// Whatever the request, the caller's bytes are aligned, and a zone of the least
-// length is on both sides within what was asked of the pool.
+// For any request, the caller's bytes are aligned, and a zone of the least length is on
+// both sides within the size requested from the pool.
 func TestZonesFitIntoThePaddedSize(t *testing.T) {
 	c := &Checker{zones: true}
 	rapid.Check(t, func(t *rapid.T) {

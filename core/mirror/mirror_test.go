@@ -10,7 +10,7 @@ import (
 
 func (p *Pool) isShown() bool { return p.Version.Load()%2 == 1 }
 
-func TestNothingIsShownBeforeItWas(t *testing.T) {
+func TestNothingIsPublishedBeforeTheFirstShow(t *testing.T) {
 	var d Device
 	require.Zero(t, d.Version.Load()%2)
 	require.False(t, d.Pool[0].isShown())
@@ -20,7 +20,7 @@ func TestNothingIsShownBeforeItWas(t *testing.T) {
 	l.Unlock()
 }
 
-func TestAChangeHidesAndALookDoesNot(t *testing.T) {
+func TestLockInvalidatesAndPeekDoesNot(t *testing.T) {
 	var l Lock
 	var p Pool
 	l.Lock()
@@ -53,8 +53,9 @@ func TestAChangeHidesAndALookDoesNot(t *testing.T) {
 	require.False(t, p.isShown(), "what is shown at a place that was taken away")
 }
 
-// Threads change a number, others show it. Whoever finds it shown finds the present one.
-func TestWhatIsShownIsThePresentState(t *testing.T) {
+// Some threads change a number, others publish it. A thread that finds it published finds
+// the present one.
+func TestPublishedNumbersArePresent(t *testing.T) {
 	var l Lock
 	var p Pool
 	active := uint64(0)
@@ -95,8 +96,8 @@ func TestWhatIsShownIsThePresentState(t *testing.T) {
 	require.Equal(t, active, p.Books.ActiveBytes)
 }
 
-// What was lent is back before anybody has the lock, once.
-func TestWhatIsLentIsBackUnderTheLock(t *testing.T) {
+// Lent numbers are recalled, once, before any caller gets the lock.
+func TestLentNumbersAreRecalledByTheLock(t *testing.T) {
 	var l Lock
 	recalled := 0
 	lend := func() {

@@ -19,7 +19,7 @@ func TestDeliversInOrderFromManyPosters(t *testing.T) {
 	for poster := range posters {
 		wait.Go(func() {
 			for i := range each {
-				// One delivery runs at a time, so the slices need no lock.
+				// One function runs at a time, so the slices need no lock.
 				assert.True(t, d.Post(func() { got[poster] = append(got[poster], i) }))
 			}
 		})
@@ -58,7 +58,7 @@ func TestNoWorkerBeforeTheFirstPost(t *testing.T) {
 	require.Nil(t, d.worker)
 }
 
-func TestStopFromADelivery(t *testing.T) {
+func TestStopFromADeliveredFunction(t *testing.T) {
 	d := New("test", 4)
 	done := make(chan struct{})
 	require.True(t, d.Post(func() { d.Stop(); close(done) }))
@@ -67,7 +67,7 @@ func TestStopFromADelivery(t *testing.T) {
 	require.False(t, d.Post(func() {}))
 }
 
-func TestPanicLetsWaitersGo(t *testing.T) {
+func TestPanicEndsWaits(t *testing.T) {
 	caught := make(chan any, 1)
 	device.OnWorkerPanic(func(_ string, value any, _ []byte) { caught <- value })
 	defer device.OnWorkerPanic(nil)

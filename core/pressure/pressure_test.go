@@ -57,13 +57,13 @@ func TestBothEdgesOfEveryBound(t *testing.T) {
 			require.Equal(t, Level(i), profile.LevelOf(1000, 1000-used*10+1), "%v below %d %%", profile, used)
 		}
 	}
-	// One byte under 85 % of 80 GiB: single-precision arithmetic calls it High.
+	// One byte less than 85 % of 80 GiB: single-precision arithmetic returns High.
 	const total = 80 << 30
 	require.Equal(t, Medium, LevelOf(total, total-73014444031))
 	require.Equal(t, High, LevelOf(total, total-73014444032))
 }
 
-func TestUnknownAndTooMuch(t *testing.T) {
+func TestUnknownTotalAndTooMuchFree(t *testing.T) {
 	require.Equal(t, Low, LevelOf(0, 0))
 	require.Equal(t, Low, LevelOf(0, 5))
 	require.Equal(t, Low, LevelOf(10, 11))
@@ -71,7 +71,7 @@ func TestUnknownAndTooMuch(t *testing.T) {
 	require.Equal(t, Low, NewBounds(0).Next(Critical, 7))
 }
 
-// The hysteresis, written as its rule: up at a bound, down at 1 % below it.
+// nextByRule is the rule of the hysteresis: up at a bound, down at 1 % below it.
 func nextByRule(p Profile, total uint64, present Level, used uint64) Level {
 	scaled := new(big.Int).Mul(new(big.Int).SetUint64(used), big.NewInt(100))
 	for present > Low {
@@ -104,8 +104,8 @@ func TestHysteresis(t *testing.T) {
 	})
 }
 
-// A use that moves by less than 1 % of the device changes the level at most once.
-func TestNeverFlaps(t *testing.T) {
+// A use that changes by less than 1 % of the device changes the level at most once.
+func TestSmallChangesDoNotOscillateTheLevel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Uint64Range(1000, 1<<50).Draw(t, "total")
 		bounds := anyProfile().Draw(t, "profile").Bounds(total)

@@ -30,7 +30,7 @@ func TestUtilizationOnBothSidesOfEveryBound(t *testing.T) {
 	}
 }
 
-func TestUtilizationRefusesWhatIsNoRatio(t *testing.T) {
+func TestUtilizationRejectsInvalidRatios(t *testing.T) {
 	for _, ratio := range []float64{math.NaN(), -0.1, math.Inf(-1)} {
 		_, err := Early.FromUtilization(ratio)
 		require.ErrorIs(t, err, device.CodeInvalidArgument)
@@ -51,7 +51,7 @@ func TestUtilizationAgreesWithBytes(t *testing.T) {
 	})
 }
 
-func TestWhatALevelAsksFor(t *testing.T) {
+func TestShouldFreeAndShouldDeny(t *testing.T) {
 	require.Equal(t, []bool{false, false, true, true}, []bool{
 		Low.ShouldFree(), Medium.ShouldFree(), High.ShouldFree(), Critical.ShouldFree(),
 	})
@@ -76,8 +76,8 @@ func TestProfileText(t *testing.T) {
 	require.EqualValues(t, 80, Early.LowerPercent(High))
 }
 
-// The level of a moment and that of bounds made once are the same.
-func TestBoundsAgreeWithTheMoment(t *testing.T) {
+// Levels computed directly and with Bounds are the same.
+func TestBoundsAgreeWithLevelOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		profile := anyProfile().Draw(t, "profile")
 		total := anyTotal().Draw(t, "total")

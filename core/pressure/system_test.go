@@ -35,7 +35,7 @@ func TestStallsOnBothSidesOfEveryBound(t *testing.T) {
 	}
 }
 
-func TestAStallIsLeftBelowHalfOfItsBound(t *testing.T) {
+func TestStallLevelEndsBelowHalfOfItsBound(t *testing.T) {
 	var m SystemMeter
 	require.Equal(t, Critical, m.Next(stalled(5000, 4000), 0))
 	require.Equal(t, Critical, m.Next(stalled(5000, 2000), 0))
@@ -46,7 +46,7 @@ func TestAStallIsLeftBelowHalfOfItsBound(t *testing.T) {
 	require.Equal(t, Low, m.Next(stalled(499, 0), 0))
 }
 
-// The rule written with fractions: enter at the bound, leave below half of it.
+// The rule written with fractions: a level begins at its bound and ends below half of it.
 func TestStallsAgainstTheRule(t *testing.T) {
 	bound := func(some, full uint32, share *big.Rat) Level {
 		at := func(value, bound uint32) bool {
@@ -108,7 +108,7 @@ func TestEventsHoldTheirLevel(t *testing.T) {
 	require.Equal(t, Low, m.Next(at(counts), 4+2*EventHold))
 	counts.OOM++
 	require.Equal(t, Critical, m.Next(at(counts), 5+2*EventHold))
-	// A group that was made anew counts from 0.
+	// A group that was created again counts from 0.
 	require.Equal(t, Critical, m.Next(at(device.Events{}), 6+2*EventHold))
 	require.Equal(t, Critical, m.Next(at(device.Events{OOM: 1}), 5*EventHold))
 	require.Equal(t, Critical, m.Next(stalled(0, 0), 5*EventHold+time.Second), "a reading without counts ends nothing")

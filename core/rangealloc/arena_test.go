@@ -13,18 +13,18 @@ import (
 
 func makeArena(c rangealloc.Config) (rangealloc.Strategy, error) { return rangealloc.New("arena", c) }
 
-// The suite knows what monotonic means: each block's place follows from the
-// blocks before it, and so does each refusal.
+// With Monotonic, the suite derives the place of each block, and each failure, from the
+// blocks before it.
 var arenaPromises = conformance.Options{ExactSize: true, ServesLargest: true, Monotonic: true}
 
 func TestArena(t *testing.T) { conformance.Run(t, makeArena, arenaPromises) }
 
 func FuzzArena(f *testing.F) { conformance.Fuzz(f, makeArena, arenaPromises) }
 
-// However many blocks come and go while one lives, the walk shows no more than
-// the live blocks, what was freed between them, and the rest; and the bytes come
-// back with the last block, whichever it is.
-func TestArenaGivesBackAtTheLastFree(t *testing.T) {
+// However many blocks are allocated and freed while one is live, the walk shows only the
+// live blocks, what was freed between them, and the rest. All memory is free again when
+// the last block is freed, whichever it is.
+func TestArenaIsFreeAfterTheLastFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const granule = 256
 		s, err := makeArena(rangealloc.Config{SizeBytes: 1 << 20, GranuleBytes: granule})
@@ -56,9 +56,9 @@ func TestArenaGivesBackAtTheLastFree(t *testing.T) {
 	})
 }
 
-// A step that is dropped in the order in which it was made, over and over: no
-// garbage, and no table that grows.
-func TestArenaStepByStep(t *testing.T) {
+// A step is freed in the order in which it was allocated, again and again: no Go memory
+// is allocated, and no table grows.
+func TestArenaReusesItsTablesAfterEachStep(t *testing.T) {
 	s, err := makeArena(rangealloc.Config{SizeBytes: 1 << 30, GranuleBytes: 256})
 	require.NoError(t, err)
 	var offsets [500]uint64

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// logUniform draws sizes so that every power of two between the bounds is as
-// likely as any other.
+// logUniform draws sizes so that every power of two between the bounds is equally likely.
 func logUniform(r *rand.Rand, low, high float64) uint64 {
 	return uint64(low * math.Exp(r.Float64()*math.Log(high/low)))
 }
@@ -22,12 +21,12 @@ func benchRange(tb testing.TB, name string) Strategy {
 	return s
 }
 
-// anySize are the strategies that serve blocks of any size.
+// anySize returns the strategies for blocks of any size.
 func anySize() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { return name == nameFixed })
 }
 
-// BenchmarkHotPair frees what it just allocated, in an otherwise empty range.
+// BenchmarkHotPair frees what it has just allocated, in an otherwise empty range.
 func BenchmarkHotPair(b *testing.B) {
 	for _, name := range anySize() {
 		b.Run(name, func(b *testing.B) {
@@ -46,8 +45,8 @@ func BenchmarkHotPair(b *testing.B) {
 	}
 }
 
-// BenchmarkReplace frees a random block of a full set and allocates another of
-// a random size, 256 B to 1 MiB.
+// BenchmarkReplace frees a random block of a full set and allocates another one of a
+// random size, 256 B to 1 MiB.
 func BenchmarkReplace(b *testing.B) {
 	for _, name := range anySize() {
 		for _, live := range []int{1000, 100_000} {
@@ -66,8 +65,8 @@ func BenchmarkReplace(b *testing.B) {
 	}
 }
 
-// replacer fills s with live blocks and returns a function that replaces one.
-// Sizes and victims are drawn beforehand, so that drawing is not measured.
+// replacer fills s with live blocks and returns a function that replaces one. Sizes and
+// blocks are drawn before, so that drawing is not measured.
 func replacer(tb testing.TB, s Strategy, live int) func() {
 	r := rand.New(rand.NewPCG(1, 2))
 	const draws = 1 << 16

@@ -17,8 +17,8 @@ import (
 	"ferrum_mem/core/rangealloc/conformance"
 )
 
-// lifetimes is the naive model of placement by expected end: a list of live
-// blocks in address order, all of it looked at for every request.
+// lifetimes is the reference model of placement by expected end: a list of live blocks in
+// address order, which it examines completely for every request.
 type lifetimes struct {
 	config    rangealloc.Config
 	live      []expected
@@ -30,8 +30,8 @@ type expected struct {
 	offset, size, end uint64
 }
 
-// hole is a free run and the ends of the blocks around it: 0 for one that is not
-// expected to end, and for the end of the range.
+// hole is a free run and the ends of the blocks around it; 0 for a block without an
+// expected end, and for the end of the range.
 type hole struct {
 	rangealloc.Range
 	before, behind uint64
@@ -50,7 +50,7 @@ func (l *lifetimes) holes() []hole {
 	return holes
 }
 
-// cost is the sum that the least of is to be taken.
+// cost returns the sum that should be smallest.
 func (l *lifetimes) cost(over, run, end, neighbour uint64) float64 {
 	cost := 0.5 * float64(over) / float64(run)
 	remaining := func(end uint64) float64 { return float64(max(1, max(end, l.now)-l.now)) }
@@ -64,7 +64,7 @@ func (l *lifetimes) cost(over, run, end, neighbour uint64) float64 {
 	return cost + (mine-other)/mine
 }
 
-// places maps the offsets that a hinted request may be put at to their cost.
+// places maps the offsets at which a hinted request may be placed to their cost.
 func (l *lifetimes) places(r rangealloc.Request) map[uint64]float64 {
 	need := (r.Size-1)/l.config.GranuleBytes*l.config.GranuleBytes + l.config.GranuleBytes
 	holes := l.holes()
@@ -104,7 +104,7 @@ func (l *lifetimes) places(r rangealloc.Request) map[uint64]float64 {
 	return places
 }
 
-// judge says what is wrong with the place of a request.
+// judge returns an error if the place of a request is wrong.
 func (l *lifetimes) judge(r rangealloc.Request, got rangealloc.Range, err error) error {
 	if r.End == 0 {
 		var free []rangealloc.Range
@@ -148,8 +148,8 @@ func (l *lifetimes) free(i int) uint64 {
 	return b.offset
 }
 
-// Hinted requests are put where the naive placement puts them, and those without
-// a hint, among hinted blocks, where best fit does.
+// Hinted requests are placed where the reference model places them. Requests without a
+// hint, among hinted blocks, are placed by best fit.
 func TestLifetimesAgainstNaive(t *testing.T) { rapid.Check(t, lifetimesAgainstNaive) }
 
 func FuzzLifetimes(f *testing.F) {
@@ -184,7 +184,7 @@ func lifetimesAgainstNaive(t *rapid.T) {
 			l.take(got, r.End)
 		}
 	}
-	// A comb has more holes than are compared.
+	// Many holes: more than are compared.
 	for range rapid.IntRange(0, 40).Draw(t, "teeth") {
 		alloc(10)
 	}
@@ -203,9 +203,9 @@ func lifetimesAgainstNaive(t *rapid.T) {
 	}
 }
 
-// A hole between a block that goes soon and one that stays long is filled from
-// the side of the one that goes when the new block does.
-func TestLifetimesSitBesideTheirLike(t *testing.T) {
+// A hole between a block that ends soon and one that stays long is filled beside the one
+// that ends when the new block does.
+func TestBlocksArePlacedBesideOnesWithASimilarEnd(t *testing.T) {
 	s, err := makeBestFit(rangealloc.Config{SizeBytes: 1 << 20, GranuleBytes: 256})
 	require.NoError(t, err)
 	take := func(size, end uint64) uint64 {
@@ -224,9 +224,8 @@ func TestLifetimesSitBesideTheirLike(t *testing.T) {
 	require.NoError(t, s.Check())
 }
 
-// The table of ends grows with the table of blocks, and ends of dead blocks do
-// not stay in it.
-func TestHintsOfManyBlocks(t *testing.T) {
+// The table of ends grows with the table of blocks, and has no ends of freed blocks.
+func TestTableOfEndsGrowsWithTheBlocks(t *testing.T) {
 	const live = 100_000
 	s, err := makeBestFit(rangealloc.Config{SizeBytes: 64 << 30, GranuleBytes: 256})
 	require.NoError(t, err)
@@ -247,9 +246,9 @@ func TestHintsOfManyBlocks(t *testing.T) {
 	require.Equal(t, uint64(live), s.Stats().LiveBlocks)
 }
 
-// waste is the high water over the peak of live bytes, less one, of many random lives: so
-// many blocks at a time, of log-normal sizes and lives with these spreads (the standard
-// deviations of their logarithms).
+// waste returns the high water over the peak of live bytes, minus 1, for many random
+// lives: live blocks at a time, with log-normal sizes and lives with these spreads (the
+// standard deviations of their logarithms).
 func waste(t *testing.T, seed uint64, live int, sizes, lives float64, hinted bool) float64 {
 	const granule, mean = 256, 8 << 20
 	s, err := makeBestFit(rangealloc.Config{SizeBytes: 1 << 40, GranuleBytes: granule})
@@ -284,9 +283,9 @@ func waste(t *testing.T, seed uint64, live int, sizes, lives float64, hinted boo
 	return float64(s.Stats().HighWaterBytes)/float64(peak) - 1
 }
 
-// Where sizes are alike, ends that are known take a good part of the waste away, whatever the
-// lives are; docs/replay.md tells of it.
-func TestHintsHelpWhereSizesAreAlike(t *testing.T) {
+// If sizes are alike, known ends remove a good part of the waste, whatever the lives are;
+// docs/replay.md describes it.
+func TestHintsReduceWasteOfSimilarSizes(t *testing.T) {
 	for _, lives := range []float64{0.5, 1, 2} {
 		without, with := 0.0, 0.0
 		for seed := range uint64(6) {

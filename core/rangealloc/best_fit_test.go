@@ -15,7 +15,7 @@ func makeBestFit(c rangealloc.Config) (rangealloc.Strategy, error) {
 	return rangealloc.New("best_fit", c)
 }
 
-// naiveBestFit looks at every free run.
+// naiveBestFit examines every free run.
 func naiveBestFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request) (offset uint64, ok bool) {
 	var best rangealloc.Range
 	for _, run := range free {
@@ -26,8 +26,8 @@ func naiveBestFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Re
 	return offset, ok
 }
 
-// admitBestFit judges requests without a hint. Those with one have an oracle of
-// their own, which knows the ends of the blocks around: TestLifetimesAgainstNaive.
+// admitBestFit checks requests without a hint. Requests with one have a reference model
+// of their own, which knows the ends of the blocks around: TestLifetimesAgainstNaive.
 func admitBestFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request, got rangealloc.Range) error {
 	if r.End != 0 {
 		return nil

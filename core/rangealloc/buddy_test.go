@@ -14,9 +14,8 @@ import (
 
 func makeBuddy(c rangealloc.Config) (rangealloc.Strategy, error) { return rangealloc.New("buddy", c) }
 
-// buddies are the free blocks that there must be: at every offset of a free run,
-// the longest power of two granules that the offset is a multiple of and that
-// the run holds.
+// buddies returns the free blocks that must exist: at every offset of a free run, the
+// longest power of two granules that divides the offset and fits into the run.
 func buddies(c rangealloc.Config, free []rangealloc.Range) []rangealloc.Range {
 	var blocks []rangealloc.Range
 	for _, run := range free {
@@ -33,8 +32,8 @@ func buddies(c rangealloc.Config, free []rangealloc.Range) []rangealloc.Range {
 	return blocks
 }
 
-// powerOfTwo is the block size of a request, in granules; 0 when none is so
-// large.
+// powerOfTwo returns the block size of a request, in granules; 0 if there is no such
+// size.
 func powerOfTwo(c rangealloc.Config, size uint64) uint64 {
 	granules, block := (size-1)/c.GranuleBytes+1, uint64(1)
 	for block != 0 && block < granules {
@@ -43,9 +42,10 @@ func powerOfTwo(c rangealloc.Config, size uint64) uint64 {
 	return block
 }
 
-// leastBuddy: the block is of the next power of two, at the first place with its
-// alignment in a free buddy. No lesser buddy is as long as the block and its
-// alignment; and if there was no alignment to keep, none is as long as the block.
+// leastBuddy checks that the block has the size of the next power of two, and is at the
+// first place with its alignment in a free buddy. No smaller buddy is as long as the
+// block and its alignment. Without a special alignment, no smaller buddy is as long as
+// the block.
 func leastBuddy(c rangealloc.Config, free []rangealloc.Range, r conformance.Request, got rangealloc.Range) error {
 	size := powerOfTwo(c, r.Size) * c.GranuleBytes
 	if got.Size != size || got.Offset%size != 0 {
@@ -72,8 +72,8 @@ func leastBuddy(c rangealloc.Config, free []rangealloc.Range, r conformance.Requ
 	return nil
 }
 
-// noBuddy: a request is refused when no free buddy is as long as its size and
-// its alignment, or when both are beyond the alignment of the base.
+// noBuddy reports whether a request may fail: no free buddy is as long as its size and
+// its alignment, or both are above the alignment of the base.
 func noBuddy(c rangealloc.Config, free []rangealloc.Range, r conformance.Request) bool {
 	block := powerOfTwo(c, r.Size)
 	high, size := bits.Mul64(block, c.GranuleBytes)
@@ -97,7 +97,7 @@ func TestBuddy(t *testing.T) { conformance.Run(t, makeBuddy, buddyPromises) }
 
 func FuzzBuddy(f *testing.F) { conformance.Fuzz(f, makeBuddy, buddyPromises) }
 
-// freeBlocks are those of the walk, as they are and with neighbours merged.
+// freeBlocks returns the free blocks of the walk, as they are and with neighbours merged.
 func freeBlocks(s rangealloc.Strategy) (blocks, runs []rangealloc.Range) {
 	s.Walk(func(b rangealloc.Block) bool {
 		if b.Live {
@@ -114,8 +114,9 @@ func freeBlocks(s rangealloc.Strategy) (blocks, runs []rangealloc.Range) {
 	return blocks, runs
 }
 
-// After every operation the free blocks are as few as can be, so no two buddies
-// are both free; and when all is free they are those of the beginning.
+// After every operation the number of free blocks is the smallest possible, so no two
+// buddies are both free. When everything is free, the free blocks are those of the
+// beginning.
 func TestBuddyMergesAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		granule := uint64(1) << rapid.IntRange(0, 12).Draw(t, "granule bits")
@@ -157,8 +158,7 @@ func TestBuddyMergesAtOnce(t *testing.T) {
 	})
 }
 
-// The rule for alignments beyond that of the base: it bounds the size, and
-// nothing else.
+// The rule for alignments above that of the base: it bounds only the size.
 func TestBuddyAlignmentBeyondTheBase(t *testing.T) {
 	const granule = 256
 	s, err := makeBuddy(rangealloc.Config{SizeBytes: 1 << 20, BaseAddr: 1<<30 + 4096, GranuleBytes: granule})

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSizeClasses(t *testing.T) {
-	// The sizes are counted up here, with no formula.
+	// The sizes are enumerated here, without a formula.
 	class := 0
 	for size := uint64(1); size <= 16; size++ {
 		require.Equal(t, size, rangealloc.ClassGranules(class))

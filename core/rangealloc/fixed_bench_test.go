@@ -14,7 +14,7 @@ func benchFixed(tb testing.TB, blockBytes uint64) *fixed {
 	return s.(*fixed)
 }
 
-// BenchmarkFixedPair takes and frees one block among 100,000 live ones.
+// BenchmarkFixedPair allocates and frees one block among 100,000 live ones.
 func BenchmarkFixedPair(b *testing.B) {
 	f := benchFixed(b, 64<<10)
 	offsets := make([]uint64, 100_000)
@@ -39,9 +39,9 @@ func BenchmarkFixedPair(b *testing.B) {
 	}
 }
 
-// BenchmarkFixedBatch takes and frees 256 blocks at once, with some 100 requests
-// of 256 blocks and more live, of which one is replaced each time: 32 blocks a
-// page, 2, and 1.
+// BenchmarkFixedBatch allocates and frees 256 blocks at once. About 100 requests of 256
+// or more blocks are live, and one of them is replaced each time. A page has 32 blocks,
+// 2, and 1.
 func BenchmarkFixedBatch(b *testing.B) {
 	for _, blockBytes := range []uint64{64 << 10, 1 << 20, 2 << 20} {
 		b.Run(fmt.Sprint(blockBytes), func(b *testing.B) { fixedBatches(b, blockBytes) })

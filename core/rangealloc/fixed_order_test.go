@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naivePages is the oracle of where "fixed" puts blocks: pages as plain slices,
-// and the rules of the placement as loops over all of them.
+// naivePages is the reference model of where "fixed" places blocks: pages as plain
+// slices, and the rules of the placement as loops over all of them.
 type naivePages struct {
 	live  [][]bool
 	end   []uint64
@@ -45,7 +45,7 @@ func (n *naivePages) empty() int {
 	return -1
 }
 
-// partial lists the pages in partial use, lowest first.
+// partial returns the partly used pages, lowest first.
 func (n *naivePages) partial() (pages []int) {
 	for page := range n.live {
 		if room := n.room(page); room > 0 && room < len(n.live[page]) {
@@ -77,7 +77,7 @@ func (n *naivePages) best(end uint64, count int) int {
 	return best
 }
 
-// take gives the (page, index) pairs of the blocks, in order.
+// take returns the (page, index) pairs of the blocks, in order.
 func (n *naivePages) take(page int, end uint64, count *int) (taken [][2]int) {
 	if n.room(page) == len(n.live[page]) {
 		n.end[page] = 0
@@ -127,9 +127,8 @@ func (n *naivePages) alloc(group, end uint64, count, per int) (taken [][2]int) {
 	return taken
 }
 
-// Wherever blocks come from and go, "fixed" puts the next ones where its rules
-// say.
-func TestFixedOrder(t *testing.T) {
+// For any sequence of frees and allocations, "fixed" places blocks where its rules state.
+func TestFixedPlacesBlocksByItsRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := rapid.Uint64Range(1, 300).Draw(t, "blocks")
 		per := rapid.SampledFrom([]uint64{1, 2, 4, 32, 64}).Draw(t, "blocks a page")
@@ -170,7 +169,7 @@ func TestFixedOrder(t *testing.T) {
 	})
 }
 
-// A batch fills pages of its own, and what is left over of several shares one.
+// A batch fills pages of its own, and the rests of several batches share one.
 func TestFixedKeepsBatchesTogether(t *testing.T) {
 	f := benchFixed(t, 64<<10) // 32 blocks in a page
 	alloc := func(count int, r Request) []uint64 {
@@ -209,7 +208,7 @@ func TestFixedKeepsBatchesTogether(t *testing.T) {
 	require.Equal(t, runs(1, 1), alloc(1, Request{End: 130}), "longer for a whole page counts four times")
 }
 
-// The oracle of division is division.
+// The reference is ordinary division.
 func TestDivider(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 100), rapid.Uint64Range(math.MaxUint64-100, math.MaxUint64))
@@ -224,7 +223,8 @@ func TestDivider(t *testing.T) {
 	})
 }
 
-// Blocks that do not tile a page share a few, and lose at most a sixteenth.
+// Blocks that do not fill a page exactly share several pages, and waste at most a
+// sixteenth.
 func TestFixedPages(t *testing.T) {
 	for _, test := range []struct{ block, page, stride uint64 }{
 		{32, 1024, 1024},
@@ -249,7 +249,7 @@ func TestFixedPages(t *testing.T) {
 	})
 }
 
-// The oracle of the sets is a map for each.
+// The reference model of each set is a map.
 func TestPageSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const count = 3

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// spread is the blocks of runs one by one.
+// spread returns the blocks of runs one by one.
 func spread(runs []Run, size uint64) (ranges []Range) {
 	for _, run := range runs {
 		for i := range run.Count {
@@ -19,10 +19,10 @@ func spread(runs []Run, size uint64) (ranges []Range) {
 	return ranges
 }
 
-// Runs are what a batch gives block by block, and what is freed in runs is what
-// Lookup told before. A batch changes nothing when one of its offsets is bad,
-// wherever it stands.
-func TestFixedTellsTheRunsOfABatch(t *testing.T) {
+// Runs contain what a batch returns block by block. What is freed as runs is what Lookup
+// returned before. A batch changes nothing if one of its offsets is invalid, at any
+// position.
+func TestFixedRunsEqualTheBlocksOfABatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Config{SizeBytes: 1 << 20, BaseAddr: 1 << 30, GranuleBytes: 256,
 			BlockBytes: 256 * rapid.Uint64Range(1, 40).Draw(t, "block"), PageBytes: 8 << 10}
@@ -72,7 +72,7 @@ func TestFixedTellsTheRunsOfABatch(t *testing.T) {
 
 func repeated(count int) []Range { return make([]Range, count) }
 
-// freeRuns frees live blocks, once with a bad offset among them.
+// freeRuns frees live blocks, once with an invalid offset among them.
 func freeRuns(t *rapid.T, s RunBatcher, c Config, live map[uint64]Range, offsets []uint64) {
 	before, at := s.(Strategy).Stats(), rapid.IntRange(0, len(offsets)).Draw(t, "place")
 	bad := append([]uint64(nil), offsets[:at]...)

@@ -15,9 +15,9 @@ func newTestFixed(t *testing.T, blocks, perPage uint64) *fixed {
 	return s.(*fixed)
 }
 
-// Blocks beyond the last slot number are not handed out, and the error says that
-// it is not the range that is full.
-func TestFixedFullTable(t *testing.T) {
+// Blocks beyond the last slot number are not allocated, and the error states that the
+// range is not full.
+func TestFixedAllocatesNothingBeyondTheLastSlot(t *testing.T) {
 	f := newTestFixed(t, 1<<33, 64)
 	require.Equal(t, uint64(1<<33), f.blocks)
 	require.Equal(t, uint64(1<<32-64), f.usable)
@@ -30,7 +30,7 @@ func TestFixedFullTable(t *testing.T) {
 	require.ErrorIs(t, f.AllocBatch(Request{Size: 1, Align: 1}, got), ErrNoRoom)
 }
 
-// A few bits and a share of a page's record are what a block costs.
+// A block costs a few bits and a share of a page's record.
 func TestBytesPerBlockOfFixed(t *testing.T) {
 	for perPage, most := range map[uint64]int{4: 24, 32: 4, 512: 1} {
 		const live = 100_000
@@ -41,7 +41,7 @@ func TestBytesPerBlockOfFixed(t *testing.T) {
 	}
 }
 
-// Groups that are not seen for long are forgotten, and the table does not grow.
+// Groups that are not used for long are removed, and the table does not grow.
 func TestFixedGroupsAreBounded(t *testing.T) {
 	var g fixedGroups
 	_, known, _ := g.find(1)
@@ -61,7 +61,7 @@ func TestFixedGroupsAreBounded(t *testing.T) {
 		}
 	}
 	require.Equal(t, groupBuckets*groupWays, remembered)
-	// The last one that was seen stays when the bucket is full.
+	// The group that was used last stays when the bucket is full.
 	bucket := *g.bucket(100_000)
 	oldest := bucket[groupWays-1].number
 	g.put(oldest, 7, false)
@@ -69,7 +69,7 @@ func TestFixedGroupsAreBounded(t *testing.T) {
 	require.Equal(t, bucket[0], g.bucket(oldest)[1])
 }
 
-// Check must find what is broken: each case breaks one thing.
+// Check must detect damage: each case damages one thing.
 func TestCheckFindsDamageInPages(t *testing.T) {
 	for name, damage := range map[string]func(f *fixed){
 		"a bit":             func(f *fixed) { f.words[0] ^= 1 },
@@ -89,7 +89,8 @@ func TestCheckFindsDamageInPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newTestFixed(t, 1<<20, 16)
-			// Page 0, 1 and 4 full, 2 in partial use, 3 empty, and many more behind.
+			// Pages 0, 1 and 4 are full, 2 is partly used, 3 is empty, and there are many
+			// more.
 			require.NoError(t, f.AllocBatch(Request{Size: 1, Align: 1, Group: 1}, make([]Range, 80)))
 			var offsets []uint64
 			for index := range uint32(16) {

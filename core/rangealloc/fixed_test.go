@@ -12,10 +12,10 @@ import (
 	"ferrum_mem/core/rangealloc/conformance"
 )
 
-// fixedBlocks makes "fixed" with blocks of so many bytes, more in a large range,
-// and so many blocks in a page, rounded up to a power of two. The suite
-// asks for any size and alignment and knows one refusal; here the typed refusals
-// of "fixed" are judged, and become that one.
+// fixedBlocks creates "fixed" with blocks of blockBytes, or more in a large range, and
+// perPage blocks in a page, rounded up to a power of two. The suite requests any size and
+// alignment and knows one error; here the typed errors of "fixed" are checked and
+// converted to that one.
 func fixedBlocks(blockBytes, perPage uint64) conformance.Make {
 	return func(c rangealloc.Config) (rangealloc.Strategy, error) {
 		if granule := c.GranuleBytes; granule != 0 {
@@ -39,11 +39,12 @@ type fixedForSuite struct {
 	judged  int
 }
 
-// SizeOrdered is what TestFixed asks of fixed itself.
+// SizeOrdered states what TestFixed requires of fixed itself.
 func (f *fixedForSuite) SizeOrdered() {}
 
-// beyond is for requests that no block is good for: after a few the strategy is
-// not asked any more, for its answer is formatted, and the suite counts garbage.
+// beyond reports whether no block can serve a request. After a few such requests the
+// strategy is not called any more, because its error is formatted, and the suite counts
+// Go allocations.
 func (f *fixedForSuite) beyond(r rangealloc.Request) bool {
 	return r.Size != 0 && r.Align != 0 && r.Align&(r.Align-1) == 0 && f.judged > 50 &&
 		(r.Size > f.config.BlockBytes || f.config.BlockBytes%r.Align != 0)
@@ -104,7 +105,7 @@ func FuzzFixed(f *testing.F) {
 	conformance.Fuzz(f, fixedBlocks(3, 5), fixedPromises)
 }
 
-func TestFixedBadConfigs(t *testing.T) {
+func TestFixedRejectsInvalidConfigs(t *testing.T) {
 	good := rangealloc.Config{SizeBytes: 1 << 20, GranuleBytes: 256, BlockBytes: 4096, PageBytes: 1 << 16}
 	for names, change := range map[string]func(*rangealloc.Config){
 		"block_bytes is 0":                     func(c *rangealloc.Config) { c.BlockBytes = 0 },
@@ -140,7 +141,7 @@ func TestFixedBadConfigs(t *testing.T) {
 	}
 }
 
-func TestFixedRefusesWithReasons(t *testing.T) {
+func TestFixedErrorsStateTheReason(t *testing.T) {
 	s, err := rangealloc.New("fixed", rangealloc.Config{SizeBytes: 1 << 20, GranuleBytes: 256, BlockBytes: 96 << 10, BaseAddr: 1 << 30})
 	require.NoError(t, err)
 	_, err = s.Alloc(rangealloc.Request{Size: 96<<10 + 1, Align: 1})
@@ -153,7 +154,7 @@ func TestFixedRefusesWithReasons(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, rangealloc.Range{Size: 96 << 10}, got)
 
-	// The base is at fault here, and not the size of the blocks.
+	// Here the base is the reason, not the size of the blocks.
 	s, err = rangealloc.New("fixed", rangealloc.Config{SizeBytes: 1 << 20, GranuleBytes: 256, BlockBytes: 4096, BaseAddr: 256})
 	require.NoError(t, err)
 	_, err = s.Alloc(rangealloc.Request{Size: 1, Align: 512})

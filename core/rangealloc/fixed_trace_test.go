@@ -13,13 +13,13 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// tracePage is the page that physical memory is counted in.
+// tracePage is the page in which physical memory is counted.
 const tracePage = 2 << 20
 
-// BenchmarkFixedOnTraces replays request traces in pages, with the arrivals
-// jittered by 50 ms under seeds 1 to 15, and reports the integral over time of
-// the memory in pages that are not empty, over that of the live blocks: least,
-// median and most. Traces that are not there are skipped.
+// BenchmarkFixedOnTraces replays request traces in pages, with the arrivals jittered by
+// 50 ms under seeds 1 to 15. It reports the memory in pages that are not empty,
+// integrated over time, divided by that of the live blocks: lowest, median and highest.
+// Missing traces are skipped.
 func BenchmarkFixedOnTraces(b *testing.B) {
 	folder := os.Getenv("FERRUM_TRACES_DIR")
 	if folder == "" {
@@ -56,8 +56,8 @@ func BenchmarkFixedOnTraces(b *testing.B) {
 	}
 }
 
-// pagedReplay is what a replay tells the strategy: blocks that are needed at
-// once as a batch, the request as the group, the end of the request.
+// pagedReplay states what a replay passes to the strategy: blocks that are needed at once
+// as a batch, the request as the group, the end of the request.
 type pagedReplay struct{ batch, group, end bool }
 
 func (p pagedReplay) String() string {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The longest hole below a size is that of a walk over all blocks, with few holes
-// and with many.
+// The longest hole below a size equals that of a walk over all blocks, with few holes and
+// with many.
 func TestLargestBelow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const granule, total = 256, 1 << 22

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// newTest makes a strategy over granules of 256 bytes.
+// newTest creates a strategy with granules of 256 bytes.
 func newTest[S Strategy](t *testing.T, name string, granules uint64) S {
 	t.Helper()
 	s, err := New(name, Config{SizeBytes: granules * 256, GranuleBytes: 256})
@@ -17,8 +17,8 @@ func newTest[S Strategy](t *testing.T, name string, granules uint64) S {
 	return s.(S)
 }
 
-// holes makes live blocks and holes between them, some of them merged, so that
-// there is something of everything to damage.
+// holes creates live blocks and holes between them, some of them merged, so that every
+// structure can be damaged.
 func holes(t *testing.T, s Strategy) {
 	t.Helper()
 	var offsets []uint64
@@ -36,7 +36,7 @@ func holes(t *testing.T, s Strategy) {
 	require.NoError(t, s.Check())
 }
 
-// A live block may cost 64 bytes of tables, free blocks and slack included.
+// A live block may cost 64 bytes of tables, including free blocks and slack.
 func TestTablesPerLiveBlock(t *testing.T) {
 	recordBytes := int(reflect.TypeFor[record[uint64]]().Size())
 	const live = 100_000
@@ -64,9 +64,9 @@ func TestTablesPerLiveBlock(t *testing.T) {
 	}
 }
 
-// When the table of blocks is full, a request that needs a record is refused and
-// changes nothing.
-func TestFullTables(t *testing.T) {
+// If the table of blocks is full, a request that needs a record fails and changes
+// nothing.
+func TestFullTableFailsWithoutChange(t *testing.T) {
 	for _, name := range []string{nameTLSF, nameBuddy, nameArena} {
 		t.Run(name, func(t *testing.T) {
 			s := newTest[Strategy](t, name, 1024)

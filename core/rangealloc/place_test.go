@@ -30,7 +30,7 @@ func placers(t require.TestingT) map[string]Strategy {
 	return made
 }
 
-// The oracle is a map of granules.
+// The reference model is a map of granules.
 func TestTakePlaceAgainstAMap(t *testing.T) {
 	for name := range placers(t) {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
@@ -108,7 +108,7 @@ func walksFrom(t require.TestingT, s PlaceTaker, from uint64) {
 	require.Equal(t, whole[:1], got)
 }
 
-func TestAPlaceThatIsNoBlock(t *testing.T) {
+func TestTakePlaceRejectsInvalidPlaces(t *testing.T) {
 	for name, s := range placers(t) {
 		t.Run(name, func(t *testing.T) {
 			defer s.Close()

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkSpace replaces blocks as BenchmarkReplace does, 20 times over, and
-// reports what the strategy wastes: bytes allocated over requested, the highest
-// high water over the highest sum of live requests, tables in bytes a live block.
+// BenchmarkSpace replaces blocks as BenchmarkReplace does, 20 times over, and reports
+// what the strategy wastes: allocated over requested bytes, the highest high water over
+// the highest sum of live requests, and table bytes for each live block.
 func BenchmarkSpace(b *testing.B) {
 	for _, name := range []string{Default, nameSizeClass} {
 		for _, live := range []int{1000, 100_000} {
@@ -62,7 +62,7 @@ func measureSpace(b *testing.B, name string, live int, high float64) {
 	runtime.KeepAlive(blocks)
 }
 
-// BenchmarkSmallBatch takes and frees 64 blocks of 4 KiB, at once and one by one,
+// BenchmarkSmallBatch allocates and frees 64 blocks of 4 KiB, at once and one by one,
 // among 1000 batches of them.
 func BenchmarkSmallBatch(b *testing.B) {
 	const size, live = 64, 1000

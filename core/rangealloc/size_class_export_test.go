@@ -1,7 +1,7 @@
 package rangealloc
 
-// SizeClassWithSlabs makes size_class with slabs of 1<<shift granules in ranges
-// of any length, be they ever so short.
+// SizeClassWithSlabs creates size_class with slabs of 1<<shift granules in ranges of any
+// length.
 func SizeClassWithSlabs(shift uint) func(Config) (Strategy, error) {
 	return func(c Config) (Strategy, error) {
 		g, err := c.check()
@@ -20,9 +20,9 @@ func SizeClassWithSlabs(shift uint) func(Config) (Strategy, error) {
 	}
 }
 
-// emptiedAsNew gives kept slabs back when nothing is live, as the strategy does
-// when it needs the room: the suite fills a range that was emptied as it filled
-// it when it was new, and expects to find the same room.
+// emptiedAsNew releases kept slabs when no block is live, as the strategy does when it
+// needs the space. The suite fills an emptied range as it filled the new one, and expects
+// the same space.
 type emptiedAsNew struct{ *sizeClass }
 
 func (e emptiedAsNew) Free(offset uint64) (uint64, error) {

@@ -29,7 +29,7 @@ func mustFree(tb testing.TB, s Strategy, offset uint64) {
 	require.NoError(tb, err)
 }
 
-// A slab has blocks of its class only, and small blocks are in slabs.
+// A slab has only blocks of its class, and small blocks are in slabs.
 func TestSlabsNeverMixClasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, err := New(nameSizeClass, Config{SizeBytes: 16 << 20, BaseAddr: 1 << 40, GranuleBytes: 256})
@@ -69,9 +69,9 @@ func TestSlabsNeverMixClasses(t *testing.T) {
 	})
 }
 
-// What is empty goes back to best_fit, but for one slab of a class that has no
-// other, and that one goes back before a request is refused.
-func TestSlabsAreGivenBack(t *testing.T) {
+// Empty slabs return to best_fit, except one slab of a class that has no other; that one
+// is released before a request fails.
+func TestEmptySlabsAreReleased(t *testing.T) {
 	const granules = 64 << 10 // 16 MiB
 	s := newTestSizeClass(t, granules)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -99,14 +99,14 @@ func TestSlabsAreGivenBack(t *testing.T) {
 	require.NoError(t, s.Check())
 }
 
-// A block that comes and goes does not make a slab each time.
+// A block that is allocated and freed repeatedly does not create a slab each time.
 func TestOneEmptySlabIsKept(t *testing.T) {
 	s := newTestSizeClass(t, 64<<10)
 	first := mustAlloc(t, s, 1000, 256)
 	mustFree(t, s, first.Offset)
 	require.Equal(t, uint64(1), s.slabs.count)
 	require.Equal(t, first, mustAlloc(t, s, 1000, 256))
-	// With room elsewhere in the class an empty slab is not kept.
+	// With free blocks elsewhere in the class, an empty slab is not kept.
 	var second Range
 	for s.slabs.count == 1 {
 		second = mustAlloc(t, s, 1000, 256)
@@ -117,8 +117,8 @@ func TestOneEmptySlabIsKept(t *testing.T) {
 	require.Zero(t, s.kept)
 }
 
-// The fuller slab is taken from, so that the other can empty out.
-func TestFullerSlabComesFirst(t *testing.T) {
+// The fuller slab is used, so that the other one can become empty.
+func TestFullerSlabIsUsedFirst(t *testing.T) {
 	s := newTestSizeClass(t, 64<<10)
 	var blocks []Range
 	for s.slabs.count < 3 {
@@ -130,7 +130,7 @@ func TestFullerSlabComesFirst(t *testing.T) {
 	require.NotEqual(t, first, second)
 	kept := 0
 	for i, block := range blocks[:len(blocks)-1] {
-		// Half of one slab stays, and all but one block of the other goes.
+		// Half of one slab stays, and all except one block of the other are freed.
 		if inSlab(block) == first && i%2 == 0 || inSlab(block) == second && kept > 0 {
 			mustFree(t, s, block.Offset)
 		} else if inSlab(block) == second {
@@ -142,7 +142,7 @@ func TestFullerSlabComesFirst(t *testing.T) {
 	}
 }
 
-// When nothing else is left, a small request takes a block of a larger class.
+// If nothing else is left, a small request uses a block of a larger class.
 func TestLargerClassIsTheLastResort(t *testing.T) {
 	s := newTestSizeClass(t, 64<<10)
 	block := mustAlloc(t, s, 2048, 256)
@@ -161,8 +161,8 @@ func TestLargerClassIsTheLastResort(t *testing.T) {
 	require.NoError(t, s.Check())
 }
 
-// Above the limit blocks are where best_fit puts them, hints and all.
-func TestLargeBlocksAreThoseOfBestFit(t *testing.T) {
+// Blocks above the limit are placed as best_fit places them, including hints.
+func TestLargeBlocksArePlacedAsByBestFit(t *testing.T) {
 	s := newTestSizeClass(t, 1<<20)
 	want, err := newBestFit(s.config)
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestBytesPerBlockOfSizeClass(t *testing.T) {
 	t.Logf("%d bytes a live block", bytes/live)
 }
 
-// Check must find what is broken: each case breaks one thing.
+// Check must detect damage: each case damages one thing.
 func TestCheckFindsDamageInSlabs(t *testing.T) {
 	for name, damage := range map[string]func(s *sizeClass){
 		"a bit":             func(s *sizeClass) { s.slabs.words[0] ^= 1 },

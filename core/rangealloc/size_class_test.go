@@ -19,8 +19,8 @@ func TestSizeClass(t *testing.T) {
 	conformance.Run(t, makeSizeClass, sizeClassPromises)
 }
 
-// With slabs that are large against the range they are used up, kept and given
-// back all the time.
+// With slabs that are large for the range, slabs are filled, kept and released all the
+// time.
 func TestSizeClassWithLargeSlabs(t *testing.T) {
 	conformance.Run(t, rangealloc.SizeClassWithSlabs(4), sizeClassPromises)
 }
@@ -29,9 +29,9 @@ func FuzzSizeClass(f *testing.F) {
 	conformance.Fuzz(f, rangealloc.SizeClassWithSlabs(4), sizeClassPromises)
 }
 
-// A slab that is kept in the middle of a range is no reason to refuse a batch
-// that the range has room for.
-func TestSizeClassBatchIsNotRefusedForAKeptSlab(t *testing.T) {
+// A slab that is kept in the middle of a range must not make a batch fail that the range
+// has space for.
+func TestSizeClassBatchReleasesKeptSlabs(t *testing.T) {
 	const blocks, size = 24, 87
 	s, err := makeSizeClass(rangealloc.Config{SizeBytes: blocks*size + 32, GranuleBytes: 1})
 	require.NoError(t, err)

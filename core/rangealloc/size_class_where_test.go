@@ -11,9 +11,9 @@ import (
 
 type stretch struct{ offset, size uint64 }
 
-// What size_class asks about it can take, and it asks about no more than it may. A call
-// that takes nothing leaves the range as it was.
-func TestSizeClassTakesAPlaceThatSuits(t *testing.T) {
+// size_class can allocate at every place about which it asks, and asks about no more
+// places than allowed. A call that allocates nothing leaves the range unchanged.
+func TestSizeClassAllocatesWhereAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := rangealloc.SizeClassWithSlabs(4)(rangealloc.Config{SizeBytes: 1 << 12, GranuleBytes: 1})
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestSizeClassTakesAPlaceThatSuits(t *testing.T) {
 	})
 }
 
-func TestSizeClassAsksForARequestThatIsOne(t *testing.T) {
+func TestSizeClassRejectsInvalidRequests(t *testing.T) {
 	s, err := makeSizeClass(rangealloc.Config{SizeBytes: 1 << 20, GranuleBytes: 256})
 	require.NoError(t, err)
 	defer s.Close()

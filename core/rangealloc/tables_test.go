@@ -19,7 +19,7 @@ func newTestBestFit(t *testing.T, granules uint64) *bestFit[uint32] {
 	return s.(*bestFit[uint32])
 }
 
-// NewWideBestFit is best_fit with the wide unit over a range that needs none.
+// NewWideBestFit creates best_fit with the 64-bit unit for a range that does not need it.
 func NewWideBestFit(c Config) (Strategy, error) {
 	g, err := c.check()
 	if err != nil {
@@ -28,8 +28,8 @@ func NewWideBestFit(c Config) (Strategy, error) {
 	return asStrategy(newBestFitIn[uint64](g))
 }
 
-// The unit changes where 32 bits end, and blocks up to the end of the range are
-// what they are on both sides.
+// The unit changes where 32 bits end, and blocks up to the end of the range are right on
+// both sides.
 func TestUnits(t *testing.T) {
 	for granules, narrow := range map[uint64]bool{1<<32 - 1: true, 1 << 32: false, 1 << 40: false} {
 		s, err := newBestFit(Config{SizeBytes: granules << 12, GranuleBytes: 1 << 12})
@@ -57,7 +57,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// The oracle of the bitset is a map.
+// The reference model of the bitset is a map.
 func TestBitset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.UintRange(1, 20_000).Draw(t, "size")
@@ -95,8 +95,8 @@ func TestBitset(t *testing.T) {
 	})
 }
 
-// A bin holds a stretch of runs in their order, whatever the range, and there is
-// a bin for each.
+// A bin has consecutive runs in their order, for any range, and there is a bin for each
+// run.
 func TestBinsAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Uint64Min(1).Draw(t, "total")
@@ -122,8 +122,8 @@ func TestBinsAreInOrder(t *testing.T) {
 	})
 }
 
-// When the table of blocks is full, a request that needs a record is refused
-// and one that takes a whole run is not.
+// If the table of blocks is full, a request that needs a record fails, and one that uses
+// a whole run succeeds.
 func TestFullTable(t *testing.T) {
 	b := newTestBestFit(t, 1000)
 	b.records.limit = 100
@@ -155,7 +155,7 @@ func TestFullTable(t *testing.T) {
 	require.NoError(t, b.Check())
 }
 
-// An aligned request that needs two records and can have one is refused whole.
+// An aligned request that needs two records fails completely if there is only one.
 func TestFullTableWithPadding(t *testing.T) {
 	b := newTestBestFit(t, 1000)
 	_, err := b.Alloc(Request{Size: 256, Align: 256})
@@ -171,7 +171,7 @@ func TestFullTableWithPadding(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A live block may cost 64 bytes of tables, free runs and slack included.
+// A live block may cost 64 bytes of tables, including free runs and slack.
 func TestBytesPerLiveBlock(t *testing.T) {
 	recordBytes := int(reflect.TypeFor[record[uint32]]().Size())
 	require.Equal(t, 24, recordBytes)
@@ -181,7 +181,7 @@ func TestBytesPerLiveBlock(t *testing.T) {
 	for range 5 * live {
 		replace()
 	}
-	// A hint makes the table of ends.
+	// A hint creates the table of ends.
 	_, err := b.Alloc(Request{Size: 256, Align: 256, End: 1})
 	require.NoError(t, err)
 	require.NoError(t, b.Check())
@@ -190,7 +190,7 @@ func TestBytesPerLiveBlock(t *testing.T) {
 	require.LessOrEqual(t, bytes, 64*live)
 }
 
-// A few runs are in no bin: their damage is found as well.
+// A few runs are in no bin: their damage is detected as well.
 func TestCheckFindsDamageOfFewRuns(t *testing.T) {
 	for name, damage := range map[string]func(b *bestFit[uint32]){
 		"a size":    func(b *bestFit[uint32]) { b.free.few.runs[1].size++ },
@@ -218,8 +218,8 @@ func TestCheckFindsDamageOfFewRuns(t *testing.T) {
 	}
 }
 
-// Runs come out of the bins when they are few again, and not before.
-func TestFewRunsAgain(t *testing.T) {
+// Runs leave the bins when they are few again, and not before.
+func TestFewRunsLeaveTheirBins(t *testing.T) {
 	b := newTestBestFit(t, 1000)
 	turn := func(visit func(offset uint64)) {
 		for i := uint64(1); i <= 2*mostFew+2; i += 2 {
@@ -246,7 +246,7 @@ func TestFewRunsAgain(t *testing.T) {
 	}
 }
 
-// Many runs split the bins, and the runs stay where they are found.
+// Many runs make the number of bins grow, and the runs can still be found.
 func TestBinsAreSplit(t *testing.T) {
 	b := newTestBestFit(t, 1<<20)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -266,7 +266,7 @@ func TestBinsAreSplit(t *testing.T) {
 	require.NoError(t, b.Check())
 }
 
-// Check must find what is broken: each case breaks one thing.
+// Check must detect damage: each case damages one thing.
 func TestCheckFindsDamage(t *testing.T) {
 	for name, damage := range map[string]func(b *bestFit[uint32]){
 		"a size":           func(b *bestFit[uint32]) { b.records.all[b.records.all[0].next].units++ },

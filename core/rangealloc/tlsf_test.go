@@ -17,8 +17,8 @@ import (
 
 func makeTLSF(c rangealloc.Config) (rangealloc.Strategy, error) { return rangealloc.New("tlsf", c) }
 
-// classStarts are the shortest sizes of the classes, in granules: each of the
-// first 64 sizes, and then 32 steps for every power of two.
+// classStarts are the shortest sizes of the classes, in granules: each of the first 64
+// sizes, and then 32 steps for every power of two.
 var classStarts = func() []uint64 {
 	starts := make([]uint64, 0, 64*32)
 	for size := range uint64(64) {
@@ -32,17 +32,16 @@ var classStarts = func() []uint64 {
 	return starts
 }()
 
-// naiveClass is the last class that does not start above the size.
+// naiveClass returns the last class that does not start above the size.
 func naiveClass(size uint64) int {
 	return sort.Search(len(classStarts), func(i int) bool { return classStarts[i] > size }) - 1
 }
 
-// goodFit: of the runs that are so long that all of their class hold the
-// request, one of the least class must have been taken, and its start; the run at
-// the end of the range only if there is no such run before it. The other places
-// that may be taken are a run of the request's own class, when there is no such
-// run, and with an alignment, a run that holds it wherever it lies, when the run
-// of the least class does not.
+// goodFit checks the place of a block. Of the runs in classes whose runs all hold the
+// request, one of the smallest class must have been used, at its start; the run at the
+// end of the range only if there is no such run. Two other places are allowed: a run of
+// the request's own class, if there is no such run; and, with an alignment, a run that
+// holds the request at any address, if the run of the smallest class does not.
 func goodFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request, got rangealloc.Range) error {
 	var taken rangealloc.Range
 	for _, run := range free {
@@ -57,7 +56,7 @@ func goodFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request
 	padded, carry := bits.Add64(got.Size/c.GranuleBytes, max(r.Align, c.GranuleBytes)/c.GranuleBytes-1, 0)
 	for _, run := range free {
 		if carry != 0 || atEnd(run) || naiveClass(run.Size/c.GranuleBytes) <= naiveClass(padded-1) {
-			continue // not sure to be found for the request
+			continue // this run need not be found for the request
 		}
 		if atEnd(taken) || naiveClass(run.Size/c.GranuleBytes) < naiveClass(taken.Size/c.GranuleBytes) {
 			return fmt.Errorf("%+v is in the run %+v, though %+v is of a lesser class and holds it", got, taken, run)
@@ -66,8 +65,8 @@ func goodFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request
 	return nil
 }
 
-// only32nd: a request is served when a run is free that is a 32nd longer, or
-// when one run is all that is free. Lengths are in granules, and the alignment
+// only32nd reports whether a request may fail: it must succeed if a free run is a 32nd
+// longer, or if one run is all that is free. Lengths are in granules, and the alignment
 // counts with the most padding that it may need.
 func only32nd(c rangealloc.Config, free []rangealloc.Range, r conformance.Request) bool {
 	need, carry := bits.Add64((r.Size-1)/c.GranuleBytes+1, max(r.Align, c.GranuleBytes)/c.GranuleBytes-1, 0)
@@ -91,8 +90,8 @@ func TestTLSF(t *testing.T) { conformance.Run(t, makeTLSF, tlsfPromises) }
 
 func FuzzTLSF(f *testing.F) { conformance.Fuzz(f, makeTLSF, tlsfPromises) }
 
-// The bound on time is one of structure: the files of the strategy's operations
-// have no loop and no recursion. (The hash table is elsewhere.)
+// The bound on time is checked in the source: the files of the strategy's operations have
+// no loop and no recursion. (The hash table is in another file.)
 func TestTLSFNeverSearches(t *testing.T) {
 	calls := map[string][]string{}
 	for _, file := range []string{"tlsf.go", "tlsf_classes.go"} {
@@ -123,13 +122,13 @@ func TestTLSFNeverSearches(t *testing.T) {
 	}
 }
 
-// Thousands of runs of one class of which only one is long enough: tlsf does not
-// look for it, and says so by refusing; a run of the next class is found.
-func TestTLSFDoesNotWalkAClass(t *testing.T) {
+// There are thousands of runs of one class, of which only one is long enough: tlsf does
+// not search for it, so the request fails. A run of the next class is found.
+func TestTLSFDoesNotSearchAClass(t *testing.T) {
 	const granule = 256
 	s, err := makeTLSF(rangealloc.Config{SizeBytes: 1 << 30, GranuleBytes: granule})
 	require.NoError(t, err)
-	// 1024 and 1055 granules are of one class, 1056 of the next.
+	// 1024 and 1055 granules are in one class, 1056 in the next.
 	sizes := []uint64{1055}
 	for range 3000 {
 		sizes = append(sizes, 1024)

@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The fuzzers hold each reader to one promise: a typed error that names the
-// input, or a trace within its bounds which, written out again, reads back as
-// the same trace.
+// The fuzzers check one promise of each reader. It returns a typed error that names the
+// input, or a trace within its bounds. The trace, written out again, reads back as the
+// same trace.
 
 func FuzzAzure(f *testing.F) {
 	f.Add(azureHeader + azureLine)
@@ -65,7 +65,7 @@ func checkReader(t *testing.T, kind Kind, text string, write func(*Trace) string
 	}
 }
 
-// describe shows everything of a trace but its name and line numbers.
+// describe returns everything of a trace except its name and line numbers.
 func describe(tr *Trace) string {
 	var b strings.Builder
 	for _, r := range tr.Requests {

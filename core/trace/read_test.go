@@ -67,9 +67,8 @@ func TestReadLifetimes(t *testing.T) {
 	}, tr.Lifetimes, "sorted by lower, ties as in the file")
 }
 
-// Every kind of damage has a message of its own that names the place and the
-// value.
-func TestReadRefusesDamage(t *testing.T) {
+// Every kind of damage has a message of its own, which names the place and the value.
+func TestReadRejectsDamage(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"empty file", "", "f: the file is empty"},
 		{"blank file", " \r\n\n", "f: the file is empty"},
@@ -142,8 +141,8 @@ func TestReadGivenKind(t *testing.T) {
 	assert.Equal(t, 1, tr.Len())
 }
 
-// A reader that fails at any place is an error of reading, never of format,
-// and never a trace with less in it.
+// A reader that fails at any position gives a reading error, never a format error or a
+// shorter trace.
 func TestReadReportsReaderErrors(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for _, text := range []string{azureHeader + azureLine, mooncakeJSON, lifetimeHeader + "a,1,2,3\n"} {
@@ -161,8 +160,8 @@ func TestReadReportsReaderErrors(t *testing.T) {
 	assert.Equal(t, 2, tr.Len())
 }
 
-// recordedTrace opens one of the recorded traces, which lie beside the
-// checkout and not in it, or skips.
+// recordedTrace opens one of the recorded traces, which are beside the checkout and not
+// in it, or skips the test.
 func recordedTrace(t *testing.T, name string) *Trace {
 	folder := os.Getenv("FERRUM_TRACES_DIR")
 	if folder == "" {

@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The oracle writes every token of every request down, one by one, sorts the
-// lot and never uses the closed form of the schedule.
+// The reference model lists every token of every request, one by one, sorts them all, and
+// never uses the formulas of the schedule.
 
 type naiveEvent struct {
 	timeNS  int64
@@ -73,7 +73,7 @@ func simplify(steps []Step) []naiveEvent {
 	return events
 }
 
-// drawRequests makes requests whose times often coincide.
+// drawRequests draws requests whose times often coincide.
 func drawRequests(t *rapid.T) *Trace {
 	tr := &Trace{Name: "drawn", Kind: Mooncake}
 	arrival := int64(0)
@@ -88,7 +88,7 @@ func drawRequests(t *rapid.T) *Trace {
 	return tr
 }
 
-// requireEnds compares the ends that are told beforehand with those that come.
+// requireEnds compares the ends that EndNS states with those of the steps.
 func requireEnds(t require.TestingT, s *Schedule, steps []Step) {
 	for _, step := range steps {
 		if step.Kind == End {
@@ -161,7 +161,7 @@ func TestLifetimesEndBeforeAllocations(t *testing.T) {
 	assert.Equal(t, 4, s.Line(1), "the line of the file, not the place in time")
 }
 
-func TestRequestOfNothing(t *testing.T) {
+func TestRequestWithoutTokensHasNoBlock(t *testing.T) {
 	tr := &Trace{Kind: Mooncake, Requests: []Request{{}, {OutputTokens: 1}}}
 	for _, mode := range []Mode{Contiguous, Paged} {
 		s, err := NewSchedule(tr, Rules{Mode: mode})
@@ -194,8 +194,7 @@ func TestDropEndsARequest(t *testing.T) {
 	})
 }
 
-// A block is shared when, and only when, all its tokens are input that a
-// prefix id covers.
+// A block is shared exactly if all its tokens are input with a prefix id.
 func TestShared(t *testing.T) {
 	tr, err := read(`{"timestamp":0,"input_length":1050,"output_length":40,"hash_ids":[7,8,9]}` + "\n" +
 		`{"timestamp":1,"input_length":1024,"output_length":40,"hash_ids":[7]}`)
@@ -204,7 +203,7 @@ func TestShared(t *testing.T) {
 	require.NoError(t, err)
 	for block := range uint64(100) {
 		key, ok := s.Shared(0, block)
-		last := (block + 1) * 16 // the token after the block's last
+		last := (block + 1) * 16 // the token after the last one of the block
 		require.Equal(t, last <= 1050, ok, "block %d", block)
 		if ok {
 			require.Equal(t, ShareKey{PrefixID: 7 + (last-1)/512, Part: uint32(block % 32)}, key)
@@ -249,7 +248,7 @@ func TestJitter(t *testing.T) {
 	assert.Equal(t, int64(999_000), tr.Requests[999].ArrivalNS, "the trace itself is as it was")
 }
 
-func TestRulesRefused(t *testing.T) {
+func TestInvalidRulesAreRejected(t *testing.T) {
 	requests, err := read(azureHeader + azureLine)
 	require.NoError(t, err)
 	lifetimes, err := read(lifetimeHeader + "a,0,5,1\n")
@@ -285,7 +284,7 @@ func TestRulesRefused(t *testing.T) {
 	}
 }
 
-// The largest request that the readers let through stays within 64 bits.
+// The largest request that the readers accept stays within 64 bits.
 func TestLargestRequest(t *testing.T) {
 	tr := &Trace{Kind: Azure, Requests: []Request{{ArrivalNS: MaxTimeNS, InputTokens: MaxTokens, OutputTokens: MaxTokens}}}
 	s, err := NewSchedule(tr, Rules{BytesPerToken: MaxBytesPerToken, JitterNS: MaxJitterNS})

@@ -6,10 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two blocks are taken over from caches that were last heard of when only the
-// larger one was live. Taking the smaller one over first must not leave the
-// books short of the larger one's bytes.
-func TestAdoptKeepsBooksThatAreBehindTheCaches(t *testing.T) {
+// Two blocks are adopted from caches whose last known counts include only the larger one
+// as live. Adopting the smaller one first must not lose the bytes of the larger one.
+func TestAdoptWithOldCountsOfTheCaches(t *testing.T) {
 	b := NewBooks(true)
 	b.AddSegment(Segment{UsableBytes: 16384})
 	for _, bytes := range []uint64{5120, 256} {

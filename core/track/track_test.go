@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Random books against sums over the blocks themselves.
+// Random operations are compared with sums over the blocks.
 func TestBooksAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var totals Totals
@@ -100,8 +100,9 @@ func TestWithoutHistory(t *testing.T) {
 	require.EqualValues(t, 100, totals.WithPeaks(got).Reserved.Peak, "the device's peaks are kept")
 }
 
-// Peaks are exact at rest: two owners that never overlap do not add up.
-func TestTotalsPeakIsOfTheSum(t *testing.T) {
+// Peaks are exact when nothing changes: the peaks of two owners that never have memory at
+// the same time do not add up.
+func TestTotalsPeakIsThePeakOfTheSum(t *testing.T) {
 	var totals Totals
 	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
 	for _, books := range []*Books{a, b} {
@@ -166,7 +167,7 @@ func TestTags(t *testing.T) {
 	require.Empty(t, tags.Uses(nil))
 }
 
-// Made-up tags without end do not grow the table without end.
+// Inventing tags without end does not grow the table without end.
 func TestTagTableIsBounded(t *testing.T) {
 	var tags Tags
 	block := Block{RequestedBytes: 1, AllocatedBytes: 1}
@@ -179,7 +180,7 @@ func TestTagTableIsBounded(t *testing.T) {
 	require.LessOrEqual(t, len(tags.numbers), idleTags+1)
 }
 
-// A kept number stays, also of a tag that has blocks under another one.
+// A kept number stays, also that of a tag that has blocks under another number.
 func TestKeptTags(t *testing.T) {
 	var tags Tags
 	zero, ok := tags.Keep("")
@@ -208,7 +209,7 @@ func TestKeptTags(t *testing.T) {
 	require.Equal(t, "kv", tags.Name(kv))
 }
 
-func TestBooksDoNotAlloc(t *testing.T) {
+func TestBooksDoNotUseTheGoHeap(t *testing.T) {
 	var totals Totals
 	var tags Tags
 	books := NewBooks(true, &totals)
@@ -232,8 +233,8 @@ func TestCheckFindsEveryContradiction(t *testing.T) {
 	require.Zero(t, Statistics{}.Fragmentation())
 }
 
-// While somebody watches, every change shows in Used at once; before, and after,
-// only what is published.
+// While Used is watched, it includes every change at once; before and after that, only
+// what is published.
 func TestWatchedTotalsAreExact(t *testing.T) {
 	var totals Totals
 	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
@@ -257,8 +258,8 @@ func TestWatchedTotalsAreExact(t *testing.T) {
 	require.False(t, totals.Watched())
 }
 
-// With several pools the peak of the sum is off by no more than driftBytes for
-// each further pool.
+// With several pools, the peak of the sum has an error of at most driftBytes for each
+// further pool.
 func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var totals Totals
@@ -300,8 +301,8 @@ func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 	})
 }
 
-// A pool that has gone up and down again before another one rises is the worst
-// that can happen to two: the totals take its peak for one at the other's height.
+// The worst case for two pools: one pool rises and falls before the other one rises. The
+// totals count its peak together with the other pool's present value.
 func TestPeakOfTwoPoolsThatRiseInTurnIsWithinItsBound(t *testing.T) {
 	var totals Totals
 	const room = uint64(1) << 40
@@ -321,15 +322,15 @@ func TestPeakOfTwoPoolsThatRiseInTurnIsWithinItsBound(t *testing.T) {
 	require.LessOrEqual(t, got, peak+driftBytes)
 }
 
-// Old counts of caches, blocks that come back and blocks that are taken over in
-// any order leave no number below 0 and no contradiction.
+// Old counts of caches, and blocks that are returned and adopted in any order, cause no
+// negative number and no contradiction.
 func TestOutsideStaysConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var totals Totals
 		books := NewBooks(true, &totals)
 		books.AddSegment(Segment{UsableBytes: 64 << 10})
 		const size = 1024
-		// What the caches have in truth, and what the books were told last.
+		// What the caches really hold, and what the counters were told last.
 		var live, idle, own, free uint64 = 0, 0, 0, 64
 		record := func() Outside {
 			return Outside{RequestedBytes: live * 1000, LiveBytes: live * size, LiveBlocks: live,
@@ -370,7 +371,7 @@ func TestOutsideStaysConsistent(t *testing.T) {
 	})
 }
 
-// move takes one block from one place to another, if there is one.
+// move moves one block from one place to another, if there is one.
 func move(from, to *uint64, then func()) {
 	if *from > 0 {
 		*from--

@@ -10,12 +10,12 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// batched adds good batches to a strategy, block by block, except where a fault
-// has its say.
+// batched adds correct batches to a strategy, block by block, except where a fault
+// changes a call.
 type batched struct {
 	rangealloc.Strategy
 	fault batchFault
-	// high is the high water without the blocks of refused batches.
+	// high is the high water without the blocks of failed batches.
 	high uint64
 }
 
@@ -25,7 +25,7 @@ type batchFault struct {
 	free  func(b *batched, offsets []uint64) error
 }
 
-// ExactSizes is what the best fit behind has.
+// ExactSizes is a property of the best_fit strategy inside.
 func (b *batched) ExactSizes() {}
 
 func (b *batched) Alloc(r Request) (rangealloc.Range, error) {
@@ -210,7 +210,7 @@ func makeBatched(f batchFault) Make {
 	}
 }
 
-func TestBatchFaultsAreFound(t *testing.T) {
+func TestSuiteDetectsBatchFaults(t *testing.T) {
 	for _, f := range batchFaults {
 		t.Run(f.name, func(t *testing.T) {
 			require.Error(t, find(makeBatched(f), promises))
@@ -218,8 +218,8 @@ func TestBatchFaultsAreFound(t *testing.T) {
 	}
 }
 
-// Good batches pass all of the suite.
-func TestNoFaultIsFoundInGoodBatches(t *testing.T) {
+// Correct batches pass the whole suite.
+func TestSuiteAcceptsCorrectBatches(t *testing.T) {
 	require.NoError(t, find(makeBatched(batchFault{}), promises))
 	Run(t, makeBatched(batchFault{}), promises)
 }

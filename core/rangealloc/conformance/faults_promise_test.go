@@ -20,7 +20,7 @@ func withFault(inner Make, f fault) Make {
 
 func arena(c rangealloc.Config) (rangealloc.Strategy, error) { return rangealloc.New("arena", c) }
 
-// roomier asks for a granule more than the request, now and then.
+// roomier sometimes requests a granule more than it should.
 func roomier(when func(Request) bool) fault {
 	return fault{alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
 		if when(r) && r.Size > 0 && r.Size < c.SizeBytes-c.GranuleBytes {
@@ -30,7 +30,7 @@ func roomier(when func(Request) bool) fault {
 	}}
 }
 
-// timid refuses what is more than half of the largest.
+// timid rejects what is more than half of the largest size.
 var timid = fault{alloc: func(s rangealloc.Strategy, _ rangealloc.Config, r Request) (rangealloc.Range, error) {
 	if r.Align&(r.Align-1) == 0 && r.Align > 0 && r.Size > s.Stats().LargestFreeBytes/2 {
 		return rangealloc.Range{}, rangealloc.ErrNoRoom
@@ -38,7 +38,7 @@ var timid = fault{alloc: func(s rangealloc.Strategy, _ rangealloc.Config, r Requ
 	return s.Alloc(r)
 }}
 
-func TestBrokenPromisesAreFound(t *testing.T) {
+func TestSuiteDetectsBrokenPromises(t *testing.T) {
 	always := func(Request) bool { return true }
 	never := func(rangealloc.Config, []rangealloc.Range, Request) bool { return false }
 	nowhere := func(rangealloc.Config, []rangealloc.Range, Request, rangealloc.Range) error {
@@ -76,7 +76,7 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 	require.NoError(t, find(bestFit, Options{Exact: true, Coalesces: true, ServesLargest: true}))
 }
 
-// fresh gives every block a slot that none had before.
+// fresh gives every block a new slot.
 type fresh struct {
 	rangealloc.Strategy
 	slots map[uint64]uint32
@@ -98,7 +98,7 @@ func (f *fresh) Lookup(offset uint64) (rangealloc.Range, bool) {
 	return got, ok
 }
 
-func TestSlotsThatDoNotComeBackAreFound(t *testing.T) {
+func TestSuiteDetectsSlotsThatAreNotReused(t *testing.T) {
 	forgetful := func(c rangealloc.Config) (rangealloc.Strategy, error) {
 		s, err := bestFit(c)
 		return &fresh{Strategy: s, slots: map[uint64]uint32{}}, err
@@ -107,7 +107,7 @@ func TestSlotsThatDoNotComeBackAreFound(t *testing.T) {
 	require.NoError(t, churn(bestFit, promises))
 }
 
-// ordered says of any strategy that its sizes are ordered.
+// ordered states of any strategy that its sizes are ordered.
 type ordered struct{ rangealloc.Strategy }
 
 func (ordered) SizeOrdered() {}
@@ -120,7 +120,7 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-// longer gives a run by slot that is a granule too long.
+// longer returns from a free by slot a run that is a granule too long.
 type longer struct {
 	rangealloc.Strategy
 	freer rangealloc.SlotFreer
@@ -128,7 +128,7 @@ type longer struct {
 
 func (l longer) FreeSlot(slot uint32) uint64 { return l.freer.FreeSlot(slot) + 1 }
 
-func TestWrongClaimsAreFound(t *testing.T) {
+func TestSuiteDetectsWrongTraits(t *testing.T) {
 	withClaim := func(inner Make) Make {
 		return func(c rangealloc.Config) (rangealloc.Strategy, error) {
 			s, err := inner(c)
@@ -140,7 +140,7 @@ func TestWrongClaimsAreFound(t *testing.T) {
 	}
 	require.ErrorContains(t, refusals(claiming("tlsf"), Options{ServesLargest: true}), "said to be ordered")
 	require.NoError(t, refusals(claiming("best_fit"), Options{ServesLargest: true}))
-	// Slabs alone would be such: none has room for a small size, and there is a run.
+	// Slabs alone would do this: none has a free small block, and there is a free run.
 	require.ErrorContains(t, refusals(withClaim(withFault(bestFit, fault{
 		alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
 			if r.Size <= 4*c.GranuleBytes && s.Stats().FreeBytes < c.SizeBytes/2 {

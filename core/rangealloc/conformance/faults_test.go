@@ -10,10 +10,10 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// A suite that finds nothing proves nothing: here it gets strategies with one
-// fault each, a good one behind it, and must find every fault.
+// A suite must be able to fail. These tests give it strategies with one fault each, built
+// on a correct one, and it must detect every fault.
 
-// faulty passes calls on except where a fault has its say.
+// faulty passes calls on, except where a fault changes a call.
 type faulty struct {
 	rangealloc.Strategy
 	config rangealloc.Config
@@ -75,7 +75,7 @@ func (f faulty) Check() error {
 	return f.Strategy.Check()
 }
 
-// worstFit is right in all but the place.
+// worstFit is right except for the place.
 func worstFit(c rangealloc.Config, free []rangealloc.Range, r Request) (offset uint64, ok bool) {
 	var best rangealloc.Range
 	for _, run := range free {
@@ -246,7 +246,7 @@ func randomScript(r *rand.Rand) []byte {
 
 func bestFit(c rangealloc.Config) (rangealloc.Strategy, error) { return rangealloc.New("best_fit", c) }
 
-// halved shows every free run as two, in the walk and the statistics alike.
+// halved shows every free run as two, in the walk and in the statistics.
 type halved struct {
 	rangealloc.Strategy
 	config rangealloc.Config
@@ -278,7 +278,7 @@ func (h halved) Stats() rangealloc.Stats {
 	return s
 }
 
-func TestRunsThatAreNotCoalescedAreFound(t *testing.T) {
+func TestSuiteDetectsRunsThatAreNotMerged(t *testing.T) {
 	make := func(c rangealloc.Config) (rangealloc.Strategy, error) {
 		s, err := bestFit(c)
 		return halved{Strategy: s, config: c}, err
@@ -289,7 +289,7 @@ func TestRunsThatAreNotCoalescedAreFound(t *testing.T) {
 
 var promises = Options{Exact: true, Coalesces: true}
 
-func TestFaultsAreFound(t *testing.T) {
+func TestSuiteDetectsFaults(t *testing.T) {
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			require.Error(t, find(func(c rangealloc.Config) (rangealloc.Strategy, error) {
@@ -300,12 +300,12 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-func TestWrongPlacementIsFound(t *testing.T) {
+func TestSuiteDetectsWrongPlacement(t *testing.T) {
 	o := promises
 	o.Placement = worstFit
 	require.ErrorContains(t, find(bestFit, o), "naive placement")
 }
 
-func TestNoFaultIsFoundInAGoodStrategy(t *testing.T) {
+func TestSuiteAcceptsACorrectStrategy(t *testing.T) {
 	require.NoError(t, find(bestFit, promises))
 }
