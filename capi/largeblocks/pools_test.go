@@ -199,6 +199,9 @@ func twoPools(t *testing.T, first, second device.Device) {
 		w.same(live)
 		calls += w.calls
 	})
+	if testing.Short() { // rapid runs a fifth of the programs then, which may be too few
+		return
+	}
 	require.Greater(t, calls, 30)
 }
 
