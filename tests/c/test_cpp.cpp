@@ -280,6 +280,30 @@ TEST_F(Cpp, test_copies_streams_and_events) {
     EXPECT_NE(device.default_stream().id, other.default_stream().id);
 }
 
+// While other work runs on a stream, copies of another stream complete.
+TEST_F(Cpp, test_copies_overlap_other_work) {
+    auto manager = device.create_manager();
+    auto a = manager.alloc(MiB), b = manager.alloc(MiB);
+    const std::string text(MiB, 'o');
+    std::string back(MiB, ' ');
+    a.write(0, text.data(), MiB);
+    auto compute = device.create_stream(), transfers = device.create_stream();
+    std::promise<void> open;
+    auto gate = open.get_future().share();
+    compute.call([gate] { gate.wait(); });
+    auto queued = ferrum::memory::try_copy_async(ferrum::transfer(a, b, MiB),
+                                                 transfers.get());
+    auto copied = transfers.try_synchronize(std::chrono::minutes(1));
+    auto other = compute.try_synchronize(std::chrono::nanoseconds(0));
+    open.set_value();
+    compute.synchronize();
+    EXPECT_EQ(queued.status(), FERRUM_OK);
+    EXPECT_EQ(copied.status(), FERRUM_OK);
+    EXPECT_EQ(other.status(), FERRUM_ERROR_TIMEOUT);
+    b.read(0, back.data(), MiB);
+    EXPECT_TRUE(back == text);
+}
+
 TEST_F(Cpp, test_manager_requests) {
     auto manager = device.create_manager();
     ferrum_pool_config config = small();

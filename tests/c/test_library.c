@@ -572,6 +572,39 @@ static void test_a_copy_in_flight_keeps_its_blocks(void **state) {
     assert_ok(ferrum_memory_free(dst));
 }
 
+/* While other work runs on a stream, copies of another stream complete. */
+static void test_copies_overlap_other_work(void **state) {
+    (void)state;
+    static char text[MIB], back[MIB];
+    const uint64_t minute_ns = UINT64_C(60000000000);
+    ferrum_memory src, dst;
+    ferrum_stream transfers;
+    assert_ok(ferrum_manager_alloc(f.manager, MIB, &src));
+    assert_ok(ferrum_manager_alloc(f.manager, MIB, &dst));
+    assert_ok(ferrum_stream_create(f.device, &transfers));
+    memset(text, 'o', sizeof text);
+    assert_ok(ferrum_memory_write(src, 0, text, MIB));
+    gate held = GATE;
+    assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &held));
+    ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
+    transfer.src = src;
+    transfer.dst = dst;
+    transfer.size_bytes = MIB;
+    ferrum_status queued = ferrum_memory_copy_async(&transfer, transfers);
+    ferrum_status copied = ferrum_stream_synchronize(transfers, minute_ns);
+    ferrum_status other = ferrum_stream_synchronize(f.stream, 0);
+    gate_open(&held);
+    assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
+    assert_ok(queued);
+    assert_ok(copied);
+    assert_status(other, FERRUM_ERROR_TIMEOUT);
+    assert_ok(ferrum_memory_read(dst, 0, back, MIB));
+    assert_memory_equal(back, text, MIB);
+    assert_ok(ferrum_memory_free(src));
+    assert_ok(ferrum_memory_free(dst));
+    assert_ok(ferrum_stream_destroy(transfers, 0));
+}
+
 static void test_defragment_releases_memory(void **state) {
     (void)state;
     ferrum_memory big;
@@ -827,6 +860,7 @@ int main(void) {
         WITH_FIXTURE(test_copies),
         WITH_FIXTURE(test_fills),
         WITH_FIXTURE(test_a_copy_in_flight_keeps_its_blocks),
+        WITH_FIXTURE(test_copies_overlap_other_work),
         WITH_FIXTURE(test_defragment_releases_memory),
         WITH_FIXTURE(test_configured_pool),
         WITH_FIXTURE(test_pressure_callback_removes_itself),

@@ -480,6 +480,33 @@ fn test_blocks_and_copies() {
     assert_eq!(there.statistics().unwrap().live_blocks.current, 1);
 }
 
+/// While other work runs on a stream, copies of another stream complete.
+#[test]
+fn test_copies_overlap_other_work() {
+    let s = session();
+    let manager = s.device.create_manager(&Default::default()).unwrap();
+    let (a, b) = (manager.alloc(MIB).unwrap(), manager.alloc(MIB).unwrap());
+    let text = vec![b'o'; MIB as usize];
+    a.write(0, &text).unwrap();
+    let (compute, transfers) = (
+        s.device.create_stream().unwrap(),
+        s.device.create_stream().unwrap(),
+    );
+    let (open, gate) = mpsc::channel::<()>();
+    compute.call(move || gate.recv().unwrap()).unwrap();
+    let queued = Memory::copy_async(Transfer::new(&a, &b, MIB), Some(&transfers));
+    let copied = transfers.synchronize(Some(Duration::from_secs(60)));
+    let other = compute.synchronize(Some(Duration::ZERO));
+    open.send(()).unwrap();
+    compute.synchronize(None).unwrap();
+    queued.unwrap();
+    copied.unwrap();
+    assert_eq!(other.unwrap_err().kind, ErrorKind::Timeout);
+    let mut back = vec![0; MIB as usize];
+    b.read(0, &mut back).unwrap();
+    assert!(back == text);
+}
+
 #[test]
 fn test_copies_by_address() {
     let s = session();
