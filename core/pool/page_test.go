@@ -361,3 +361,21 @@ func TestLargestFreeRespectsALoweredBound(t *testing.T) {
 	mustAlloc(t, p, largest)
 	quiet(t, b, p)
 }
+
+// A lowered limit of the device counts like the bound of the pool.
+func TestLargestFreeIsWithinALoweredDeviceLimit(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = KeepAllPages })
+	low := mustAlloc(t, p, 3*page)
+	mustAlloc(t, p, page)
+	high := mustAlloc(t, p, 8*page)
+	require.NoError(t, b.engine.SetLimit(4*page))
+	require.NoError(t, p.Free(low.Addr, nil))
+	require.NoError(t, p.Free(high.Addr, nil))
+	require.Equal(t, 12*page, p.HeldBytes(), "what is held stays")
+	largest := p.Statistics().LargestFreeBytes
+	require.Equal(t, 4*page, largest)
+	_, err := p.Alloc(Request{SizeBytes: 9 * page})
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "it would need more pages of the device")
+	mustAlloc(t, p, largest)
+	quiet(t, b, p)
+}

@@ -30,10 +30,15 @@ func (ph *Physical) Statistics() track.Statistics {
 	ph.mu.Peek()
 	defer ph.mu.Unlock()
 	stats := ph.books.Statistics()
-	// Free pages can be mapped together at any address, so all of them count as one
-	// free run.
-	stats.LargestFreeBytes = stats.Cached.Current
+	stats.LargestFreeBytes = ph.largestFree(stats.Cached.Current)
 	return stats
+}
+
+// largestFree returns the longest range that the cached pages can back. They can be mapped
+// at any address, so they count together, as far as the limit allows more pages in use. The
+// caller holds mu.
+func (ph *Physical) largestFree(cachedBytes uint64) uint64 {
+	return min(cachedBytes, ph.available()*ph.pageBytes)
 }
 
 // Brief returns the present values of the counters.
@@ -46,7 +51,7 @@ func (ph *Physical) Brief() track.Brief {
 // briefLocked implements Brief. The caller holds mu.
 func (ph *Physical) briefLocked() track.Brief {
 	brief := ph.books.Brief()
-	brief.LargestFreeBytes = brief.CachedBytes
+	brief.LargestFreeBytes = ph.largestFree(brief.CachedBytes)
 	return brief
 }
 
