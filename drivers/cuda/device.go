@@ -99,15 +99,16 @@ func (o *openDevice) prepare(op string) (err error) {
 func (o *openDevice) end() {
 	const op = "cuda.close"
 	o.looker.mu.Lock()
-	o.looker.dropKernel(op)
+	o.looker.dropKernel()
 	o.looker.mu.Unlock()
 	for _, s := range []*stream{o.defaultStream, o.scrub.stream} {
 		if s != nil {
-			s.end(op)
+			s.end()
 		}
 	}
-	o.orderedPool.end(op)
-	o.events.end(op)
+	o.orderedPool.end()
+	o.events.end()
+	o.ctx.payAtEnd(op)
 	hostCalls.Forget(func(s *stream) bool { return s.owner == o })
 	o.ctx.leaveContext()
 }

@@ -33,7 +33,7 @@ func (d *deviceEvents) take(op string, timed bool) (handle uintptr, err error) {
 }
 
 // end destroys all events together with their device, which the caller is closing.
-func (d *deviceEvents) end(op string) {
+func (d *deviceEvents) end() {
 	d.mu.Lock()
 	open := make([]*event, 0, len(d.known))
 	for e := range d.known {
@@ -48,13 +48,7 @@ func (d *deviceEvents) end(op string) {
 		}
 		e.using.Unlock()
 	}
-	if len(handles) == 0 {
-		return
+	for _, handle := range handles {
+		d.ctx.owe("an event", &d.ctx.api.eventDestroy, handle)
 	}
-	_ = d.ctx.current(op, func() error {
-		for _, handle := range handles {
-			d.ctx.takeBack(op, "", &d.ctx.api.eventDestroy, handle)
-		}
-		return nil
-	})
 }

@@ -180,17 +180,14 @@ func (o *openDevice) noPools(op string) error {
 }
 
 // end destroys the pool together with its device, which the caller is closing.
-func (p *orderedPool) end(op string) {
+func (p *orderedPool) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handle != 0 {
-		_ = p.ctx.current(op, func() error {
-			p.ctx.takeBack(op, "", &p.ctx.api.poolDestroy, p.handle)
-			return nil
-		})
+		p.ctx.owe("a pool", &p.ctx.api.poolDestroy, p.handle)
 		p.handle = 0
 	}
 	if p.stream != nil {
-		p.stream.end(op)
+		p.stream.end()
 	}
 }

@@ -35,26 +35,34 @@ type owedCalls struct {
 // takeBack releases an object that no caller knows, so that no caller could repeat a failed
 // release. The caller has the context current.
 func (c *driverContext) takeBack(op, what string, f *dl.Function, arguments ...uintptr) {
-	c.owe(op, owedCall{what: what, f: f, arguments: arguments})
+	c.tryNow(op, owedCall{what: what, f: f, arguments: arguments})
 }
 
 // finishFirst makes a call that must succeed before another call of the device begins. It
 // waits for work that still writes to memory, or removes a mapping that another call would
 // find. The caller has the context current.
 func (c *driverContext) finishFirst(op, what string, f *dl.Function, arguments ...uintptr) {
-	c.owe(op, owedCall{what: what, f: f, arguments: arguments, first: true})
+	c.tryNow(op, owedCall{what: what, f: f, arguments: arguments, first: true})
 }
 
-func (c *driverContext) owe(op string, call owedCall) {
-	o := &c.owed
-	if o.count.Load() == 0 && call.f.Call(call.arguments...) == 0 {
+func (c *driverContext) tryNow(op string, call owedCall) {
+	if c.owed.count.Load() == 0 && call.f.Call(call.arguments...) == 0 {
 		return
 	}
+	c.owed.add(call)
+	_ = c.pay(op)
+}
+
+// owe adds a call that nobody has tried yet. It needs no context.
+func (c *driverContext) owe(what string, f *dl.Function, arguments ...uintptr) {
+	c.owed.add(owedCall{what: what, f: f, arguments: arguments})
+}
+
+func (o *owedCalls) add(call owedCall) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.calls = append(o.calls, call)
 	o.count.Store(int32(len(o.calls)))
-	o.mu.Unlock()
-	_ = c.pay(op)
 }
 
 // pay makes the owed calls, up to the first one that the vendor driver still rejects. The
@@ -125,3 +133,15 @@ func (c *driverContext) payAll(op string) error {
 	}
 	return err
 }
+
+// payAtEnd is called when the device has ended, and nobody can call it again. It tries more
+// often. What the vendor driver rejects even then stays until the process ends.
+func (c *driverContext) payAtEnd(op string) {
+	for range lastTries {
+		if c.payAll(op) == nil {
+			return
+		}
+	}
+}
+
+const lastTries = 16

@@ -176,3 +176,39 @@ func TestLostDeviceOwesNothing(t *testing.T) {
 	require.NoError(t, o.Close())
 	require.Empty(t, o.ctx.owed.calls)
 }
+
+// The driver rejects calls while a device closes, and after an opening that failed. Nothing
+// stays behind.
+func TestDeviceEndsWhileCallsFail(t *testing.T) {
+	d, sim := testDriver(t), newSimulator(t)
+	for _, name := range []string{
+		"cuCtxPushCurrent_v2", "cuStreamSynchronize", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuMemPoolDestroy", "cuModuleUnload",
+	} {
+		o := open(t, 0)
+		all := steps(o)
+		for _, one := range all {
+			require.NoError(t, one.do(), one.name)
+		}
+		for i := len(all) - 1; i >= 0; i-- {
+			require.NoError(t, all[i].undo(), all[i].name)
+		}
+		before := sim.calls(name)
+		for n := 1; n <= 5; n++ {
+			sim.fault(name, n, resultOperatingSystem)
+		}
+		require.NoError(t, o.Close(), name)
+		require.Greater(t, sim.calls(name)-before, 5, name)
+		sim.call("simcuda_clear_faults")
+		require.Empty(t, o.ctx.owed.calls, name)
+		sim.clean()
+	}
+	// Four calls succeed, and the stream that was created cannot be destroyed at once.
+	sim.fault("cuStreamCreateWithPriority", 2, resultOutOfMemory)
+	for n := 5; n <= 9; n++ {
+		sim.fault("cuCtxPushCurrent_v2", n, resultOperatingSystem)
+	}
+	_, err := d.Open(0)
+	requireCode(t, device.CodeOutOfMemory, err)
+	sim.call("simcuda_clear_faults")
+	sim.clean()
+}

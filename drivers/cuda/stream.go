@@ -171,11 +171,13 @@ func (s *stream) Close() error {
 }
 
 // end destroys the stream together with its device, which the caller is closing.
-func (s *stream) end(op string) {
+func (s *stream) end() {
 	s.using.Lock()
 	defer s.using.Unlock()
-	_ = s.destroy(op)
 	s.list(false)
+	s.closed.Store(true)
+	s.owner.ctx.owe("a stream", &s.owner.ctx.api.streamSynchronize, s.handle)
+	s.owner.ctx.owe("a stream", &s.owner.ctx.api.streamDestroy, s.handle)
 }
 
 // destroy waits for the stream and destroys it. If the wait fails, the stream stays as it

@@ -163,7 +163,7 @@ func (l *looker) prepareKernel(op string) error {
 	}
 	err := l.loadKernel(op)
 	if err != nil {
-		l.dropKernel(op)
+		l.dropKernel()
 	}
 	if l.ctx.lost.Load() != nil {
 		return err
@@ -186,19 +186,13 @@ func (l *looker) loadKernel(op string) (err error) {
 
 // dropKernel releases the kernel's module and memory. The caller holds looker.mu, or closes
 // the device.
-func (l *looker) dropKernel(op string) {
-	if l.module == nil && l.result == 0 {
-		return
+func (l *looker) dropKernel() {
+	if l.result != 0 {
+		l.ctx.owe("result of a kernel", &l.ctx.api.memoryFree, uintptr(l.result))
 	}
-	_ = l.ctx.current(op, func() error {
-		if l.result != 0 {
-			l.ctx.takeBack(op, "result of a kernel", &l.ctx.api.memoryFree, uintptr(l.result))
-		}
-		if l.module != nil {
-			l.ctx.takeBack(op, firstOtherName, &l.ctx.api.moduleUnload, l.module.handle)
-		}
-		return nil
-	})
+	if l.module != nil {
+		l.ctx.owe(firstOtherName, &l.ctx.api.moduleUnload, l.module.handle)
+	}
 	l.module, l.kernel, l.result = nil, nil, 0
 }
 
