@@ -660,6 +660,11 @@ fn test_many_threads() {
         }
     });
     assert_eq!(rounds.into_inner(), 2400);
+    // A block that was freed while another thread's copy was queued on the stream stays
+    // active until the pool looks at the stream again.
+    s.device.synchronize(None).unwrap();
+    pool.trim(0).unwrap();
+    manager.defragment().unwrap();
     let books = s.device.statistics().unwrap();
     assert_eq!((books.live_blocks.current, books.active.current), (0, 0));
     assert_eq!(books.allocations, books.frees);
