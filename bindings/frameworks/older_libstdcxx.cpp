@@ -1,7 +1,7 @@
-// The one function that headers of g++ 11 and later call and a libstdc++ of before
-// GLIBCXX_3.4.29 does not have. Defined here, it is found at link time, so that the
-// allocator runs with the C++ library of any process that loads it. It is hidden: other
-// libraries of the process keep their own.
+// The one function that headers of g++ 11 and later call and that libstdc++ lacks before
+// GLIBCXX_3.4.29. The linker finds this definition, so the allocator runs with the C++
+// library of any process that loads it. The function is hidden, so other libraries of the
+// process keep their own.
 
 #include <new>
 

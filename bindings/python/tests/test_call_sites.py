@@ -54,7 +54,7 @@ def test_a_leak_names_the_lines_that_allocated_it(device):
         assert site[0].endswith("(allocate)")
         assert all("ferrum_mem/" not in each.partition(":")[0] for each in site)
         assert reported(block.address) == site
-        # And what the library knows of native code.
+        # The native functions of the library follow.
         assert any("(ferrum_pool_alloc_with)" in each for each in site)
         other, line = pool.alloc(100), here()
         assert reported(other.address)[0] == line

@@ -101,17 +101,17 @@ def test_placement(device, other_device):
 
 HEADERS = Path(__file__).resolve().parents[3] / "include" / "ferrum_mem"
 LEAK_FIELDS = {field.name for field in dataclasses.fields(fm.LeakReportEntry)}
-# Keys of JSON whose fields have another name.
+# JSON keys that are not the names of their fields.
 RENAMED = {"bytes": "size_bytes"}
-# Keys beside the list of backends, and what gives them.
+# Keys beside the list of backends, and the functions that return their values.
 BESIDE_BACKENDS = {"recommended": fm.best_available_backend, "backends": fm.backends}
-# When and how long it was asked: for tools that read the JSON.
+# Time and duration of the discovery: for tools that read the JSON.
 FOR_TOOLS = {"discovered_at_unix_ns", "discovery_took_ns"}
 
 
 def documented_keys(header: Path, function: str) -> set[str]:
-    """The keys of the example in the comment above a function, and those that the text
-    below it says are there for some entries."""
+    """The keys in a function's comment: those of the example, and those that the text below
+    describes for some entries."""
     text = header.read_text()
     comment = text[: text.index(f" {function}(")].rpartition("/**")[2]
     return set(re.findall(r'"(\w+)":', comment)) | set(re.findall(r'has a\s[* ]*"(\w+)"', comment))
@@ -119,7 +119,7 @@ def documented_keys(header: Path, function: str) -> set[str]:
 
 @pytest.fixture
 def leaking(device, everything) -> Iterator[dict[str, Any]]:
-    """The JSON of a leak report with every kind of entry that has keys of its own."""
+    """The JSON of a leak report with an entry of every kind that has extra keys."""
     with (
         fm.Pool(device, fm.PoolConfig(debug=fm.DebugFlags.CALL_SITES)) as pool,
         pool.alloc(100),

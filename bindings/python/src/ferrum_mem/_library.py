@@ -97,16 +97,16 @@ def ensure_started() -> None:
 
 
 def shutdown(*, force: bool = False) -> None:
-    """Undoes one init(); the last one stops the library and gives its memory back.
+    """Ends one init(). The last one stops the library and releases its memory.
 
     Args:
-        force: also while something is in use; that is ended, reported through the
-            log, and stays in leak_report().
+        force: also while objects are in use. They are ended, the log reports them, and
+            leak_report() keeps them.
 
     Raises:
-        BusyError: something is in use; nothing has changed.
-        ViewExistsError: with force, a view still looks into memory.
-        NotInitializedError: there is no init() to undo.
+        BusyError: an object is in use; nothing has changed.
+        ViewExistsError: with force, memory has a view.
+        NotInitializedError: no init() is left to end.
     """
     global _starts, _started_by_itself
     library = _native.functions()

@@ -133,8 +133,8 @@ impl Device {
     }
 
     /// Where the live block at an address was allocated, as a JSON array of strings, the
-    /// innermost function first; empty unless its pool keeps call sites
-    /// ([`DebugFlags::CALL_SITES`](crate::DebugFlags::CALL_SITES)). For debuggers, as
+    /// innermost function first; empty unless its pool records call sites
+    /// ([`DebugFlags::CALL_SITES`](crate::DebugFlags::CALL_SITES)). For debugging, like
     /// [`Device::owner_of`].
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl Device {
     ///
     /// C function: [`ferrum_device_get_call_site_json`](crate::sys::ferrum_device_get_call_site_json).
     pub fn call_site_json(&self, address: u64) -> Result<String> {
-        // SAFETY: the buffer has the room that is told.
+        // SAFETY: the buffer has the capacity that is passed.
         json_of(|to, room, length| unsafe {
             sys::ferrum_device_get_call_site_json(self.raw(), address, to, room, length)
         })

@@ -238,7 +238,7 @@ impl Model {
         self.registered.base_address
     }
 
-    /// Size of its address space, in bytes; whole pages.
+    /// Size of its address space in bytes, a multiple of the page size.
     pub fn capacity_bytes(&self) -> u64 {
         self.registered.capacity_bytes
     }

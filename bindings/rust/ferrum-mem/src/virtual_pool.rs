@@ -78,7 +78,7 @@ impl VirtualPool {
         self.made.base_address
     }
 
-    /// Size of its address space, in bytes; whole pages.
+    /// Size of its address space in bytes, a multiple of the page size.
     pub fn capacity_bytes(&self) -> u64 {
         self.made.capacity_bytes
     }
