@@ -31,6 +31,8 @@
  *   tables    resident memory a block, with --live blocks and after --pairs
  *             replacements
  *   first     opens the library and makes the first call, once (ferrum_mem only)
+ *   calm      a loop of arithmetic, as fast as it went in five tries: what it
+ *             takes more than at other times, something outside takes away
  *   describe  says whether the allocator is here, and its version
  *
  * Exit status: 0, 1 for a failure, 2 for wrong usage, 3 when the allocator is
@@ -141,8 +143,32 @@ static long preemptions(void) {
     return usage.ru_nivcsw;
 }
 
+/* Four chains that do not wait for each other fill the core, so that another
+ * thread of the same core slows them down. */
+static int run_calm(void) {
+    enum { TRIES = 5, ROUNDS = 50000 };
+    uint64_t best = UINT64_MAX, sum = 0;
+    stay_on_core(0);
+    for (int try = 0; try < TRIES; try++) {
+        uint64_t a = 1, b = 2, c = 3, d = 4, begin = clock_ns();
+        for (uint64_t i = 0; i < ROUNDS; i++) {
+            a = a * 6364136223846793005u + i;
+            b = (b ^ b >> 7) + i;
+            c = c * 2862933555777941757u + i;
+            d = (d ^ d << 9) + i;
+        }
+        uint64_t taken = clock_ns() - begin;
+        best = taken < best ? taken : best;
+        sum += a ^ b ^ c ^ d;
+    }
+    printf("{\"loop_ns\": %" PRIu64 ", \"sum\": %" PRIu64 "}\n", best, sum);
+    return EXIT_SUCCESS;
+}
+
 int main(int count, char **arguments) {
     struct options options = options_parse(count, arguments);
+    if (strcmp(options.workload, "calm") == 0)
+        return run_calm();
     if (strcmp(options.workload, "first") == 0)
         return run_first(&options);
     const struct kind *kind =

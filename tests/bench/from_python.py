@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from elastic import answer_of
 from harness import ENVIRONMENT, ROOT, SOURCES, Harness, relative
@@ -29,6 +30,7 @@ class FromPython:
         self.library = harness.library
         self.compiled = harness.folder / "python"
         self.quick = quick
+        self.calm = harness.calm
 
     def run(self, progress: Callable[[str], None]) -> list[Result]:
         """All figures."""
@@ -49,12 +51,16 @@ class FromPython:
         without = ["-u", "PYTHONDONTWRITEBYTECODE"]
         return ["env", *without, *words, python, relative(PROGRAMS / program), *map(str, arguments)]
 
+    def answer(self, command: list[str]) -> dict[str, Any]:
+        """What a process printed that ran in a calm moment."""
+        return self.calm.measure(lambda: answer_of(command))
+
     def starts(self) -> list[Result]:
         """Importing the package, and the way to the first block."""
         command = self.command("start.py")
         # The first process of all compiles the package.
         answer_of(command)
-        answers = [answer_of(command) for _ in range(2 if self.quick else STARTS)]
+        answers = [self.answer(command) for _ in range(2 if self.quick else STARTS)]
         return [
             result(
                 f"python_{name}", "ms", summary([answer[f"{name}_ms"] for answer in answers]), None,
@@ -67,7 +73,7 @@ class FromPython:
         """Pairs with block objects and by addresses."""
         pairs, repetitions = (PAIRS_QUICK, 2) if self.quick else (PAIRS, REPETITIONS)
         command = self.command("pairs.py", pairs, repetitions)
-        answers = [answer_of(command) for _ in range(1 if self.quick else PROCESSES)]
+        answers = [self.answer(command) for _ in range(1 if self.quick else PROCESSES)]
         found = []
         for name in ("block", "address"):
             if answers[0][f"{name}_us"] is None:

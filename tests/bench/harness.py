@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calm import Calm
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "bench"
 MISSING = 3
@@ -157,7 +159,7 @@ def compile_program(
 class Harness:
     """The compiled harness."""
 
-    def __init__(self, folder: pathlib.Path, library: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, library: pathlib.Path, patience_s: float = 0) -> None:
         self.library = library
         self.folder = folder
         self.program = folder / "bench"
@@ -165,6 +167,7 @@ class Harness:
         self.preemptions = 0
         folder.mkdir(parents=True, exist_ok=True)
         self._build_program()
+        self.calm = Calm(self._loop_ns, patience_s)
         self.crates = ROOT / "build" / "rust" / "release" / "libferrum_bench_peers.so"
         cargo = [os.environ.get("CARGO", "cargo"), "build", "--release", "--locked"]
         target = ["--target-dir", str(ROOT / "build" / "rust")]
@@ -183,6 +186,11 @@ class Harness:
     def _build_program(self) -> None:
         more = [f"-I{self.umf[0]}"] if self.umf else []
         compile_program(SOURCES.glob("*.c"), self.program, more)
+
+    def _loop_ns(self) -> float:
+        command = [relative(self.program), "--allocator", "none", "--workload", "calm"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return float(json.loads(done.stdout)["loop_ns"])
 
     def command(self, allocator: Allocator, arguments: list[str]) -> list[str]:
         """The command line for one measurement, without its environment."""
@@ -204,7 +212,10 @@ class Harness:
         return "".join(added) + shlex.join(self.command(allocator, arguments))
 
     def measure(self, allocator: Allocator, arguments: list[str]) -> dict[str, Any]:
-        """Runs one process and gives what it printed."""
+        """Runs one process in a calm moment and gives what it printed."""
+        return self.calm.measure(lambda: self._run(allocator, arguments))
+
+    def _run(self, allocator: Allocator, arguments: list[str]) -> dict[str, Any]:
         environment = dict(os.environ)
         environment.pop("LD_PRELOAD", None)
         environment |= self.environment(allocator)
@@ -252,7 +263,7 @@ class Harness:
         for preload in PRELOADS.get(name, ("",)):
             allocator.preload = preload
             try:
-                allocator.version = self.measure(allocator, ["--workload", "describe"])["version"]
+                allocator.version = self._run(allocator, ["--workload", "describe"])["version"]
             except NotHereError as reason:
                 allocator.missing = str(reason)
             else:

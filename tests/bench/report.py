@@ -82,6 +82,20 @@ def profile_table(book: Book) -> list[str]:
     return table(["part", "hot 256 B: %", "1000 live: %"], rows)
 
 
+def calm_lines(machine: dict[str, Any]) -> list[str]:
+    """How many measurements another user of the processor disturbed."""
+    calm = machine.get("calm")
+    if not calm:
+        return []
+    return [
+        f"- A loop of arithmetic before and after each of the {calm['measured']} measured "
+        "processes tells whether another user of the same processor slows it down. "
+        f"{calm['repeated']} were measured again because the loop took more than "
+        f"{calm['factor']} times its fastest time; {calm['disturbed']} of those that count were "
+        "disturbed all the same."
+    ]
+
+
 def machine_lines(machine: dict[str, Any]) -> list[str]:
     """The machine in a few lines."""
     others = machine["cores_used_by_others"]
@@ -96,6 +110,7 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
         f"- The run took {machine['seconds']:.0f} s. Load before it {machine['load_before']}, "
         f"after it {machine['load_after']}; other processes used {busy}; the system preempted "
         f"the measured processes {machine['preemptions']} times.",
+        *calm_lines(machine),
         *left_out,
         *(["- A short run: three rounds instead of ten."] if machine.get("short") else []),
         *(["- A quick run: too short for a statement about speed."] if machine["quick"] else []),

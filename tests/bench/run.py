@@ -26,6 +26,7 @@ import page
 import pictures
 import report
 import workloads
+from calm import CALM_FACTOR
 from elastic import Elastic
 from fragmentation import Fragmentation
 from from_python import FromPython
@@ -42,12 +43,19 @@ def progress(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
+def patience(quick: bool, short: bool) -> float:
+    """How long a run may wait for calm moments, in seconds."""
+    if quick:
+        return 0
+    return 180 if short else 900
+
+
 def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = False) -> None:
     """Measures everything and writes the results; a short run has fewer rounds and orders."""
     if not library.exists():
         raise BenchError(f"there is no {library}; make build makes it")
     progress("building the harness")
-    harness = Harness(output.parent, library.absolute())
+    harness = Harness(output.parent, library.absolute(), patience(quick, short))
     allocators = [harness.find(name) for names in GROUPS.values() for name in names]
     left_out = []
     for allocator in allocators:
@@ -82,6 +90,12 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
     progress("")
     machine = watch.record() | {
         "preemptions": harness.preemptions,
+        "calm": {
+            "factor": CALM_FACTOR,
+            "measured": harness.calm.measured,
+            "repeated": harness.calm.repeated,
+            "disturbed": harness.calm.disturbed,
+        },
         "version": ours.version,
         "quick": quick,
         "short": short,
