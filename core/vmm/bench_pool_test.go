@@ -13,7 +13,7 @@ import (
 
 var backingNames = map[device.Backing]string{device.BackingMovable: "movable", device.BackingPrivate: "private"}
 
-// stopwatch takes the times of parts of the loop of a benchmark.
+// stopwatch measures the times of parts of a benchmark loop.
 type stopwatch struct {
 	lap  time.Duration
 	laps []time.Duration
@@ -28,16 +28,16 @@ func (w *stopwatch) time(fn func()) {
 // turn ends a lap.
 func (w *stopwatch) turn() { w.laps, w.lap = append(w.laps, w.lap), 0 }
 
-// report gives the median and the 99th percentile of the laps, divided by parts.
+// report reports the median and the 99th percentile of the laps, divided by parts.
 func (w *stopwatch) report(b *testing.B, name string, parts float64) {
 	slices.Sort(w.laps)
 	b.ReportMetric(float64(w.laps[len(w.laps)/2])/parts, name+"-ns")
 	b.ReportMetric(float64(w.laps[len(w.laps)*99/100])/parts, name+"-p99-ns")
 }
 
-// Alloc and Free of one recycled 2 MiB page that was written in between:
-// in the place where it was, and in another one each time. "pair" is the caller's
-// path; "write" is the write of the whole page right after.
+// BenchmarkPair measures Alloc and Free of one recycled 2 MiB page that was written in
+// between, at the same offset and at a different offset each time. "pair" is the
+// caller's path; "write" is the write of the whole page after it.
 func BenchmarkPair(b *testing.B) {
 	for _, backing := range backings {
 		for _, place := range []string{"same", "other"} {
@@ -84,8 +84,8 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// 512 recycled pages in one call: out of one run, and out of pages that do not lie
-// together.
+// Benchmark512Pages measures 512 recycled pages in one call: from one run, and from
+// pages that are not adjacent.
 func Benchmark512Pages(b *testing.B) {
 	const count = 512
 	for _, backing := range backings {
@@ -100,7 +100,7 @@ func Benchmark512Pages(b *testing.B) {
 				require.NoError(b, err)
 				size := p.PageBytes()
 				if scattered {
-					// Every other page stays out of the way.
+					// Every other page must stay unavailable.
 					_, err := p.Alloc(0, 2*count*size)
 					require.NoError(b, err)
 					for at := range uint64(count) {
@@ -111,7 +111,7 @@ func Benchmark512Pages(b *testing.B) {
 				var allocate stopwatch
 				offset := uint64(8 << 30)
 				for range b.N {
-					// Parked pages are unmapped beforehand, as the worker does.
+					// Unmap parked pages first, as the worker does.
 					_, err := p.Physical().Unpark(count)
 					require.NoError(b, err)
 					allocate.time(func() { _, err = p.Alloc(offset, count*size) })
@@ -127,7 +127,8 @@ func Benchmark512Pages(b *testing.B) {
 	}
 }
 
-// A pool of 1 TiB: nothing but address space and tables.
+// BenchmarkReserve1TiB measures a pool of 1 TiB, which has only address space and
+// tables.
 func BenchmarkReserve1TiB(b *testing.B) {
 	_, e := onHost(b, 1<<30)
 	var open stopwatch

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// underWay has an allocation of a space be under way during fn.
+// underWay runs fn while an allocation of a space is in progress.
 func underWay(s *space, fn func()) {
 	s.mu.Lock()
 	s.claims++
@@ -24,7 +24,7 @@ func underWay(s *space, fn func()) {
 	s.mu.Unlock()
 }
 
-// atOnce demands that a call waits for nobody.
+// atOnce fails the test if a call waits.
 func atOnce(t *testing.T, call func() error) (err error) {
 	done := device.Go("close", func() { err = call() })
 	select {
@@ -50,8 +50,7 @@ func TestCloseBesideAnAllocationUnderWayChangesNothing(t *testing.T) {
 	require.NoError(t, r.pool.Close(false))
 }
 
-// What stands against a close of a pool with many models is looked for in all of them
-// before anything is done to the first.
+// A close of a pool with many models checks all models before it changes the first.
 func TestACloseThatIsRefusedByTheLastModelKeepsAll(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	var ids []string
@@ -97,7 +96,7 @@ func TestACloseThatIsRefusedByTheLastModelKeepsAll(t *testing.T) {
 	require.Zero(t, p.dev.HeldBytes())
 }
 
-// When the driver fails half-way, the models that are left are as they were.
+// If the driver fails during the close, the remaining models are as before.
 func TestACloseThatTheDriverStopsLeavesTheRestInUse(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	for _, id := range []string{"a", "b", "c"} {
@@ -116,9 +115,9 @@ func TestACloseThatTheDriverStopsLeavesTheRestInUse(t *testing.T) {
 	require.Zero(t, p.dev.Reservations())
 }
 
-// Threads allocate and free while another closes without force, as often as it takes:
-// while it is refused nobody hears that anything has ended, and nothing that was
-// handed out goes with what is closed.
+// Threads allocate and free while another thread closes without force until it
+// succeeds. A rejected close has no effect on any call, and no allocated range is lost
+// with the pool.
 func TestAllocationsBesideClosesWithoutForce(t *testing.T) {
 	ends := map[string]func(*party) error{
 		"pool":  func(p *party) error { return p.shared.Close(false) },

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// onHost is an engine over the host's memory.
+// onHost returns an engine on host memory.
 func onHost(t require.TestingT, bytes uint64) (device.Device, *engine.Engine) {
 	driver, err := host.New(host.Config{MemoryBytes: bytes})
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func onHost(t require.TestingT, bytes uint64) (device.Device, *engine.Engine) {
 	return dev, engine.New(dev, engine.Options{})
 }
 
-// ground is a device that suites run on, with an engine.
+// ground is a device for suites, with an engine.
 type ground struct {
 	dev    device.Device
 	engine *engine.Engine
@@ -45,7 +45,7 @@ func onDevice(t require.TestingT, bytes uint64) *ground {
 	return &ground{dev, engine.New(dev, engine.Options{}), testdevice.NewBytes(dev), testdevice.PageBytes(dev, 64<<10)}
 }
 
-// close looks that nothing is left.
+// close checks that nothing is left.
 func (g *ground) close(t require.TestingT) {
 	stats := g.engine.Statistics()
 	require.NoError(t, stats.Check())
@@ -54,7 +54,7 @@ func (g *ground) close(t require.TestingT) {
 	require.NoError(t, g.engine.Close())
 }
 
-// holds demands that a range has one value.
+// holds checks that every byte of a range has one value.
 func (g *ground) holds(t require.TestingT, addr device.Addr, value byte, size uint64) {
 	found, differs, err := g.bytes.FirstOther(addr, value, size)
 	require.NoError(t, err)
@@ -63,8 +63,8 @@ func (g *ground) holds(t require.TestingT, addr device.Addr, value byte, size ui
 
 var backings = []device.Backing{device.BackingMovable, device.BackingPrivate}
 
-// Random programs on real memory, with the worker: what is live holds what was written
-// there, and a page that was freed is nobody's.
+// Random programs on real memory, with the worker: live memory keeps what was written,
+// and a freed page belongs to no range.
 func TestOnDevicePoolKeepsBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := onDevice(t, 256*mib)
@@ -132,7 +132,7 @@ func TestOnDevicePoolKeepsBytes(t *testing.T) {
 	})
 }
 
-// Memory follows what is live, as the system counts it.
+// The memory of the process, as the system counts it, follows the live memory.
 func TestOnDeviceMemoryGoesBackToTheSystem(t *testing.T) {
 	testdevice.HostOnly(t)
 	for _, backing := range backings {

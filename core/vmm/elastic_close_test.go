@@ -74,7 +74,7 @@ func TestUnregisterEndsThoseWhoWait(t *testing.T) {
 	}
 	hang("giver")
 	hang("full")
-	ask(full) // at its maximum: it asks itself
+	ask(full) // at its maximum: its own callback is called
 	require.Equal(t, "full", <-inCall)
 	ask(asker)
 	require.Equal(t, "giver", <-inCall)
@@ -94,7 +94,7 @@ func TestUnregisterEndsThoseWhoWait(t *testing.T) {
 	p.quit(t)
 }
 
-// A model that others reclaim from is taken away: they go on without it.
+// A model is unregistered while others reclaim from it; they continue without it.
 func TestAModelIsDestroyedWhileOthersReclaim(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	victim, other, asker := p.model(t, "victim", 0, 0, 0), p.model(t, "other", 0, 0, 1), p.model(t, "asker", 0, 0, 2)
@@ -112,7 +112,7 @@ func TestAModelIsDestroyedWhileOthersReclaim(t *testing.T) {
 	wait.Go(func() { get(t, asker, 24) })
 	<-inCall
 	wait.Go(func() { require.NoError(t, p.shared.Unregister("victim", true)) })
-	// Its pages are back before its callback is waited for.
+	// Its pages are returned before the wait for its callback.
 	for p.shared.GlobalStats().Models == 3 {
 		p.untilWaiting(0)
 	}
@@ -122,13 +122,13 @@ func TestAModelIsDestroyedWhileOthersReclaim(t *testing.T) {
 	p.quit(t)
 }
 
-// A callback may take its own model away.
+// A callback may unregister its own model.
 func TestUnregisterInsideOfTheModelsOwnCallback(t *testing.T) {
 	var inside insideFlag
 	p := newPartyWith(t, devicetest.Config{}, inside.options(), ElasticConfig{LimitBytes: 8 * page}, false)
 	giver, asker := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
 	get(t, giver, 8)
-	// The asker may have its pages before the callback has come to its end.
+	// The requesting model may get its pages before the callback has ended.
 	over := make(chan struct{})
 	_, err := p.shared.OnReclaim("giver", patient, func(needed uint64) uint64 {
 		defer close(over)
@@ -173,8 +173,8 @@ func TestCloseThatFailsCanBeRepeatedOnAElasticPool(t *testing.T) {
 	p.quit(t)
 }
 
-// Models that come while the pool is closed are refused, or keep it open: nothing is
-// left of any.
+// Models that are registered while the pool is being closed fail, or keep it open.
+// Nothing is left of them.
 func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
 	for range 20 {
 		p := newParty(t, devicetest.Config{}, 32)
@@ -210,8 +210,8 @@ func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
 	}
 }
 
-// Close waits for a model that another thread unregisters, and ends it itself when
-// the other could not.
+// Close waits for a model that another thread unregisters, and unregisters it itself if
+// the other thread failed.
 func TestClosingWaitsForAModelThatIsBeingUnregistered(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := newParty(t, devicetest.Config{}, 32)

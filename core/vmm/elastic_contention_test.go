@@ -15,7 +15,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// patient is a deadline that no test means to reach.
+// patient is a deadline that no test reaches.
 const patient = time.Minute
 
 func TestAGuaranteeIsNeverBroken(t *testing.T) {
@@ -49,8 +49,8 @@ func TestAModelGetsNoMoreThanItsMaximum(t *testing.T) {
 	p.quit(t)
 }
 
-// freeing registers a callback that notes the call and frees what it is asked for,
-// from the ranges of a model, which are one page each.
+// freeing registers a callback that records the call and frees the requested bytes from
+// the ranges of a model, which are one page each.
 func freeing(t *testing.T, m *Model, held []Allocation, note func(m *Model, needed uint64)) *Reclaim {
 	r, err := m.shared.OnReclaim(m.id, patient, func(needed uint64) uint64 {
 		note(m, needed)
@@ -75,8 +75,9 @@ func singles(t *testing.T, m *Model, n int) (held []Allocation) {
 	return held
 }
 
-// Lowest priority first, then most above the guarantee, then by registration;
-// nobody below its guarantee, and nobody for more than it has above it.
+// The order is: lowest priority, then most pages above the guarantee, then
+// registration. A model below its guarantee is not called, and no model is called for
+// more pages than it has above its guarantee.
 func TestWhoGivesIsInOrder(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	var asked []string
@@ -109,7 +110,7 @@ func TestWhoGivesIsInOrder(t *testing.T) {
 	p.quit(t)
 }
 
-// What a callback has freed counts as well when the allocation is served before the call
+// Bytes freed by a callback also count if the allocation is served before the call
 // ends, or nobody waits for its end.
 func TestReclaimedBytesAreCountedWhenTheWaiterIsServedFirst(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
@@ -131,7 +132,7 @@ func TestReclaimedBytesAreCountedWhenTheWaiterIsServedFirst(t *testing.T) {
 	until(t, func() bool { return giver.Stats().ReclaimedBytes == 8*page })
 	p.check(t)
 
-	// A callback that says nonsense does not turn the sum around.
+	// A callback with an absurd result does not overflow the sum.
 	again := p.model(t, "again", 0, 0, 0)
 	_, err = p.shared.OnReclaim("asker", patient, func(uint64) uint64 { return math.MaxUint64 })
 	require.NoError(t, err)
@@ -154,8 +155,8 @@ func TestAModelAtItsMaximumIsAskedItself(t *testing.T) {
 	p.quit(t)
 }
 
-// What a reclaim round frees goes to the one who asked, however eagerly another
-// model takes what comes free.
+// Pages freed by a reclaim round go to the requesting model, even if another model
+// allocates all the time.
 func TestFreedPagesGoToTheAskerFirst(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	giver, asker, eager := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0), p.model(t, "eager", 0, 0, 9)
@@ -192,8 +193,8 @@ func TestFreedPagesGoToTheAskerFirst(t *testing.T) {
 	p.quit(t)
 }
 
-// Freed by a third party while a callback is running: the one who waits has it at
-// once and does not wait for the end of the call.
+// If a third model frees pages while a callback runs, the waiter gets them at once and
+// does not wait for the end of the call.
 func TestAFreeElsewhereEndsTheWait(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	giver, other, asker := p.model(t, "giver", 0, 0, 0), p.model(t, "other", 0, 0, 5), p.model(t, "asker", 0, 0, 0)
@@ -217,7 +218,8 @@ func TestAFreeElsewhereEndsTheWait(t *testing.T) {
 	p.quit(t)
 }
 
-// Who gives up makes way: the next may need less, and is not sent away with it.
+// After a waiter gave up the next one is served: it may need less, and does not fail
+// with the first.
 func TestTheNextInLineMayNeedLess(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	giver, large, small := p.model(t, "giver", 0, 0, 0), p.model(t, "large", 0, 0, 0), p.model(t, "small", 0, 0, 0)
@@ -288,7 +290,7 @@ func TestRetiringPagesAreWaitedFor(t *testing.T) {
 	p.quit(t)
 }
 
-// Work that cannot be waited for is no reason to hang.
+// Work whose wait fails does not block the search.
 func TestWorkThatCannotBeWaitedForEndsASearch(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	other, asker := p.model(t, "other", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
@@ -331,7 +333,7 @@ func TestAThreadThatMayNotWaitTakesWhatIsThere(t *testing.T) {
 	p.quit(t)
 }
 
-// A callback that overruns its deadline holds up nobody for longer.
+// A callback that exceeds its deadline delays no allocation any longer.
 func TestADeadlineEndsTheWaitForACallback(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	slow, quick, asker := p.model(t, "slow", 0, 0, 0), p.model(t, "quick", 0, 0, 1), p.model(t, "asker", 0, 0, 2)
@@ -342,7 +344,7 @@ func TestADeadlineEndsTheWaitForACallback(t *testing.T) {
 	freeing(t, quick, singles(t, quick, 4), func(*Model, uint64) {})
 	get(t, asker, 3)
 	close(goOn)
-	// The call may have been given up before it began.
+	// The call may have been abandoned before it began.
 	require.NoError(t, p.shared.Unregister("slow", true))
 	p.quit(t)
 }

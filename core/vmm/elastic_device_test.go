@@ -12,8 +12,9 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// Tenants on real memory, with the worker, take each other's pages: each finds
-// zeros or its own bytes, and keeps what it wrote while others come and go.
+// Models on real memory, with the worker, take pages from each other. Each finds zeros
+// or its own bytes, and keeps what it wrote while others are registered and
+// unregistered.
 func TestOnDeviceTenantsNeverReadEachOther(t *testing.T) {
 	for _, backing := range backings {
 		g := onDevice(t, 256*mib)
@@ -57,8 +58,8 @@ func TestOnDeviceTenantsNeverReadEachOther(t *testing.T) {
 	}
 }
 
-// What one model's stream still writes to when the model gives it back is zeros when the
-// next one has it, which the limit has wait for it.
+// The stream of one model still writes to a page that the model has freed. The next
+// model waits for the page because of the limit, and finds zeros.
 func TestOnDeviceRetiringPagesAreZeros(t *testing.T) {
 	for _, backing := range backings {
 		g := onDevice(t, 256*mib)
@@ -91,7 +92,8 @@ func TestOnDeviceRetiringPagesAreZeros(t *testing.T) {
 	}
 }
 
-// Register and unregister a model with 1 TiB of address space.
+// BenchmarkRegister measures Register and Unregister of a model with 1 TiB of address
+// space.
 func BenchmarkRegister(b *testing.B) {
 	dev, e := onHost(b, 1<<30)
 	s, err := vmm.NewElastic(e, vmm.ElasticConfig{Name: "s", LimitBytes: 1 << 29})
@@ -117,8 +119,8 @@ func BenchmarkRegister(b *testing.B) {
 	require.NoError(b, e.Close())
 }
 
-// One recycled 2 MiB page of a model, with other models beside it: what the shared
-// pool adds to BenchmarkPair.
+// BenchmarkSharedPair measures one recycled 2 MiB page of a model, with other models
+// beside it: what the elastic pool adds to BenchmarkPair.
 func BenchmarkSharedPair(b *testing.B) {
 	for _, models := range []int{1, 16} {
 		b.Run(fmt.Sprint(models, "models"), func(b *testing.B) {

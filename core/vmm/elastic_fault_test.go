@@ -12,13 +12,13 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// play is one fixed program of two models over everything that calls the driver.
-// Each step may fail; the play goes on with what it has.
+// play is one fixed program of two models over all driver calls. Each step may fail;
+// the program continues with what it has.
 type play struct {
 	*party
 	stream *devicetest.Stream
-	// calls is held by a running callback, which may outlast the allocation that it
-	// was asked for.
+	// calls is held by a running callback, which may run longer than the allocation
+	// that started it.
 	calls  sync.Mutex
 	held   map[string][]Allocation
 	failed int
@@ -50,7 +50,7 @@ func (p *play) register(id string, guaranteed uint64) func() {
 	}
 }
 
-// allocate counts on nothing: the model may be missing.
+// allocate makes no assumptions: the model may be missing.
 func (p *play) allocate(t require.TestingT, id string, pages uint64) func() {
 	return func() {
 		before, _ := p.shared.ModelStats(id)
@@ -92,7 +92,7 @@ func (p *play) unregister(id string, force bool) func() {
 			delete(p.held, id)
 			return
 		}
-		// What it could not end is there, what it ended is not.
+		// The model keeps what could not be released, and has lost what was.
 		m, err := p.shared.Model(id)
 		if err != nil {
 			return
@@ -107,7 +107,7 @@ func (p *play) unregister(id string, force bool) func() {
 	}
 }
 
-// reclaim has a model give its oldest range when it is asked.
+// reclaim registers a callback with which a model frees its oldest range.
 func (p *play) reclaim(t require.TestingT, id string) func() {
 	return func() {
 		_, err := p.shared.OnReclaim(id, patient, func(uint64) uint64 {
@@ -128,14 +128,14 @@ func (p *play) run(t require.TestingT, after func()) {
 		p.allocate(t, "b", 2),
 		p.allocate(t, "a", 4),
 		p.free(t, "a", false),
-		p.allocate(t, "b", 3), // takes what a left
+		p.allocate(t, "b", 3), // allocates what a has left
 		func() { p.note(p.stream.HostFunction(func() {})) },
 		p.free(t, "b", true),
 		func() { p.stream.Step(100) },
 		p.allocate(t, "a", 2),
 		func() { p.shared.physical.Settle() },
 		p.reclaim(t, "a"),
-		p.allocate(t, "b", 6), // a has to give
+		p.allocate(t, "b", 6), // a has to free pages
 		func() { p.note(p.shared.SetLimit(8 * page)) },
 		func() { p.note(p.shared.SetLimit(12 * page)) },
 		p.free(t, "b", false),
@@ -155,8 +155,8 @@ func (p *play) run(t require.TestingT, after func()) {
 	}
 }
 
-// For every n the n-th driver call of the play fails: the models, the books and the
-// device are exact after every step, and what comes next works.
+// For every n the n-th driver call of the program fails. The models, the counters and
+// the device are exact after every step, and later steps succeed.
 func TestEveryDriverCallOfAElasticPoolFailsOnce(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		count := newPlay(t, backing)

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// What others use backs no guarantee: a new one is refused, with the figure, and takes
-// nothing from those that are there.
+// Pages that others use do not back a guarantee. A new guarantee is rejected with the
+// backed bytes, and existing ones do not change.
 func TestGuaranteeThatNothingBacks(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 100)
 	g, b := p.model(t, "g", 50, 0, 0), p.model(t, "b", 0, 0, 0)
@@ -25,10 +25,10 @@ func TestGuaranteeThatNothingBacks(t *testing.T) {
 	raised := ModelLimits{GuaranteedBytes: 11 * page}
 	refused(t, p.shared.SetModelLimits("d", raised), device.CodeOutOfPhysicalMemory, "pages back "+text(10*page)+" of them")
 	require.Equal(t, 10*page, d.Stats().RequestedGuaranteeBytes)
-	// A guarantee of what it uses already needs no further page.
+	// A guarantee of the pages that the model already uses needs no further page.
 	require.NoError(t, p.shared.SetModelLimits("b", ModelLimits{GuaranteedBytes: 40 * page}))
 	require.NoError(t, p.shared.SetModelLimits("b", ModelLimits{}))
-	// Each has at once what it is guaranteed.
+	// Each model gets its guarantee at once.
 	get(t, g, 49)
 	get(t, d, 10)
 	p.check(t)
@@ -36,8 +36,8 @@ func TestGuaranteeThatNothingBacks(t *testing.T) {
 	p.quit(t)
 }
 
-// A guarantee that may wait grows as pages come back, before allocations that stand in
-// line get them; it is refused where it could never be whole.
+// A guarantee that may wait grows as pages are freed, before waiting allocations get
+// them. It is rejected if it could never be complete.
 func TestGuaranteeWaitsForPages(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 20)
 	b := p.model(t, "b", 0, 0, 2)
@@ -63,7 +63,7 @@ func TestGuaranteeWaitsForPages(t *testing.T) {
 	free(t, b, middle)
 	effective(10)
 	get(t, d, 2)
-	// More than it asked for does not wait for the others.
+	// A guarantee above its request does not wait for the others.
 	get(t, b, 4)
 	require.NoError(t, p.shared.SetModelLimits("d", ModelLimits{GuaranteedBytes: 3 * page}))
 	require.Equal(t, 3*page, d.Stats().GuaranteedBytes)
@@ -71,8 +71,8 @@ func TestGuaranteeWaitsForPages(t *testing.T) {
 	p.quit(t)
 }
 
-// Pages come back in every way that there is: the work behind a freed range ends, the
-// limit is raised, another's guarantee is lowered, a model goes.
+// Pages are freed in all possible ways: the work of a freed range completes, the limit
+// is raised, another guarantee is lowered, a model is unregistered.
 func TestWaysInWhichAGuaranteeGrows(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	b, c := p.model(t, "b", 0, 0, 0), p.model(t, "c", 2, 0, 0)
@@ -95,7 +95,7 @@ func TestWaysInWhichAGuaranteeGrows(t *testing.T) {
 	refused(t, second(p.shared.Register("e", ModelConfig{VirtualBytes: page, GuaranteedBytes: page})),
 		device.CodeOutOfPhysicalMemory, "pages back 0 of them")
 	p.dev.Default().Release()
-	// Who asks lands what is done.
+	// A request parks the ranges whose work has completed.
 	_, err := p.shared.Register("e", ModelConfig{VirtualBytes: page, GuaranteedBytes: page})
 	require.NoError(t, err)
 	has(8)

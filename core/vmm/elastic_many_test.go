@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// coming counts how often two owners or spaces are compared while so many models come and
-// go, neither in their order nor in its reverse.
+// coming counts the comparisons of owners or spaces while that many models are
+// registered and unregistered, in an order that is neither theirs nor its reverse.
 func coming(t *testing.T, models int) (compared int) {
 	t.Helper()
 	p := newParty(t, devicetest.Config{}, 64)
@@ -30,8 +30,8 @@ func coming(t *testing.T, models int) (compared int) {
 	return compared
 }
 
-// TestModelsComeAndGoInLinearWork holds that a model more or less does not put the others
-// in order again.
+// TestModelsComeAndGoInLinearWork tests that one more or one less model does not sort
+// all of them again.
 func TestModelsComeAndGoInLinearWork(t *testing.T) {
 	const few = 200
 	compared := coming(t, few)
@@ -39,8 +39,9 @@ func TestModelsComeAndGoInLinearWork(t *testing.T) {
 	require.LessOrEqual(t, coming(t, 2*few), 3*compared+few)
 }
 
-// TestWhatIsFreeIsTakenInOrderOfPriority holds the order of spaces and owners to that of
-// their priorities, and of coming among equal ones, while these change and models go.
+// TestWhatIsFreeIsTakenInOrderOfPriority tests that spaces and owners are in order of
+// priority, and of registration among equal ones, while priorities change and models
+// are unregistered.
 func TestWhatIsFreeIsTakenInOrderOfPriority(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 64)
 	var models []*Model

@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// naiveElastic is what the test knows of an elastic pool: for each model its ranges, in
+// naiveElastic is the reference model of an elastic pool: for each model its ranges, in
 // order of allocation. Its callbacks free the oldest ones first.
 type naiveElastic struct {
 	*party
@@ -25,14 +25,14 @@ type naiveElastic struct {
 	models []*naiveModel
 	// calls guards the ranges while a callback runs.
 	calls sync.Mutex
-	// blocked says that threads may not wait: they would wait for held work.
+	// blocked states that threads may not wait, because they would wait for held work.
 	blocked atomic.Bool
 }
 
 type naiveModel struct {
 	real   *Model
 	limits ModelLimits
-	// effective is the pages of its guarantee that are in effect.
+	// effective is the number of pages of its guarantee that are in effect.
 	effective uint64
 	ranges    []naiveRange
 	retiring  []pageset.Run
@@ -49,7 +49,7 @@ func (r naiveRange) run() pageset.Run {
 	return pageset.Run{Start: r.offset / page, Pages: end - r.offset/page}
 }
 
-// cells says which pages of a model are not free.
+// cells reports which pages of a model are not free.
 func (m *naiveModel) cells() (cells [spacePages]bool) {
 	for _, r := range m.ranges {
 		for at := r.run().Start; at < r.run().End(); at++ {
@@ -77,15 +77,16 @@ func (m *naiveModel) owed() uint64 { return m.guaranteed() - min(m.used(), m.gua
 
 func (m *naiveModel) guaranteed() uint64 { return m.effective }
 
-// asked is the guarantee that was asked for.
+// asked returns the requested guarantee.
 func (m *naiveModel) asked() uint64 { return m.limits.GuaranteedBytes / page }
 
-// committed is what the models use or are guaranteed, whichever is more.
+// committed returns the sum of max(used, guaranteed) over the models.
 func (n *naiveElastic) committed() uint64 {
 	return n.sum(func(m *naiveModel) uint64 { return max(m.used(), m.guaranteed()) })
 }
 
-// raise has a guarantee grow page by page as far as it was asked for and pages back it.
+// raise increases a guarantee page by page as far as it was requested and pages back
+// it.
 func (n *naiveElastic) raise(m *naiveModel) {
 	for m.effective < m.asked() {
 		m.effective++
@@ -96,7 +97,7 @@ func (n *naiveElastic) raise(m *naiveModel) {
 	}
 }
 
-// raiseAll has the guarantees that wait grow: the highest priority first.
+// raiseAll raises the waiting guarantees: the highest priority first.
 func (n *naiveElastic) raiseAll() {
 	order := slices.Clone(n.models)
 	slices.SortStableFunc(order, func(a, b *naiveModel) int { return cmp.Compare(b.limits.Priority, a.limits.Priority) })
@@ -131,7 +132,7 @@ func (n *naiveElastic) sum(of func(*naiveModel) uint64) (sum uint64) {
 	return sum
 }
 
-// missing is how many of so many pages the pool has not for a model.
+// missing returns how many of that many pages the pool does not have for a model.
 func (n *naiveElastic) missing(m *naiveModel, pages uint64) uint64 {
 	need := n.sum((*naiveModel).used) + n.sum((*naiveModel).owed) - m.owed() + pages
 	return need - min(need, n.limit)
@@ -148,7 +149,8 @@ func (m *naiveModel) give(pages uint64) {
 	}
 }
 
-// admit says whether a model gets so many pages, and has others give for it.
+// admit reports whether a model gets that many pages, after others have freed some for
+// it.
 func (n *naiveElastic) admit(m *naiveModel, pages uint64) bool {
 	others := n.sum((*naiveModel).guaranteed) - m.guaranteed()
 	if pages > m.most() || pages > n.limit-min(others, n.limit) {
@@ -182,7 +184,7 @@ func (n *naiveElastic) admit(m *naiveModel, pages uint64) bool {
 	return false
 }
 
-// notBacked is the refusal of a guarantee of which so many pages are backed.
+// notBacked checks the error for a guarantee of which that many pages are backed.
 func notBacked(t *rapid.T, err error, pages uint64) {
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 	require.ErrorContains(t, err, "pages back "+text(pages*page)+" of them")
@@ -235,7 +237,7 @@ func (n *naiveElastic) callback(m *naiveModel, needed uint64) (freed uint64) {
 	n.calls.Lock()
 	defer n.calls.Unlock()
 	for _, r := range m.ranges {
-		// What an earlier call of the same allocation has freed is not there.
+		// Ranges that an earlier call of the same allocation has freed are missing.
 		if freed < needed && m.real.Free(r.offset, r.size, nil) == nil {
 			freed += r.run().Pages * page
 		}

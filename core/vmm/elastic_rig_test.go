@@ -19,7 +19,7 @@ type party struct {
 	shared *Elastic
 }
 
-// newParty has a limit in pages. No worker runs.
+// newParty takes the limit in pages. No worker runs.
 func newParty(t require.TestingT, c devicetest.Config, limit uint64) *party {
 	return newPartyWith(t, c, engine.Options{}, ElasticConfig{LimitBytes: limit * page}, false)
 }
@@ -47,7 +47,7 @@ func (p *party) model(t require.TestingT, id string, guaranteed, most uint64, pr
 	return m
 }
 
-// get allocates pages, which must work.
+// get allocates pages; it must succeed.
 func get(t require.TestingT, m *Model, pages uint64) Allocation {
 	a, err := m.Alloc(pages * page)
 	require.NoError(t, err)
@@ -58,22 +58,23 @@ func free(t require.TestingT, m *Model, a Allocation) {
 	require.NoError(t, m.Free(a.OffsetBytes, a.SizeBytes, nil))
 }
 
-// short demands that a model cannot have so many pages, and what the error says is
-// available.
+// short checks that a model cannot get that many pages, and that the error states the
+// available pages.
 func short(t require.TestingT, m *Model, pages, available uint64) {
 	_, err := m.Alloc(pages * page)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 	require.ErrorContains(t, err, fmt.Sprintf("requested %d bytes, available %d", pages*page, available*page))
 }
 
-// untilWaiting lets others run until so many allocations stand in line.
+// untilWaiting lets other threads run until that many allocations wait in a queue.
 func (p *party) untilWaiting(n uint64) {
 	for p.shared.GlobalStats().Waiting < n {
 		runtime.Gosched()
 	}
 }
 
-// audit compares the quota with the spaces, and those with the stock and the device.
+// audit compares the quota with the spaces, and the spaces with the Physical and the
+// device.
 func (p *party) audit() error {
 	if err := p.shared.physical.audit(p.dev); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (p *party) audit() error {
 
 func (p *party) check(t require.TestingT) { require.NoError(t, p.audit()) }
 
-// quit ends a test: nothing may be left.
+// quit ends a test and checks that nothing is left.
 func (p *party) quit(t require.TestingT) {
 	p.dev.ClearFaults()
 	p.dev.Default().Release()
@@ -125,20 +126,20 @@ func (p *party) quit(t require.TestingT) {
 	require.NoError(t, p.engine.Close())
 }
 
-// insideFlag marks the goroutine that runs a callback. Only one does at a time.
+// insideFlag marks the goroutine that runs a callback. Only one does so at a time.
 type insideFlag struct{ id atomic.Uint64 }
 
 func (f *insideFlag) options() engine.Options {
 	return engine.Options{MayNotWait: func() bool { return f.id.Load() == goroutine() }}
 }
 
-// enter marks the calling goroutine, until the function that it gives is called.
+// enter marks the calling goroutine, until the returned function is called.
 func (f *insideFlag) enter() func() {
 	f.id.Store(goroutine())
 	return func() { f.id.Store(0) }
 }
 
-// goroutine is the number of the calling goroutine.
+// goroutine returns the number of the calling goroutine.
 func goroutine() (id uint64) {
 	text := make([]byte, 64)
 	text = text[:runtime.Stack(text, false)]

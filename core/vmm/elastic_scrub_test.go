@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Two tenants take pages from each other over and over: no byte of one is ever read
-// by the other, by whatever way its pages came: parked, idle, orphaned, reclaimed.
+// Two models take pages from each other repeatedly. No model reads a byte of the other,
+// in whichever way it got the page: parked, idle, orphaned, reclaimed.
 func TestNobodyReadsWhatAnotherTenantWrote(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		p := newPartyWith(t, devicetest.Config{TotalBytes: 2 * mib, Backed: true}, engine.Options{},
@@ -48,7 +48,7 @@ func TestNobodyReadsWhatAnotherTenantWrote(t *testing.T) {
 	}
 }
 
-// Only where both opted out a page keeps what was in it.
+// A page keeps its contents only if both models are unscrubbed.
 func TestAPageKeepsItsBytesOnlyWhereBothTenantsOptedOut(t *testing.T) {
 	for _, c := range []struct{ first, second, kept bool }{
 		{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false},

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// A stepped pool has no worker: freed pages stay until the caller ends a window, and
-// pages that go to another model are counted there.
+// A stepped pool has no worker. Freed pages stay until the caller ends a window, and
+// pages that go to another model are counted.
 func TestAPoolWithoutAWorkerKeepsFreedPages(t *testing.T) {
 	e := engine.New(devicetest.Open(devicetest.Config{TotalBytes: 64 * mib}), engine.Options{})
 	s, err := NewElastic(e, ElasticConfig{Name: "stepped", LimitBytes: 4 * page, PageBytes: page, ReadyPages: -1, Stepped: true})

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// The limit allows it and the device has less: the search for room of the engine and the
-// models above their guarantee are asked, and the error has the report.
+// The limit allows the pages and the device has less. The reclaim path of the engine
+// and the callbacks of models above their guarantee run, and the error has the report.
 func TestModelsAboveTheirGuaranteeAreAskedWhereTheDeviceHasLess(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)
 	holder, asker := p.model(t, "holder", 2, 0, 0), p.model(t, "asker", 0, 0, 0)
@@ -77,7 +77,7 @@ func TestWhoIsShortOfSupplyStandsInLine(t *testing.T) {
 	p.quit(t)
 }
 
-// The pages of a model that is idle serve another pool of the device.
+// Another pool of the device can use the pages of an idle model.
 func TestFreePagesOfModelsServeSiblings(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)
 	m := p.model(t, "m", 0, 0, 0)
@@ -90,7 +90,7 @@ func TestFreePagesOfModelsServeSiblings(t *testing.T) {
 	p.quit(t)
 }
 
-// Without the capability to wait there is no line either.
+// A thread that may not wait does not join the queue.
 func TestShortOfSupplyInsideOfACallback(t *testing.T) {
 	p := newPartyWith(t, devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: func() bool { return true }},
 		ElasticConfig{LimitBytes: 32 * page}, false)

@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// The example of seed 003: address space is over-committed, and physical memory
-// follows what is allocated.
+// The example of seed 003: address space is over-committed, and physical memory follows
+// the allocations.
 func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	a, err := p.shared.Register("a", ModelConfig{VirtualBytes: 64 * page})

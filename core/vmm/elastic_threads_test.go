@@ -21,7 +21,7 @@ type crowd struct {
 	*party
 	granted, refused, reclaimed atomic.Uint64
 
-	// loose is ranges by model that a callback may free.
+	// loose has ranges by model that a callback may free.
 	mu    sync.Mutex
 	loose map[string][]Allocation
 }
@@ -57,7 +57,7 @@ func (c *crowd) reclaim(m *Model) func(needed uint64) uint64 {
 	}
 }
 
-// work allocates and frees ranges of one model, on a stream of its own.
+// work allocates and frees ranges of one model, on its own stream.
 func (c *crowd) work(t *testing.T, id string, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	stream, err := c.dev.NewStream()
@@ -89,8 +89,8 @@ func (c *crowd) work(t *testing.T, id string, seed uint64) {
 	require.NoError(t, stream.Close())
 }
 
-// Models with guarantees, callbacks and limits that move, one that comes and goes,
-// and somebody who looks all the time.
+// The test has models with guarantees, callbacks and changing limits, one that is
+// registered and unregistered, and a thread that reads all the time.
 func TestManyThreadsOnAElasticPool(t *testing.T) {
 	c := &crowd{loose: map[string][]Allocation{}}
 	c.party = newPartyWith(t, devicetest.Config{TotalBytes: 6 * mib}, engine.Options{}, ElasticConfig{
@@ -146,7 +146,7 @@ func TestManyThreadsOnAElasticPool(t *testing.T) {
 	c.quit(t)
 }
 
-// look demands that a snapshot agrees with itself.
+// look checks that a snapshot is consistent.
 func (c *crowd) look(t *testing.T) {
 	stats := c.shared.Stats()
 	var physical, guaranteed uint64

@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// refused expects a code, and every part of the text, which names the arguments and
-// their values.
+// refused checks the code of an error and every part of its text, which names the
+// arguments and their values.
 func refused(t *testing.T, err error, code device.Code, parts ...string) {
 	t.Helper()
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
@@ -130,7 +130,8 @@ func TestRangesThatAreRefused(t *testing.T) {
 	r.quit(t)
 }
 
-// What an allocation was does not name what others have where a part of it was.
+// The offset and size of an old allocation do not free newer allocations at a part of
+// it.
 func TestOldPlaceDoesNotFreeANewerAllocation(t *testing.T) {
 	for _, asleep := range []bool{false, true} {
 		r := newRig(t, devicetest.Config{}, nil)
@@ -174,7 +175,7 @@ func TestLimitIsSeenAgainstUse(t *testing.T) {
 	r.quit(t)
 }
 
-// The device has less than the limit says: others use it.
+// The device has less than the limit states, because others use it.
 func TestTheErrorNamesHoldersWhereTheDeviceHasLessThanTheLimit(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 16 * page}, nil)
 	r.dev.SetOthersBytes(12 * page)

@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// Two models under one limit of 32 GiB, or of all that the device has where that is
-// less: a limit above it is refused. Their address space is not bounded by it.
+// Two models share one limit of 32 GiB, or of the whole device if that is less, because
+// a higher limit is rejected. The limit does not bound their address space.
 func ExampleNewElastic() {
 	const gib = uint64(1) << 30
 	for _, total := range []uint64{24 * gib, 80 * gib} {

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// script is one fixed program over everything that calls the driver. Each step may
-// fail; the script goes on with what it has.
+// script is one fixed program over all driver calls. Each step may fail; the script
+// continues with what it has.
 type script struct {
 	*rig
 	stream *devicetest.Stream
@@ -48,7 +48,7 @@ func (s *script) allocate(t require.TestingT, first, pages uint64) func() {
 			require.True(t, s.pool.IsMapped(first*page, pages*page))
 			return
 		}
-		// Work that is done may have landed meanwhile.
+		// Ranges whose work has completed may have been parked.
 		require.LessOrEqual(t, after.PhysicalBytes, before.PhysicalBytes)
 		require.Equal(t, before.MappedPages, after.MappedPages, "all or nothing")
 		require.Equal(t, books.LiveBlocks.Current, s.engine.Statistics().LiveBlocks.Current)
@@ -85,7 +85,7 @@ func (s *script) run(t require.TestingT, after func()) {
 		s.allocate(t, 10, 4), ph.Settle,
 		func() { s.stream.Step(100) },
 		s.allocate(t, 6, 2), s.free(t, 10, 4, false), ph.tick, ph.tick,
-		// Parked pages are taken to another place, over the limit for new ones.
+		// Parked pages are moved to another offset, above the limit for new ones.
 		s.allocate(t, 20, 6), s.free(t, 20, 6, false), s.allocate(t, 14, 6), ph.Settle,
 		s.free(t, 14, 2, false), s.free(t, 0, 5, false), ph.tick, ph.tick,
 		func() { _, err := s.pool.Compact(); s.note(err) },
@@ -103,8 +103,8 @@ func (s *script) run(t require.TestingT, after func()) {
 	}
 }
 
-// For every n the n-th driver call of the script fails: pool, books and device are
-// exact after every step, and what comes next works.
+// For every n the n-th driver call of the script fails. Pool, counters and device are
+// exact after every step, and later steps succeed.
 func TestEveryDriverCallFailsOnce(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		count := newScript(t, backing)
@@ -138,7 +138,7 @@ func TestEveryDriverCallFailsOnce(t *testing.T) {
 }
 
 // For every n the n-th driver call of a Close fails, with live, retiring, parked and
-// idle pages: the second Close ends it.
+// idle pages. The second Close succeeds.
 func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 	prepare := func(t require.TestingT) *rig {
 		r := newRig(t, devicetest.Config{}, nil)
@@ -185,15 +185,15 @@ func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 	}
 }
 
-// A rollback whose own calls fail leaves pages parked without access; who takes them
-// over gives them access.
+// If the calls of an undo fail, pages stay parked without access rights. The next
+// allocation of them sets the rights.
 func TestRollbackThatFailsLosesNothing(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, nil)
 	_, err := r.pool.Alloc(2*page, page)
 	require.NoError(t, err)
 	require.NoError(t, r.pool.Free(2*page, page, nil))
 	// Two fresh runs around a parked one: the access of the second fails, then the
-	// unmapping of the first.
+	// unmap of the first.
 	r.dev.FailNth(devicetest.SetAccess, 2, nil)
 	r.dev.FailNth(devicetest.Unmap, 1, nil)
 	_, err = r.pool.Alloc(page, 3*page)
@@ -235,7 +235,7 @@ func TestPagesThatCannotBeUnmapped(t *testing.T) {
 	r.quit(t)
 }
 
-// A page for which new ones may be had does not depend on a driver that unmaps.
+// An allocation that can create new pages does not depend on a successful unmap.
 func TestNewPagesWhereParkedOnesCannotBeHad(t *testing.T) {
 	r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.ReadyPages = -1 })
 	_, err := r.pool.Alloc(0, page)

@@ -14,8 +14,8 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// An allocation that waits for what sleeps ends when its model or pool does, forced or
-// not, asleep with pages or without.
+// An allocation that waits for a sleeping range ends when its model or pool ends,
+// forced or not, with sleeping pages or without.
 func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 	for _, pages := range []uint64{0, 3} {
 		for _, by := range []string{"unregister", "close"} {
@@ -32,7 +32,7 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 				done := device.Go("alloc", func() {
 					_, failed = m.AllocTagged(AllocRequest{SizeBytes: page, Wait: device.Forever})
 				})
-				// It waits once its look at the space is over.
+				// It waits after its check of the space.
 				until(t, func() bool { return m.space.waiting() })
 				force := pages > 0
 				finish := func() error {
@@ -41,7 +41,8 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 					}
 					return p.shared.Unregister("m", force)
 				}
-				// Another allocation is under way when the end begins, and then is not.
+				// Another allocation is in progress when the close begins, and then
+				// ends.
 				m.space.mu.Lock()
 				m.space.claims++
 				m.space.mu.Unlock()
@@ -80,14 +81,15 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 	}
 }
 
-// waiting says that some thread waits for a change of the space.
+// waiting reports whether a thread waits for a change of the space.
 func (s *space) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.sleepWaits > 0
 }
 
-// A range that falls asleep between the two looks of a free is freed in its sleep.
+// A range that falls asleep between the two checks of a free is freed while it is
+// asleep.
 func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	kept := keep(r.pool.physical, r.dev)
@@ -110,7 +112,7 @@ func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
 	r.quit(t)
 }
 
-// A Close that is refused changes nothing, not even for a moment.
+// A rejected Close changes nothing, not even for a moment.
 func TestRefusedCloseDisturbsNobody(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, page)
@@ -134,8 +136,8 @@ func TestRefusedCloseDisturbsNobody(t *testing.T) {
 	r.quit(t)
 }
 
-// Pages that another thread is giving back while the stock is closed, and which the
-// device does not take, are not left behind.
+// Another thread releases pages while the Physical is closed, and the device fails to
+// release them. They are not lost.
 func TestCloseWaitsForPagesOnTheirWay(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, 3*page)
@@ -180,7 +182,7 @@ func TestBadNamesOfModelsAreRefused(t *testing.T) {
 	p.quit(t)
 }
 
-// Sizes near 2^64 are refused with what they are, and change nothing.
+// Sizes near 2^64 are rejected with their values, and change nothing.
 func TestSizesNearTheEndOf64BitsAreRefused(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	const most = uint64(math.MaxUint64)
@@ -218,8 +220,8 @@ func TestSizesNearTheEndOf64BitsAreRefused(t *testing.T) {
 	p.quit(t)
 }
 
-// Limits that change while a model sleeps hold when it wakes; its guarantee is kept for
-// it whatever others want.
+// Limits that change while a model sleeps apply when it wakes. Its guarantee stays
+// reserved for it, whatever others request.
 func TestLimitsThatChangeDuringSleep(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 12)
 	keep(p.shared.physical, p.dev)

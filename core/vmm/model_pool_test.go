@@ -11,20 +11,20 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// naive is what the test knows of a pool: a slice with a cell for each page.
+// naive is the reference model of a pool: a slice with a cell for each page.
 type naive struct {
 	*rig
 	streams []*devicetest.Stream
 	cells   []cell
 	ids     int
-	// marked says that the piece of work that ran last was a mark.
+	// marked states that the piece of work that ran last was a mark.
 	marked bool
 	limit  uint64
 }
 
-// cell is a page: allocation is 0 when it is not live; users are the streams that a live
-// one was asked for on and that were recorded; marks are queued on each stream behind
-// the free that made it retiring.
+// cell is a page. allocation is 0 if it is not live. users has the stream of the
+// allocation and the recorded ones. marks are queued on each stream behind the free
+// that made the page retire.
 type cell struct {
 	allocation   int
 	offset, size uint64
@@ -47,12 +47,13 @@ func (c cell) retires() bool {
 	return slices.ContainsFunc(c.marks, func(mark *bool) bool { return !*mark })
 }
 
-// anyStream is one of the streams, or nil: the default one, of which nothing is queued.
+// anyStream returns one of the streams, or nil: the default one, which has no queued
+// work.
 func (n *naive) anyStream(t *rapid.T) *devicetest.Stream {
 	return rapid.SampledFrom(append(slices.Clone(n.streams), nil)).Draw(t, "stream")
 }
 
-// asStream is nil for nil.
+// asStream converts nil to a nil interface.
 func asStream(s *devicetest.Stream) device.Stream {
 	if s == nil {
 		return nil
@@ -70,7 +71,7 @@ func (n *naive) anyRange(t *rapid.T) (offset, size uint64) {
 	return offset, size
 }
 
-// want is the code for a range, and its pages.
+// want returns the expected code for a range, and its pages.
 func (n *naive) want(offset, size uint64) (device.Code, []cell, uint64) {
 	if size == 0 {
 		return device.CodeInvalidSize, nil, 0
@@ -198,7 +199,7 @@ func (n *naive) record(t *rapid.T) {
 	}
 }
 
-// renew closes a stream once it has run dry, and opens another.
+// renew closes a drained stream and opens another.
 func (n *naive) renew(t *rapid.T) {
 	at := rapid.IntRange(0, len(n.streams)-1).Draw(t, "stream")
 	n.streams[at].Release()
@@ -283,7 +284,7 @@ func TestRandomProgramsAgainstAModel(t *testing.T) {
 				for range rapid.IntRange(1, 5).Draw(t, "n") {
 					n.marked = false
 					if stream.Step(1); n.marked {
-						stream.Step(1) // the pool's own event is right behind
+						stream.Step(1) // the pool's own event is right behind it
 					}
 				}
 			},

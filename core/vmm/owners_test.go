@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// tenants are two spaces over one stock of three pages.
+// tenants is two spaces on one Physical of three pages.
 type tenants struct {
 	dev    *devicetest.Device
 	engine *engine.Engine
@@ -46,8 +46,8 @@ func allocateAt(s *space, at extent.Span) (extent.Span, error) {
 	return s.allocate(p)
 }
 
-// fill has a space write to all three pages, and give them back; settled says that
-// they are idle then and not parked.
+// fill makes a space write to all three pages and free them. With settled they are then
+// idle and not parked.
 func (two *tenants) fill(t *testing.T, s *space, settled bool) {
 	_, err := allocateAt(s, extent.Span{Offset: 0, Size: 3 * page})
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func (two *tenants) quit(t *testing.T) {
 	require.NoError(t, two.engine.Close())
 }
 
-// What one tenant has written the other never reads, unless both opted out.
+// No owner reads what the other wrote, unless both are unscrubbed.
 func TestTenantsDoNotReadEachOther(t *testing.T) {
 	zeros := make([]byte, 3*page)
 	for _, settled := range []bool{false, true} {
@@ -99,7 +99,7 @@ func TestTenantsDoNotReadEachOther(t *testing.T) {
 	}
 }
 
-// Pages that come back to who had them are not made zeros.
+// Pages that return to their last owner are not zeroed.
 func TestOwnPagesAreNotScrubbed(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	two.fill(t, two.spaces[0], true)
@@ -108,7 +108,7 @@ func TestOwnPagesAreNotScrubbed(t *testing.T) {
 	two.quit(t)
 }
 
-// The owner is gone, and a space of the same name is not that owner.
+// A new space with the name of a removed owner is another owner.
 func TestPagesOfAnOwnerThatIsGone(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	two.fill(t, two.spaces[0], true)
@@ -118,7 +118,7 @@ func TestPagesOfAnOwnerThatIsGone(t *testing.T) {
 	two.quit(t)
 }
 
-// Pages that could not be made zeros reach nobody.
+// Pages whose zeroing failed are given to no owner.
 func TestPagesThatCouldNotBeScrubbedReachNobody(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	two.fill(t, two.spaces[0], false)

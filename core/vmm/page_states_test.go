@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// One page through all its states; its neighbours stay free.
+// One page passes through all its states; its neighbours stay free.
 func TestAPageIsToldInEachOfItsStates(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, func(c *Config) { c.ReadyPages = -1 })
 	p := r.pool
@@ -62,8 +62,8 @@ func TestAPageIsToldInEachOfItsStates(t *testing.T) {
 	r.quit(t)
 }
 
-// Two models with three times as much address space as the limit under them, which
-// is all that there is.
+// Two models have three times as much address space as the limit, which is the whole
+// device.
 func TestModelsOverCommitAddressSpace(t *testing.T) {
 	const gib = 1 << 30
 	p := newPartyWith(t, devicetest.Config{TotalBytes: 32 * gib, VirtualBytes: 1 << 40}, engine.Options{},
@@ -82,11 +82,11 @@ func TestModelsOverCommitAddressSpace(t *testing.T) {
 	require.EqualValues(t, 2*gib, large.Stats().PhysicalBytes)
 	require.EqualValues(t, gib, small.Stats().PhysicalBytes)
 	require.EqualValues(t, 3*gib, p.shared.GlobalStats().PhysicalBytes)
-	// Room in the one's addresses, but no memory.
+	// The first model has free address space, but no memory is free.
 	_, err = large.Alloc(30 * gib)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 	require.ErrorContains(t, err, "requested 32212254720 bytes, available 31138512896")
-	// And the other way round.
+	// The second model has the opposite.
 	_, err = small.Alloc(32 * gib)
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
 	free(t, large, first)

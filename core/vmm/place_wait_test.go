@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Address space that retires is waited for, where nothing is free that is long enough
-// and it would make a place. The model has 64 pages of it.
+// An allocation waits for retiring address space if no free run is long enough and the
+// retiring ranges would make one. The model has 64 pages of address space.
 func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 256)
 	m := p.model(t, "m", 0, 0, 0)
@@ -53,8 +53,8 @@ func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	p.quit(t)
 }
 
-// The wait has an end, also for a thread that may not wait at all, and when the model
-// goes.
+// The wait ends, also for a thread that may not wait, and when the model is
+// unregistered.
 func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 	var inside insideFlag
 	p := newPartyWith(t, devicetest.Config{}, inside.options(), ElasticConfig{LimitBytes: 256 * page}, false)
@@ -91,7 +91,7 @@ func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 	p.quit(t)
 }
 
-// The longest run that there will be is that of a slice of pages.
+// longestSoon equals the longest run in a slice of pages.
 func TestLongestSoonLikeASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.CapacityBytes = 40 * page })

@@ -50,8 +50,8 @@ func TestClaimsOfHighPriorityStarveNoOther(t *testing.T) {
 	require.Equal(t, maxOvertaken+1, served)
 }
 
-// Whatever comes and goes: one claim has its turn, it is the first, and each that
-// waits long enough comes to its turn.
+// In random sequences of joins and removals one waiter has the turn, it is the first,
+// and each waiter that waits long enough gets the turn.
 func TestOneClaimHasItsTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &line{}

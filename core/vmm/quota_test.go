@@ -7,21 +7,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naiveQuota is the oracle of quota: every number is summed up anew.
+// naiveQuota is the reference model of quota: it computes every sum again.
 type naiveQuota struct {
 	limit  uint64
 	shares []*naiveShare
-	// acted is whose settings the last step changed; limited says that it was the limit
-	// that it changed.
+	// acted is the share whose settings the last step changed; limited states that it
+	// changed the limit.
 	acted   *naiveShare
 	limited bool
-	// wasSettled and before are what was so before the last step.
+	// wasSettled and before have the state before the last step.
 	wasSettled bool
 	before     map[*naiveShare]uint64
 }
 
-// naiveShare has the guarantee that was asked for in its bounds, and what of it is in
-// effect.
+// naiveShare has the requested guarantee in asked, and the effective one in its bounds.
 type naiveShare struct {
 	real *share
 	bounds
@@ -43,8 +42,8 @@ func (n *naiveQuota) askedFor() uint64 {
 	return n.sum(func(s *naiveShare) uint64 { return s.asked })
 }
 
-// raise makes a guarantee effective page by page, as far as it was asked for and either
-// the share uses the page or nobody uses it or is guaranteed it.
+// raise makes a guarantee effective page by page, as far as it was requested, and
+// either the share uses the page or no share uses it or is guaranteed it.
 func (n *naiveQuota) raise(s *naiveShare) {
 	for s.guaranteed < s.asked {
 		s.guaranteed++
@@ -55,7 +54,7 @@ func (n *naiveQuota) raise(s *naiveShare) {
 	}
 }
 
-// raiseAll has all guarantees that wait grow, in their order.
+// raiseAll raises all waiting guarantees, in their order.
 func (n *naiveQuota) raiseAll() {
 	for priority := int32(1); priority >= -1; priority-- {
 		for _, s := range n.shares {
@@ -66,7 +65,7 @@ func (n *naiveQuota) raiseAll() {
 	}
 }
 
-// ask gives a share other bounds.
+// ask sets other bounds for a share.
 func (n *naiveQuota) ask(s *naiveShare, b bounds) {
 	s.asked, s.most, s.priority = b.guaranteed, b.most, b.priority
 	s.guaranteed = min(s.guaranteed, s.asked)
@@ -74,7 +73,7 @@ func (n *naiveQuota) ask(s *naiveShare, b bounds) {
 	n.acted = s
 }
 
-// holds is what no step may break.
+// holds checks the invariants that no step may break.
 func (n *naiveQuota) holds(t *rapid.T) {
 	require.LessOrEqual(t, n.guaranteed(), n.limit)
 	for _, s := range n.shares {
@@ -96,7 +95,8 @@ func (n *naiveQuota) holds(t *rapid.T) {
 	}
 }
 
-// available is the limit less what is in use and what the others are still owed.
+// available returns the limit minus the pages in use and the unused guarantees of the
+// others.
 func (n *naiveQuota) available(of *naiveShare) uint64 {
 	left := int64(n.limit)
 	for _, s := range n.shares {
@@ -108,7 +108,7 @@ func (n *naiveQuota) available(of *naiveShare) uint64 {
 	return uint64(max(0, min(left, int64(of.most)-int64(of.used))))
 }
 
-// mustGive finds the next giver by looking for the one that nobody comes before.
+// givers finds the next giver by a search for the one that no other precedes.
 func (n *naiveQuota) givers() (order []*share) {
 	left := append([]*naiveShare{}, n.shares...)
 	for {
@@ -131,7 +131,7 @@ func (n *naiveQuota) givers() (order []*share) {
 	}
 }
 
-// settled says that nothing is in use beyond the present limits.
+// settled reports whether nothing is in use above the present limits.
 func (n *naiveQuota) settled() bool {
 	owed := uint64(0)
 	for _, s := range n.shares {

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// holding opens a stream with work that waits for the test.
+// holding opens a stream with held work.
 func holding(t require.TestingT, dev *devicetest.Device) *devicetest.Stream {
 	made, err := dev.NewStream()
 	require.NoError(t, err)
@@ -26,9 +26,9 @@ func on(t *testing.T, p *Pool, offset uint64, stream device.Stream) {
 	require.NoError(t, err)
 }
 
-// A range is freed behind the work of the stream that it was asked for on, of those
-// that were recorded for a page of it, and of the one that the free names: each alone
-// holds it up, whichever passes first.
+// A freed range waits for the stream of its allocation, for the streams recorded for a
+// page of it, and for the stream of the free. Each of them alone keeps it retiring, in
+// any order of completion.
 func TestRangeWaitsForEveryStreamThatUsesIt(t *testing.T) {
 	for last := range 3 {
 		r := newRig(t, devicetest.Config{}, nil)
@@ -56,7 +56,7 @@ func TestRangeWaitsForEveryStreamThatUsesIt(t *testing.T) {
 	}
 }
 
-// What is recorded for a part of an allocation holds up that part.
+// A stream that is recorded for a part of an allocation delays only that part.
 func TestPartOfAnAllocationIsRecorded(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	stream := holding(t, r.dev)
@@ -70,7 +70,7 @@ func TestPartOfAnAllocationIsRecorded(t *testing.T) {
 	require.Equal(t, uint64(3), r.pool.Stats().RetiringPages)
 	stream.Release()
 	require.NoError(t, r.pool.Synchronize())
-	// Who had the pages before does not hold up who has them next.
+	// Streams of the previous allocation do not delay the next one.
 	queued(t, stream)
 	on(t, r.pool, 0, nil)
 	require.NoError(t, r.pool.Free(0, 4*page, nil))
@@ -102,7 +102,7 @@ func TestARefusedRecordChangesNothing(t *testing.T) {
 	refused(t, r.pool.RecordStream(0, page, nil), device.CodeInvalidState, "closed")
 }
 
-// A stream that is closed first has run dry: nothing waits for it, and nothing fails.
+// A stream that is closed first is drained: nothing waits for it, and nothing fails.
 func TestStreamIsClosedBeforeItsRange(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	own, recorded := holding(t, r.dev), holding(t, r.dev)
@@ -118,7 +118,7 @@ func TestStreamIsClosedBeforeItsRange(t *testing.T) {
 	r.quit(t)
 }
 
-// A range that lives long does not gather the streams that have used it and are gone.
+// A long-lived range does not accumulate closed streams.
 func TestClosedStreamsAreForgotten(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	on(t, r.pool, 0, nil)
@@ -140,8 +140,8 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 	r.quit(t)
 }
 
-// Whichever call of the driver fails while a range with three streams is freed, the
-// range is as it was, with its users, and can be freed.
+// Whichever driver call fails during the free of a range with three streams, the range
+// is as before, with its users, and can be freed.
 func TestFreeBehindStreamsFails(t *testing.T) {
 	for _, call := range []devicetest.Call{devicetest.StreamIdle, devicetest.RecordEvent} {
 		for nth := 1; nth <= 3; nth++ {
@@ -169,8 +169,8 @@ func TestFreeBehindStreamsFails(t *testing.T) {
 	}
 }
 
-// Pages of one model go to another when all streams that use them are done: no late
-// write of theirs is ever seen there.
+// Pages of one model go to another after all streams that use them have completed. The
+// other model never sees a late write.
 func TestModelsPagesWaitForTheirStreams(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
 		p := newParty(t, devicetest.Config{Backed: true}, 4)
@@ -204,7 +204,7 @@ func TestModelsPagesWaitForTheirStreams(t *testing.T) {
 	}
 }
 
-// Sleep waits for the streams that use what is to sleep, whatever stream it names, and
+// Sleep waits for the streams that use its allocations, whatever stream it names, and
 // for no other.
 func TestSleepWaitsForRecordedStreams(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)

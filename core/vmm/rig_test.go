@@ -47,13 +47,13 @@ func newRigWith(t require.TestingT, c devicetest.Config, o engine.Options, chang
 	return r
 }
 
-// usedByOthers says whether another stream than the default one uses a page.
+// usedByOthers reports whether a stream other than the default one uses a page.
 func (s *space) usedByOthers(page uint64) bool {
 	users := s.table.users.Streams(pageset.Run{Start: page, Pages: 1})
 	return len(users) != 1 || users[0] != s.physical.engine.Device().DefaultStream()
 }
 
-// audit compares everything that a space keeps about its pages.
+// audit compares all data that a space keeps about its pages.
 func (s *space) audit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func compare(want map[string][2]uint64) error {
 	return nil
 }
 
-// audit compares the stock with its spaces, its books and the device, of which
+// audit compares the Physical with its spaces, its counters and the device, on which
 // nothing else has pages.
 func (ph *Physical) audit(dev *devicetest.Device) error {
 	var used, parked, retiring, requested, records, jammed uint64
@@ -193,7 +193,7 @@ func (ph *Physical) audit(dev *devicetest.Device) error {
 	})
 }
 
-// check is audit, with the books of the engine.
+// check runs audit and checks the counters of the engine.
 func (r *rig) check(t require.TestingT) {
 	require.NoError(t, r.pool.physical.audit(r.dev))
 	sum := r.engine.Statistics()
@@ -202,7 +202,7 @@ func (r *rig) check(t require.TestingT) {
 	require.Equal(t, sum.Active.Current, r.engine.Totals().Used())
 }
 
-// quit ends a test: nothing may be left.
+// quit ends a test and checks that nothing is left.
 func (r *rig) quit(t require.TestingT) {
 	r.dev.ClearFaults()
 	r.dev.Default().Release()
@@ -218,7 +218,7 @@ func (r *rig) quit(t require.TestingT) {
 
 func text(n uint64) string { return fmt.Sprint(n) }
 
-// until lets other threads go on until something is so.
+// until lets other threads run until a condition holds.
 func until(t require.TestingT, is func() bool) {
 	for deadline := time.Now().Add(20 * time.Second); !is(); runtime.Gosched() {
 		require.True(t, time.Now().Before(deadline), "it did not come to be")

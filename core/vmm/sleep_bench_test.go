@@ -13,8 +13,9 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// Sleep to host memory and Wake of 256 MiB, beside plain copies of the same bytes from
-// ordinary memory into pages that are touched for the first time, on as many threads.
+// BenchmarkSleepAndWake measures Sleep to host memory and Wake of 256 MiB, and for
+// comparison plain copies of the same bytes from pageable memory to pages that are
+// accessed for the first time, on the same number of threads.
 func BenchmarkSleepAndWake(b *testing.B) {
 	const size, streams, part = uint64(256) << 20, 2, uint64(4) << 20
 	for _, backing := range backings {

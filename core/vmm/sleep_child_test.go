@@ -16,13 +16,13 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// What has to be done to a whole process is done to a child: this test program again,
-// told to run one test with a directory.
+// Tests that change a whole process run in a child process: this test program again,
+// with one test and a directory.
 
-// childOf is what a child was told; "": this is no child.
+// childOf returns the argument of a child; "": this is not a child.
 func childOf() string { return flag.Arg(0) }
 
-// asChild runs a test in a child of its own, and gives what it printed.
+// asChild runs a test in its own child process, and returns its output.
 func asChild(t *testing.T, dir string, change func(*exec.Cmd)) (string, error) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$", "--", dir)
@@ -45,7 +45,7 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// fullRig is a pool of 32 pages, all written.
+// fullRig is a pool of 32 pages that are all written.
 func fullRig(t *testing.T) *rig {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
@@ -59,8 +59,8 @@ func fullRig(t *testing.T) *rig {
 	return r
 }
 
-// A disk of 1 MiB for 2 MiB: what was given back comes back from the file, which is
-// removed, and what fits may sleep then.
+// A disk of 1 MiB for 2 MiB of contents. The pages that were copied are restored from
+// the file, which is removed; a smaller sleep then succeeds.
 func TestSleepOnAFullDisk(t *testing.T) {
 	dir := childOf()
 	if dir == "" {
@@ -109,7 +109,7 @@ func namespaceRefused(err error) bool {
 		strings.Contains(err.Error(), "no space left") || strings.Contains(err.Error(), "invalid argument"))
 }
 
-// A directory in which the process may make no file.
+// A directory in which the process may not create a file.
 func TestSleepWhereNoFileMayBeMade(t *testing.T) {
 	dir := childOf()
 	if dir == "" {
@@ -121,7 +121,7 @@ func TestSleepWhereNoFileMayBeMade(t *testing.T) {
 		return
 	}
 	if os.Getuid() == 0 {
-		// Nothing is forbidden to root: the child is nobody from here on.
+		// Root may do everything, so the child becomes another user from here on.
 		require.NoError(t, syscall.Setgroups(nil))
 		require.NoError(t, syscall.Setgid(65534))
 		require.NoError(t, syscall.Setuid(65534))
@@ -137,8 +137,8 @@ func TestSleepWhereNoFileMayBeMade(t *testing.T) {
 	r.quit(t)
 }
 
-// A process that is killed leaves its file behind; the next one removes it, and leaves
-// what belongs to those that live, and what is not a file of ours.
+// A killed process leaves its file behind. The next process removes it, and leaves the
+// files of running processes and other files.
 func TestFilesOfDeadProcessesAreRemoved(t *testing.T) {
 	dir := childOf()
 	if dir != "" {
@@ -171,8 +171,8 @@ func TestFilesOfDeadProcessesAreRemoved(t *testing.T) {
 	alive.quit(t)
 }
 
-// The directory goes while the model sleeps: the process has the file all the same, and
-// what wakes is whole.
+// The directory is removed while the model sleeps. The process still has the file, and
+// Wake restores all bytes.
 func TestTheDirectoryOfAFileVanishes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	require.NoError(t, os.Mkdir(dir, 0o700))

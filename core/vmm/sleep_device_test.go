@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// The bytes really leave the model's pages, and come back to them: two
-// models under a limit that holds one, with the worker, whatever keeps them.
+// The bytes really leave the model's pages, and return to them: two models under a
+// limit that holds one, with the worker, with every backing.
 func TestOnDeviceModelsSleep(t *testing.T) {
 	dir := t.TempDir()
 	for _, backing := range backings {
@@ -33,7 +33,7 @@ func TestOnDeviceModelsSleep(t *testing.T) {
 			}
 			_, err = m.Sleep(context.Background(), vmm.SleepRequest{})
 			require.NoError(t, err)
-			// The worker would make some ready again.
+			// Otherwise the worker would make some ready again.
 			s.Physical().Pause()
 			_, err = s.Physical().Trim(0)
 			require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// nap is a fixed program of sleeps and wakes of a model, of which each step may fail.
+// nap is a fixed program of sleeps and wakes of a model. Each step may fail.
 type nap struct {
 	*party
 	model   *Model
@@ -26,15 +26,15 @@ type nap struct {
 	dir     string
 	streams int
 	stream  *devicetest.Stream
-	// values are the bytes of the pages that have an allocation; lost those that are
-	// zeros once they are awake.
+	// values has the bytes of the pages with an allocation; lost has those that are
+	// zeros when they are awake.
 	values map[uint64]byte
 	lost   map[uint64]bool
-	// backing is of what sleeps now, by page.
+	// asleep has the backing of the sleeping pages.
 	asleep map[uint64]SleepBacking
 	failed int
 	last   error
-	// unused counts the faults that a step has not met.
+	// unused counts the faults that a step did not reach.
 	unused int
 }
 
@@ -78,11 +78,11 @@ func (n *nap) note(err error) bool {
 	return err != nil
 }
 
-// sleep puts a tag to sleep; when that fails, all is as before.
+// sleep puts a tag to sleep; if that fails, everything is as before.
 func (n *nap) sleep(t *testing.T, tag string, backing SleepBacking) func() {
 	return func() {
 		if n.model.IsAsleep(tag) {
-			return // A wake before has failed.
+			return // A wake before this has failed.
 		}
 		r := SleepRequest{Tag: tag, Backing: backing, Streams: n.streams, Stream: n.stream}
 		if backing == SleepToFile {
@@ -114,7 +114,7 @@ func (n *nap) sleep(t *testing.T, tag string, backing SleepBacking) func() {
 func (n *nap) wake(t *testing.T, tag string) func() {
 	return func() {
 		if tag != "" && !n.model.IsAsleep(tag) || tag == "" && !n.model.space.table.saved.Tags.Any() {
-			return // A sleep before has failed.
+			return // A sleep before this has failed.
 		}
 		before := n.model.Stats()
 		_, err := n.model.Wake(background, WakeRequest{Tag: tag, Streams: n.streams})
@@ -134,7 +134,7 @@ func (n *nap) wake(t *testing.T, tag string) func() {
 	}
 }
 
-// look reads what is awake, when no fault is armed.
+// look reads the pages that are awake, when no fault is set.
 func (n *nap) look(t *testing.T) {
 	for at, value := range n.values {
 		_, asleep := n.asleep[at]
@@ -163,7 +163,7 @@ func (n *nap) run(t *testing.T) {
 	}
 }
 
-// end wakes what sleeps and looks whether all is there.
+// end wakes everything and checks all bytes.
 func (n *nap) end(t *testing.T) {
 	if n.model.space.table.saved.Tags.Any() {
 		_, err := n.model.Wake(background, WakeRequest{})
@@ -186,8 +186,8 @@ func (n *nap) end(t *testing.T) {
 	require.Empty(t, files)
 }
 
-// For every n the n-th driver call of a program of sleeps and wakes fails: the step is
-// undone, books, bytes and addresses are exact, and the next one works.
+// For every n the n-th driver call of a program of sleeps and wakes fails. The step is
+// undone, counters, bytes and addresses are exact, and the next step succeeds.
 func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		for _, streams := range []int{1, 3} {
@@ -198,7 +198,7 @@ func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 			calls := count.dev.Calls(devicetest.Any) - before
 			count.end(t)
 			require.Greater(t, calls, 100)
-			// Bytes are moved by as many goroutines as there are streams.
+			// As many goroutines as streams copy bytes.
 			step := 1
 			if streams == 1 {
 				step = devicetest.Step()
@@ -223,14 +223,14 @@ func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 	}
 }
 
-// faultyFile fails its n-th call, all of one countdown.
+// faultyFile fails its n-th call, counted over all files of one countdown.
 type faultyFile struct {
 	sleep.File
 	fails *countdown
 }
 
-// countdown gives an error at its n-th call; without one it counts.
-// Several copies may run at once.
+// countdown returns an error at its n-th call; without an error it only counts. Several
+// copies may run at once.
 type countdown struct {
 	calls atomic.Int64
 	nth   int
@@ -259,7 +259,7 @@ func (f faultyFile) ReadAt(to []byte, at int64) (int, error) {
 	return f.File.ReadAt(to, at)
 }
 
-// fail has the n-th call on host memory and files fail.
+// fail makes the n-th call on host memory and files fail.
 func (n *nap) fail(nth int, err error) *countdown {
 	c := &countdown{nth: nth, err: err}
 	keepers := &n.shared.physical.keepers
@@ -280,7 +280,8 @@ func (n *nap) fail(nth int, err error) *countdown {
 	return c
 }
 
-// The disk or the host's memory is full at any point: undone, and tried again.
+// The disk or the host's memory is full at any point: the step is undone, and succeeds
+// when it is repeated.
 func TestEveryUseOfHostAndFilesFailsOnce(t *testing.T) {
 	for _, failure := range []struct {
 		err  error
@@ -310,8 +311,8 @@ func TestEveryUseOfHostAndFilesFailsOnce(t *testing.T) {
 	}
 }
 
-// What was written to a file is found to be damaged: nothing wakes, and what is whole
-// can be had when the damage is repaired.
+// Damage to a file is detected: nothing wakes, and after the damage was repaired
+// everything wakes.
 func TestDamagedFilesAreFound(t *testing.T) {
 	n := newNap(t, device.BackingMovable, 2)
 	report, err := n.model.Sleep(background, SleepRequest{Backing: SleepToFile, Dir: n.dir})

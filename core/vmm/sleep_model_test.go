@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// sleepCell is what the test knows of a page; allocation 0: it has none.
+// sleepCell is the expected state of a page; allocation 0: it has none.
 type sleepCell struct {
 	allocation    int
 	tag           string
@@ -29,11 +29,11 @@ const (
 	sleepLimit = 20
 )
 
-// sleeperModel is what the test knows of a model.
+// sleeperModel is the expected state of a model.
 type sleeperModel struct {
 	*Model
 	cells [sleepPages]sleepCell
-	// all, tags and awake are as in bedtime.
+	// all, tags and awake are as in sleep.Tags.
 	all         bool
 	tags, awake map[string]bool
 }
@@ -63,16 +63,16 @@ func (n *sleeperModel) count(is func(sleepCell) bool) (pages uint64) {
 
 func (n *sleeperModel) live() uint64 { return n.count(func(c sleepCell) bool { return !c.asleep }) }
 
-// sleepNaive is two models and what is known of them.
+// sleepNaive is two models with their expected state.
 type sleepNaive struct {
 	*party
 	models []*sleeperModel
 	dir    string
 	ids    int
-	// limit is in pages; what is awake may be above it.
+	// limit is in pages; the pages that are awake may exceed it.
 	limit uint64
-	// meanwhile is what happens in the middle of the next Sleep: when host memory is
-	// had for it.
+	// meanwhile runs in the middle of the next Sleep: when host memory is allocated for
+	// it.
 	meanwhile func()
 }
 
@@ -94,8 +94,8 @@ type trouble struct {
 	freeErrs            []error
 }
 
-// plan draws what is to happen: the limit changes, the other model wants pages,
-// ranges that are falling asleep are to be freed, and the call may be cancelled.
+// plan draws what is to happen: the limit changes, the other model requests pages,
+// ranges that are falling asleep are freed, and the call may be cancelled.
 func (n *sleepNaive) plan(t *rapid.T, m *sleeperModel, cancel func()) *trouble {
 	p := &trouble{
 		limit: rapid.Uint64Range(1, sleepLimit+4).Draw(t, "limit meanwhile"),
@@ -123,8 +123,8 @@ func (n *sleepNaive) plan(t *rapid.T, m *sleeperModel, cancel func()) *trouble {
 	return p
 }
 
-// settle compares what happened in the middle with what is known; nothing sleeps yet
-// that was awake before.
+// settle compares what happened in the middle with the expected state; nothing that was
+// awake before is asleep yet.
 func (n *sleepNaive) settle(t *rapid.T, p *trouble) {
 	n.meanwhile = nil
 	if !p.happened {
@@ -328,9 +328,9 @@ func (n *sleepNaive) look(t *rapid.T) {
 	require.Equal(t, asleep, all.HostBytes+all.FileBytes+all.DiscardedBytes)
 }
 
-// Random programs over two models under a limit that changes, against slices of pages:
-// bytes and addresses are as before, whatever slept in between, whatever happened in the
-// middle of a call and whether it failed, and nothing is left behind.
+// Random programs over two models under a changing limit, compared with slices of
+// pages. Bytes and addresses are as before, whatever slept, whatever happened in the
+// middle of a call and whether it failed. Nothing is left behind.
 func TestSleepLikeANaiveModel(t *testing.T) {
 	devicetest.OneThread(t)
 	dir := t.TempDir()
@@ -362,7 +362,7 @@ func TestSleepLikeANaiveModel(t *testing.T) {
 	})
 }
 
-// interrupt has what was planned happen at the first use of host memory.
+// interrupt runs the plan at the first use of host memory.
 func (n *sleepNaive) interrupt() {
 	keepers := &n.shared.physical.keepers
 	take := keepers.TakeBlock

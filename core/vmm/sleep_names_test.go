@@ -16,8 +16,8 @@ import (
 // Files of what sleeps lie in a directory that others use as well: what is not ours stays
 // as it is, whatever it is called.
 
-// The program has put something of its own where the file was: the bytes wake, and what
-// is there stays.
+// The program has put another file in place of the file: the bytes wake, and the other
+// file stays.
 func TestWakeLeavesWhatIsNotItsFile(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
 		"another file": func(path string) error {
@@ -72,9 +72,9 @@ func TestWakeLeavesWhatIsNotItsFile(t *testing.T) {
 	}
 }
 
-// A directory in which a process may write, and only so much: the call is refused before
-// a byte is copied, and where the bound comes in the middle of the copies, undone then.
-// It never ends the process.
+// A process may write only files of a limited size. The call fails before a byte is
+// copied; if the limit is reached during the copies, they are undone. It never ends the
+// process.
 func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
 	dir := childOf()
 	if dir == "" {
@@ -127,7 +127,7 @@ func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
 	lowersAt = 0
 	_, err := r.pool.Sleep(background, SleepRequest{Backing: SleepToFile, Dir: dir, Streams: 1})
 	require.NoError(t, err)
-	// What was written before may be read under any bound.
+	// Data written before can be read under any limit.
 	bound(0)
 	_, err = r.pool.Wake(background, WakeRequest{})
 	bound(whole.Cur)
@@ -136,7 +136,7 @@ func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
 	r.quit(t)
 }
 
-// watchedFile tells before it writes.
+// watchedFile calls a function before it writes.
 type watchedFile struct {
 	sleep.File
 	writes func()

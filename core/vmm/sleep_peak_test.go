@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// watch has a look at every use of host memory, once it is had and before it is given
-// back. Several copies may run at once.
+// watch calls look at every use of host memory: after its allocation and before its
+// free. Several copies may run at once.
 func (n *nap) watch(look func()) {
 	var one sync.Mutex
 	seen := look
@@ -38,9 +38,9 @@ func (n *nap) watch(look func()) {
 	}
 }
 
-// The price of all or nothing, by the books of the engine: while a Sleep or Wake is under
-// way its bytes are there twice, in the pages and in what is kept, and never more than
-// that; once it has ended, they are there once.
+// The price of all or nothing, by the counters of the engine: during a Sleep or Wake
+// the bytes exist twice, in the pages and in the copies, and never more often. After it
+// they exist once.
 func TestBytesAreThereTwiceUntilTheEndAndNoMore(t *testing.T) {
 	for _, pages := range everyPage {
 		n := newNap(t, pages, 1)
@@ -69,7 +69,7 @@ func TestBytesAreThereTwiceUntilTheEndAndNoMore(t *testing.T) {
 		require.Zero(t, n.engine.Asleep())
 		n.check(t)
 
-		// The fourth chunk cannot be copied: there is nothing to have again.
+		// The copy of the fourth chunk fails; no page has to be allocated again.
 		peak, least = 0, all
 		n.dev.FailNth(devicetest.CopyToHost, 4, nil)
 		_, err = n.model.Sleep(background, SleepRequest{Streams: 1})
@@ -83,7 +83,7 @@ func TestBytesAreThereTwiceUntilTheEndAndNoMore(t *testing.T) {
 	}
 }
 
-// While a Sleep is under way its pages are its own, whatever it has done by then.
+// The pages of a Sleep in progress stay charged to the model, however far it is.
 func TestPagesOfAnUnfinishedSleepStayCharged(t *testing.T) {
 	n := newNap(t, device.BackingMovable, 1)
 	other := n.party.model(t, "other", 0, 0, 0)
@@ -114,7 +114,8 @@ func TestPagesOfAnUnfinishedSleepStayCharged(t *testing.T) {
 	n.end(t)
 }
 
-// Pages that are freed while they sleep are out of what is kept, one chunk a page.
+// Pages that are freed while they sleep leave the kept chunks, with one chunk for each
+// page.
 func TestFreedPagesAreKeptNoLonger(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{TotalBytes: 1024 * page}), func(c *Config) { c.CapacityBytes = 1024 * page })
 	keep(r.pool.physical, r.dev)

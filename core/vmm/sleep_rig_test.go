@@ -13,14 +13,14 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// blocks counts the host memory that a test's keepers have given and not had back.
+// blocks counts the host memory that a test's keepers have allocated and not freed.
 type blocks struct {
 	dev   *devicetest.Device
 	taken int
 	bytes uint64
 }
 
-// keep has a stock's sleepers keep bytes where a test device can reach them.
+// keep makes a Physical keep contents where a test device can reach them.
 func keep(ph *Physical, dev *devicetest.Device) *blocks {
 	b := &blocks{dev: dev}
 	ph.keepers.TakeBlock = func(size uint64) (*sleep.Block, error) {
@@ -39,7 +39,7 @@ func keep(ph *Physical, dev *devicetest.Device) *blocks {
 	return b
 }
 
-// auditChunks compares what is kept with the pages that sleep. The caller holds mu.
+// auditChunks compares the kept chunks with the sleeping pages. The caller holds mu.
 func (s *space) auditChunks() error {
 	var sum engine.Asleep
 	asleep := uint64(0)

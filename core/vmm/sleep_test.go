@@ -15,8 +15,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Two models under a limit that holds one awake: they take turns, and each keeps its
-// bytes and its addresses.
+// Two models under a limit that holds only one awake: they alternate, and each keeps
+// its bytes and its addresses.
 func TestTwoModelsTakeTurns(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	kept := keep(p.shared.physical, p.dev)
@@ -56,8 +56,8 @@ func TestTwoModelsTakeTurns(t *testing.T) {
 	require.Zero(t, p.engine.Asleep())
 }
 
-// A page that was freed while it slept, allocated again and put to sleep again has the
-// bytes of its new life.
+// A page that was freed while it was asleep, allocated again and put to sleep again has
+// the bytes of the second allocation.
 func TestPageSleepsInItsNewLife(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	kept := keep(p.shared.physical, p.dev)
@@ -87,7 +87,8 @@ func TestPageSleepsInItsNewLife(t *testing.T) {
 	require.Zero(t, kept.taken)
 }
 
-// A model that cannot wake waits in line, until others give or its context ends.
+// A model that cannot wake waits in the queue, until others free pages or its context
+// ends.
 func TestWakeWaitsForOthers(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	keep(p.shared.physical, p.dev)
@@ -169,8 +170,8 @@ func TestARefusedSleepChangesNothing(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidState)
 }
 
-// Sleep waits for queued work of the stream that it is told, or of all; a context ends
-// the wait, and then all is as before.
+// Sleep waits for queued work of its stream, or of all; a context ends the wait, and
+// then everything is as before.
 func TestSleepWaitsForWork(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
@@ -208,8 +209,8 @@ func TestSleepWaitsForWork(t *testing.T) {
 	r.quit(t)
 }
 
-// A call that is not to wait does what it can at once, and says what it would have to
-// wait for.
+// A call with NoWait does what it can at once, and states what it would have to wait
+// for.
 func TestSleepThatIsNotToWait(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	keep(p.shared.physical, p.dev)
@@ -255,7 +256,7 @@ func TestSleepThatIsNotToWait(t *testing.T) {
 	require.ErrorContains(t, err, "requested 393216 bytes, available 131072")
 	require.Zero(t, b.Stats().ReclaimCalls)
 	p.check(t)
-	// The limit allows it, and the device has less.
+	// The limit allows the pages, and the device has less.
 	free(t, b, other)
 	_, err = p.shared.Physical().Trim(0)
 	require.NoError(t, err)
@@ -312,9 +313,9 @@ func TestAllocWaitsUntilAwake(t *testing.T) {
 	r.quit(t)
 }
 
-// Sleeps, wakes, allocations and frees from many threads, and an end by force. A sleep
-// without a tag is of all of the model, and what is written beside it may be lost: bytes
-// are compared in the model where every worker has a tag of its own.
+// Sleeps, wakes, allocations and frees from many threads, and a forced end. A sleep
+// without a tag covers the whole model, and a concurrent write may be lost. So bytes
+// are compared only in the model where every worker has its own tag.
 func TestSleepFromManyThreads(t *testing.T) {
 	tags := [][]string{{"", "weights", "kv", ""}, {"weights", "kv", "activations", "adapters"}}
 	for _, force := range []bool{false, true} {
@@ -332,7 +333,7 @@ func TestSleepFromManyThreads(t *testing.T) {
 						value := byte(round + 1)
 						a, err := m.AllocTaggedAt(AllocRequest{OffsetBytes: at * page, SizeBytes: 4 * page, Tag: tag, Wait: time.Millisecond})
 						if err == nil && p.dev.FillNow(a.Addr, value, a.SizeBytes) != nil {
-							err = device.CodeBusy // it sleeps already
+							err = device.CodeBusy // it is already asleep
 						}
 						_, _ = m.Sleep(background, SleepRequest{Tag: tag})
 						_, woken := m.Wake(background, WakeRequest{Tag: tag})

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// A Wake that cannot unmap again what it has mapped: the pages stay used, and whoever
-// wakes or frees them next takes them over.
+// A Wake that cannot unmap again what it has mapped: the pages stay used, and the next
+// wake or free of them takes them over.
 func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 	for _, backing := range []SleepBacking{SleepToHost, SleepToFile, SleepDiscard} {
 		n := newNap(t, device.BackingMovable, 1)
@@ -28,7 +28,7 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 		n.check(t)
 		require.Equal(t, uint64(6), n.model.space.table.jammed)
 		require.Equal(t, 6*page, n.model.Stats().PhysicalBytes)
-		// The device holds what was written there meanwhile; nobody may see it.
+		// The device has the bytes of a write in between; they must never be visible.
 		require.NoError(t, n.dev.FillNow(n.addr(4), 77, page))
 		require.NoError(t, n.model.Free(2*page, page, nil))
 		delete(n.values, 2)
@@ -48,7 +48,8 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 	}
 }
 
-// A stream that cannot be closed keeps what its copy may use until it can.
+// A stream that cannot be closed keeps the memory that its copy may use until it can be
+// closed.
 func TestStreamsThatCannotBeClosed(t *testing.T) {
 	n := newNap(t, device.BackingMovable, 1)
 	n.dev.FailNth(devicetest.StreamSynchronize, 1, nil)
@@ -66,7 +67,8 @@ func TestStreamsThatCannotBeClosed(t *testing.T) {
 		n.asleep[at] = SleepToHost
 	}
 
-	// The same on the way back; the range is freed before the copy is known to be done.
+	// The same in the other direction; the range is freed before the copy is known to
+	// have completed.
 	n.dev.FailNth(devicetest.StreamSynchronize, 1, nil)
 	n.dev.FailNth(devicetest.StreamClose, 1, nil)
 	n.dev.FailNth(devicetest.StreamClose, 2, nil)

@@ -12,10 +12,10 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// A Sleep or Wake is all or nothing, whatever fails when, and whatever others do
-// meanwhile: everything that sleeps, is awake, is kept and is counted is compared.
+// A Sleep or Wake is all or nothing, whatever fails and whatever other threads do. The
+// tests compare everything that is asleep, awake, kept and counted.
 
-// record is all that a call which fails may not change.
+// record is everything that a failed call must not change.
 type record struct {
 	stats             Stats
 	live, asleep      uint64
@@ -31,16 +31,16 @@ func (n *nap) record(t *testing.T) record {
 	for tag := range napTags {
 		r.tags[n.tag(tag)] = n.model.IsAsleep(n.tag(tag))
 	}
-	// What a failed call counts, and what becomes of pages that nobody uses.
+	// The counters of failed calls, and of unused pages.
 	r.stats.SleepFailures, r.stats.WakeFailures, r.stats.PeakPhysicalBytes = 0, 0, 0
 	r.stats.ReadyPages, r.stats.HeldBytes, r.stats.MovedPages = 0, 0, 0
 	r.stats.LimitBytes, r.stats.AvailableBytes, r.stats.TableBytes = 0, 0, 0
-	// A page that the device did not unmap again is used, whoever has it.
+	// A page that the device failed to unmap counts as used, whoever has it.
 	r.stats.PhysicalBytes -= s.table.jammed * s.table.extent.PageBytes
 	return r
 }
 
-// whole tries one step with whatever is armed, and demands that it has done all or
+// whole tries one step with the faults that are set, and checks that it did all or
 // nothing.
 func (n *nap) whole(t *testing.T, step func() error, done func(record) bool) error {
 	before := n.record(t)
@@ -70,7 +70,8 @@ func (n *nap) request(backing SleepBacking) SleepRequest {
 	return r
 }
 
-// settle looks at every byte once all is awake. discarded is of the page's last sleep.
+// settle checks every byte when all is awake. The backing is that of the page's last
+// sleep.
 func (n *nap) settle(t *testing.T, backing SleepBacking, slept bool) {
 	for at := range n.values {
 		n.lost[at] = slept && backing == SleepDiscard
@@ -93,7 +94,7 @@ func (n *nap) settle(t *testing.T, backing SleepBacking, slept bool) {
 var everyPage = []device.Backing{device.BackingMovable, device.BackingPrivate}
 var everyBacking = []SleepBacking{SleepToHost, SleepToFile, SleepDiscard}
 
-// For every pair of driver calls of a Sleep and what undoes it, both fail.
+// For every pair of driver calls of a Sleep and its undo, both fail.
 func TestAnyTwoDriverCallsOfSleepFail(t *testing.T) {
 	for _, pages := range everyPage {
 		for _, backing := range everyBacking {
@@ -107,7 +108,7 @@ func TestAnyTwoDriverCallsOfSleepFail(t *testing.T) {
 				count.end(t)
 				failed := 0
 				for first := 1; first <= calls; first += devicetest.Step() {
-					// Undoing maps, gives access and copies what was unmapped.
+					// Undoing maps, sets access and copies what was unmapped.
 					for second := first; second <= calls+20; second += devicetest.Step() {
 						n := newNap(t, pages, 1)
 						n.dev.FailNth(devicetest.Any, first, nil)
@@ -125,7 +126,7 @@ func TestAnyTwoDriverCallsOfSleepFail(t *testing.T) {
 						n.settle(t, backing, err == nil)
 						n.end(t)
 						if !reached {
-							break // The second comes after the end, and so do later ones.
+							break // The second call comes after the end, and so do later ones.
 						}
 					}
 				}
@@ -135,7 +136,7 @@ func TestAnyTwoDriverCallsOfSleepFail(t *testing.T) {
 	}
 }
 
-// The same of a Wake: what was kept is kept until all is awake.
+// The same for a Wake: the copies are kept until everything is awake.
 func TestAnyTwoDriverCallsOfWakeFail(t *testing.T) {
 	for _, pages := range everyPage {
 		for _, backing := range everyBacking {
@@ -182,8 +183,8 @@ func TestAnyTwoDriverCallsOfWakeFail(t *testing.T) {
 	}
 }
 
-// during has a function called once, at the n-th use of host memory from now: in the
-// middle of the copies.
+// during calls a function once, at the n-th use of host memory from now: in the middle
+// of the copies.
 func (n *nap) during(nth int, do func()) {
 	calls := 0
 	n.watch(func() {
@@ -193,9 +194,9 @@ func (n *nap) during(nth int, do func()) {
 	})
 }
 
-// In the middle of a Sleep or Wake the limit is lowered below what is used, another
-// model wants pages, and then the call is cancelled, or its disk is full: everything is
-// as before, though the limit would allow none of it now.
+// In the middle of a Sleep or Wake the limit is lowered below the use, another model
+// requests pages, and then the call is cancelled or its disk is full. Everything is as
+// before, although the limit would not allow it now.
 func TestSleepThatFailsUnderALimitBelowItsUse(t *testing.T) {
 	for _, pages := range everyPage {
 		for _, backing := range []SleepBacking{SleepToHost, SleepToFile} {
@@ -221,7 +222,7 @@ func failUnderALimit(t *testing.T, pages device.Backing, backing SleepBacking, n
 		_, err := n.model.Sleep(background, n.request(backing))
 		require.NoError(t, err)
 		if backing == SleepToHost {
-			// A Wake takes no host memory. It is stopped by a copy that fails.
+			// A Wake allocates no host memory. A copy that fails stops it.
 			require.NoError(t, n.shared.SetLimit(9*page))
 			n.dev.FailNth(devicetest.CopyFromHost, nth, nil)
 		}
@@ -262,7 +263,7 @@ func failUnderALimit(t *testing.T, pages device.Backing, backing SleepBacking, n
 	n.end(t)
 }
 
-// The disk is full at each write: nothing has been given up by then.
+// The disk is full at each write: no page was released by then.
 func TestSleepOnADiskThatIsFullUnderALimitBelowItsUse(t *testing.T) {
 	for _, pages := range everyPage {
 		for nth := 2; nth <= 8; nth++ {
@@ -283,8 +284,8 @@ func TestSleepOnADiskThatIsFullUnderALimitBelowItsUse(t *testing.T) {
 	}
 }
 
-// A Sleep that the device lets neither go forward nor back ends with all of it asleep:
-// what stays mapped is not given up, and comes back with the rest.
+// If the device allows neither the rest of a Sleep nor its undo, everything ends
+// asleep. Pages that stay mapped are not released, and wake with the rest.
 func TestSleepThatCanNotBeUndoneGoesOn(t *testing.T) {
 	for _, pages := range everyPage {
 		n := newNap(t, pages, 1)

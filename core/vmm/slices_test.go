@@ -8,12 +8,13 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// manyPages is a rig with room for that many pages.
+// manyPages returns a rig with space for that many pages.
 func manyPages(t *testing.T, pages uint64) *rig {
 	return newRig(t, devicetest.Config{TotalBytes: 2 * pages * page}, func(c *Config) { c.CapacityBytes = pages * page })
 }
 
-// TestACloseByForceEndsPagesInSlices counts the pages that end while the lock is held.
+// TestACloseByForceEndsPagesInSlices counts the pages that are ended while the lock is
+// held.
 func TestACloseByForceEndsPagesInSlices(t *testing.T) {
 	const pages = 5*slicePages + 7
 	r := manyPages(t, pages)

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// queued has work wait on a stream, which nothing moves until the test does.
+// queued queues work on a stream that runs only when the test releases it.
 func queued(t require.TestingT, s *devicetest.Stream) {
 	s.Hold()
 	require.NoError(t, s.HostFunction(func() {}))
@@ -41,7 +41,8 @@ func TestFreedRangeRetiresUntilItsWorkIsDone(t *testing.T) {
 	r.quit(t)
 }
 
-// An allocation of a retiring range waits for that range's work and for no other's.
+// An allocation of a retiring range waits for the work of that range and for no other
+// work.
 func TestAllocationWaitsForItsRange(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, 8*page)
@@ -84,7 +85,7 @@ func TestThreadThatMayNotWait(t *testing.T) {
 	r.quit(t)
 }
 
-// The search for room waits for retiring ranges when the device has no more.
+// The reclaim path waits for retiring ranges when the device has no more memory.
 func TestSearchForRoomWaitsForRetiringRanges(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 8 * page}, nil)
 	r.dev.SetOthersBytes(4 * page)
@@ -120,8 +121,8 @@ func TestEventThatCannotBeClosedIsClosedLater(t *testing.T) {
 	r.quit(t)
 }
 
-// A page that queued work is known to use is not unmapped: the work was not of the
-// stream that the range was freed on.
+// A page that queued work uses is not unmapped, even if the range was freed on another
+// stream.
 func TestWorkOfAnotherStreamKeepsPagesMapped(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, nil)
 	addr, err := r.pool.Alloc(0, page)

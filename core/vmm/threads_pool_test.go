@@ -14,8 +14,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// 64 threads on one pool with its worker: each writes what it gets and finds it
-// again, under limits that move.
+// 64 threads on one pool with its worker: each writes to its ranges and reads the same
+// bytes again, under changing limits.
 func TestThreadsOnOnePoolFindTheirBytesAgain(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib, Backed: true})

@@ -36,7 +36,7 @@ func TestReadyPagesAreCreatedAhead(t *testing.T) {
 	r.quit(t)
 }
 
-// Where the limit leaves no page to be made ready, nobody is woken to make one.
+// If the limit allows no page to be made ready, the worker is not woken.
 func TestNoWorkAtTheLimit(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.ReadyPages, c.LimitBytes = 3, 4*page })
 	ph := r.pool.physical
@@ -80,7 +80,7 @@ func TestParkedPagesAreTakenBeforeNewOnes(t *testing.T) {
 	r.quit(t)
 }
 
-// What nobody wanted for a window goes; what was used in it stays.
+// Pages that no allocation needed for a window are released; pages used in it stay.
 func TestIdlePagesGoAfterAWindow(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.ReadyPages = 2 })
 	ph := r.pool.physical
@@ -128,8 +128,7 @@ func TestWorkerTakesNothingFromOthers(t *testing.T) {
 	r.quit(t)
 }
 
-// The worker itself: it makes pages ready, gives back what is too many, and ends with
-// the pool.
+// The worker alone makes pages ready, releases surplus pages, and ends with the pool.
 func TestWorkerOnItsOwn(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib})
 	e := engine.New(dev, engine.Options{})
@@ -160,7 +159,7 @@ func TestWorkerOnItsOwn(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// Another pool of the device gets what this one holds and does not use.
+// Another pool of the device gets the memory that this one holds and does not use.
 func TestSiblingsAndLimitsOfTheDevice(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 20 * page}, func(c *Config) { c.ReadyPages = 4 })
 	other, err := newPool(r.engine, Config{Name: "other", CapacityBytes: 32 * page, PageBytes: page, ReadyPages: -1}, false)

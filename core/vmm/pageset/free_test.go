@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bitRuns is the oracle of FreeRuns: one bool a page.
+// bitRuns is the reference model of FreeRuns: one bool for each page.
 type bitRuns []bool
 
 func (b bitRuns) each(fn func(Run)) {
@@ -47,7 +47,7 @@ func (b bitRuns) set(r Run, taken bool) {
 	}
 }
 
-// list is the runs in order of address.
+// list returns the runs in order of address.
 func (f *FreeRuns) list(at int32) []Run {
 	if at == 0 {
 		return nil

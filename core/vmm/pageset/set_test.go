@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The set against a slice of booleans.
+// The set equals a slice of booleans.
 func TestSetHasThePagesOfASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bound := rapid.SampledFrom([]uint64{1, 63, 64, 65, 130, 4096, 4097, 5000, 70000}).Draw(t, "bound")

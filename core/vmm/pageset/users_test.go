@@ -138,7 +138,7 @@ func TestUsersAreThoseOfAListForEachPage(t *testing.T) {
 	})
 }
 
-// Pages that live long do not gather the sets of streams that have used them and are gone.
+// Long-lived pages do not accumulate sets of closed streams.
 func TestSetsOfDroppedStreamsAreForgotten(t *testing.T) {
 	const most = 16
 	standard := &named{name: "default"}

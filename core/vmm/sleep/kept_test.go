@@ -83,7 +83,8 @@ func agrees(t *testing.T, k *kept, of map[uint64]*Chunk, chunks map[*Chunk]bool)
 	require.Len(t, of, sum)
 }
 
-// What happens to one page costs what is there of it, however many chunks sleep.
+// The cost of an operation on one page does not depend on the number of sleeping
+// chunks.
 func TestLeavingLooksAtItsOwnChunksOnly(t *testing.T) {
 	const all = 1000
 	var k kept

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// put makes a file with some content.
+// put creates a file with some content.
 func put(t *testing.T, dir, name, content string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -35,8 +35,8 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Files of what sleeps lie in a directory that others use as well: what is not ours stays
-// as it is, whatever it is called.
+// Files of sleeping pages are in a directory that other programs use as well. Other
+// files stay, whatever their names.
 func TestOnlyWhatIsOursAndLeftBehindIsRemoved(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	stays := map[string]string{
@@ -47,12 +47,12 @@ func TestOnlyWhatIsOursAndLeftBehindIsRemoved(t *testing.T) {
 	for name, text := range stays {
 		put(t, dir, name, text)
 	}
-	// What leads elsewhere, and what cannot be read like a file.
+	// Links, and files that cannot be read like a regular file.
 	target := put(t, elsewhere, "ferrum-sleep-target", FileMagic)
 	require.NoError(t, os.Symlink(target, filepath.Join(dir, "ferrum-sleep-link")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ferrum-sleep-pipe"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "ferrum-sleep-folder"), 0o700))
-	// Somebody has the lock, so somebody lives.
+	// A process holds the lock, so it is running.
 	held := put(t, dir, "ferrum-sleep-held", FileMagic+"...")
 	owner, err := os.Open(held)
 	require.NoError(t, err)
@@ -69,7 +69,8 @@ func TestOnlyWhatIsOursAndLeftBehindIsRemoved(t *testing.T) {
 		"ferrum-sleep-notes.txt", "ferrum-sleep-", "ferrum-sleep-empty", "ferrum-sleep-short", "ferrum-sleep-1234567", "sleep",
 		"ferrum-sleep-link", "ferrum-sleep-pipe", "ferrum-sleep-folder", "ferrum-sleep-held",
 	}, files(t, dir))
-	// The same file once its owner is gone, whoever has the number of that process now.
+	// The same file after its owner has ended, even if another process has its number
+	// now.
 	require.NoError(t, owner.Close())
 	removeLeftovers(dir)
 	require.NotContains(t, files(t, dir), "ferrum-sleep-held")

@@ -11,8 +11,8 @@ import (
 
 func run(start, pages uint64) pageset.Run { return pageset.Run{Start: start, Pages: pages} }
 
-// A plan maps what is not mapped, and copies what is kept; of what was thrown away only
-// what was mapped already needs to become zeros.
+// A plan maps what is not mapped, and copies what is kept. Of discarded contents only
+// pages that are already mapped need zeroing.
 func TestAPlanMapsAndCopiesWhatIsMissing(t *testing.T) {
 	bytes, nothing := &Chunk{Run: run(0, 6), block: &Block{}}, &Chunk{Run: run(10, 4)}
 	var p Plan
@@ -39,7 +39,7 @@ func TestAPlanMapsAndCopiesWhatIsMissing(t *testing.T) {
 	require.Empty(t, p.Unmapped())
 }
 
-// Without anything thrown away and mapped there is nothing to copy.
+// Without discarded pages that are mapped there is nothing to copy.
 func TestWhatIsThrownAwayNeedsNoCopy(t *testing.T) {
 	var p Plan
 	p.Add(Job{Chunk: &Chunk{Run: run(3, 4)}, Runs: []pageset.Run{run(3, 4)}}, nil)
