@@ -49,7 +49,7 @@ func TestAClosedStreamHasEnded(t *testing.T) {
 	require.True(t, device.HasEnded(s, err))
 }
 
-func TestAStreamThatCapturesIsAskedNothingMore(t *testing.T) {
+func TestCapturingStreamIsNotQueried(t *testing.T) {
 	dev, s := newStream(t)
 	s.BeginCapture()
 	_, err := device.MarkEnd("test", s)
@@ -90,7 +90,7 @@ func TestACaptureThatHasJustEndedIsNoEndOfTheStream(t *testing.T) {
 	require.NoError(t, event.Close())
 }
 
-func TestALostDeviceRunsNothingMore(t *testing.T) {
+func TestLostDeviceHasNoQueuedWork(t *testing.T) {
 	dev, s := newStream(t)
 	s.Hold()
 	require.NoError(t, s.HostFunction(func() {}))

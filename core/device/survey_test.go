@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSurveySaysWhyNot(t *testing.T) {
+func TestSurveyReportsItsReason(t *testing.T) {
 	found := Survey{Devices: []Surveyed{{Name: "x"}}}
 	require.NoError(t, found.Err("cuda"))
 
@@ -22,7 +22,7 @@ func TestSurveySaysWhyNot(t *testing.T) {
 }
 
 // A survey crosses a pipe: nothing of it may be lost there.
-func TestSurveyTravels(t *testing.T) {
+func TestSurveyIsEncodedAndDecoded(t *testing.T) {
 	sent := Survey{
 		Library: "libx.so.1", Version: "12.4", Native: -3, Message: "m", Absence: AbsenceNoDevice,
 		Devices: []Surveyed{{

@@ -251,7 +251,7 @@ func (p *books) use(e *Engine, percent uint64) {
 	e.Changed()
 }
 
-func TestPressureIsHeardOnChangesOnly(t *testing.T) {
+func TestPressureCallbackRunsOnChangesOnly(t *testing.T) {
 	_, e := open(100 * mib)
 	p := newBooks(t, e, "p")
 	s, err := e.Reserve(Want{MinBytes: 100 * mib, PreferredBytes: 100 * mib})

@@ -28,7 +28,7 @@ func hold(t require.TestingT, e *Engine, p *books, size, active uint64) Segment 
 	return s
 }
 
-func TestTheLimitIsTheTotal(t *testing.T) {
+func TestTotalIsTheLimit(t *testing.T) {
 	_, e := open(24 * gib)
 	p := newBooks(t, e, "p")
 	require.NoError(t, e.SetLimit(gib))
@@ -90,7 +90,7 @@ func TestMemoryInfoUnderALimit(t *testing.T) {
 }
 
 // Of a device that says nothing of itself the limit is all that is known.
-func TestALimitIsTheTotalOfAnUnknownDevice(t *testing.T) {
+func TestTotalOfAnUnknownDeviceIsTheLimit(t *testing.T) {
 	_, e := open(0)
 	p := newBooks(t, e, "p")
 	info, err := e.MemoryInfo()

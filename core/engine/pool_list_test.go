@@ -48,9 +48,9 @@ func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 	return readings, after.TotalAlloc - before.TotalAlloc
 }
 
-// TestPoolsComeAndGoInLinearWork holds that a pool more or less costs the same however
+// TestAddingAndRemovingPoolsCostsLinearWork holds that a pool more or less costs the same however
 // many there are: in books that are read, and in bytes that are copied.
-func TestPoolsComeAndGoInLinearWork(t *testing.T) {
+func TestAddingAndRemovingPoolsCostsLinearWork(t *testing.T) {
 	const few = 2000
 	readings, bytes := registering(t, few)
 	twice, twiceBytes := registering(t, 2*few)
@@ -141,9 +141,9 @@ func hearing(t *testing.T, callbacks int) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestCallbacksComeAndGoInLinearWork holds that nothing goes over all callbacks, or
+// TestAddingAndRemovingCallbacksCostsLinearWork holds that nothing goes over all callbacks, or
 // copies them, when one comes or goes.
-func TestCallbacksComeAndGoInLinearWork(t *testing.T) {
+func TestAddingAndRemovingCallbacksCostsLinearWork(t *testing.T) {
 	const few = 1000
 	bytes := hearing(t, few)
 	require.Less(t, hearing(t, 2*few), 3*bytes)

@@ -65,7 +65,7 @@ func (m *naive) use(bytes uint64) {
 	m.stats.ActiveBuffers++
 }
 
-func TestGenericPoolAgainstANaiveOne(t *testing.T) {
+func TestGenericPoolMatchesReferenceModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := fallback.DefaultMemoryConfig().WithMaxPooled(rapid.Uint64Range(0, 3).Draw(t, "per_bucket")).
 			WithMaxPooledBytes(rapid.SampledFrom([]uint64{0, 500, 3000}).Draw(t, "bytes")).
@@ -211,7 +211,7 @@ func TestGenericPoolRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 }
 
-func TestAFailedReleaseIsSaid(t *testing.T) {
+func TestFailedReleaseIsReturned(t *testing.T) {
 	broken := errors.New("broken")
 	pool, err := fallback.NewGenericMemoryPool(fallback.DefaultMemoryConfig().WithMaxPooled(0), func(int, uint64) error { return broken })
 	require.NoError(t, err)

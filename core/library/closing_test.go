@@ -308,7 +308,7 @@ func (c closable) goneCode() device.Code {
 // Threads use an object while another ends it without force, as often as it takes:
 // whoever hears that it has ended hears it of an end that succeeds, and what was begun
 // can be finished.
-func TestUsesBesideEndsWithoutForce(t *testing.T) {
+func TestCallsDuringDestroyWithoutForce(t *testing.T) {
 	for name, c := range closables {
 		t.Run(name, func(t *testing.T) {
 			b := startBackedBench(t)

@@ -81,7 +81,7 @@ func TestDebugEnvironmentReachesPoolsAndManagers(t *testing.T) {
 	require.Equal(t, 5, strings.Count(text, "engine+0x1 (site)"))
 }
 
-func TestDebugWordsSayWhatIsChecked(t *testing.T) {
+func TestDebugWordsSelectChecks(t *testing.T) {
 	d := startDebugBench(t, "quarantine")
 	p := d.pool(d.open("test:0"))
 	addr, err := d.PoolAlloc(p, 100, 0)
@@ -104,7 +104,7 @@ func TestDebugWordsSayWhatIsChecked(t *testing.T) {
 }
 
 // FERRUM_LOG decides what is written, and a receiver where.
-func TestDebugGoesToStderrUnlessToldOtherwise(t *testing.T) {
+func TestDebugLogsToStderrByDefault(t *testing.T) {
 	d := startDebugBench(t, "call_sites")
 	d.Log(library.LogInfo, "fine")
 	d.Log(library.LogWarning, "heard")

@@ -257,7 +257,7 @@ func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 	require.NoError(t, f.Shutdown(false))
 }
 
-func TestPressureOfAFallbackManagerIsHeard(t *testing.T) {
+func TestFallbackManagerNotifiesPressure(t *testing.T) {
 	f := startFallen(t)
 	m := f.manager(memory())
 	heard := make(chan int32, 8)

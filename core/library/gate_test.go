@@ -53,7 +53,7 @@ func TestGateCloseWaitsForWhatIsBeingMade(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsTheLibraryBusyIsToldInWords(t *testing.T) {
+func TestBusyErrorListsRemainingObjects(t *testing.T) {
 	require.Equal(t, "nothing", leftovers{}.String())
 	require.Equal(t, "1 device", leftovers{kinds: []leftKind{{handle.Device, 1}, {handle.Pool, 0}}}.String())
 	require.Equal(t, "2 pools, 1 unfinished call and 5 blocks",

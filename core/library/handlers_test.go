@@ -38,7 +38,7 @@ func TestHandlersAreWatchedAsAskedFor(t *testing.T) {
 	assert.ErrorContains(t, err, `FERRUM_SIGNAL_HANDLERS="yes"`)
 }
 
-func TestHandlersAreLoggedAndKept(t *testing.T) {
+func TestHandlersAreLoggedAndRecorded(t *testing.T) {
 	b := newBench(t)
 	var said []string
 	require.NoError(t, b.SetLog(library.LogInfo, func(level int32, message string) {
@@ -68,7 +68,7 @@ func TestHandlersAreLoggedAndKept(t *testing.T) {
 	assert.Equal(t, []library.Handler{late, early, left}, snapshot.Handlers)
 }
 
-func TestHandlersThatAreKeptAreBounded(t *testing.T) {
+func TestRecordedHandlersAreBounded(t *testing.T) {
 	b := newBench(t)
 	require.NoError(t, b.Init(nil))
 	for i := range 10000 {

@@ -9,7 +9,7 @@ import (
 
 // What waits when a receiver is replaced goes to the new one, also when that one is
 // being taken away, by somebody who waits for it, before it has heard of it.
-func TestHeirHearsWhatWaited(t *testing.T) {
+func TestNextReceiverGetsQueuedMessages(t *testing.T) {
 	g := newLogger()
 	entered, goOn, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	g.choose(&receiver{minimum: LogInfo, deliver: func(int32, string) {

@@ -59,7 +59,7 @@ func TestAMonitorTellsTheLevelsOfItsDevices(t *testing.T) {
 }
 
 // A registration is weak: neither the manager nor its device waits for the monitor.
-func TestMonitorKeepsNothingAlive(t *testing.T) {
+func TestMonitorDoesNotKeepManagersOpen(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	first := b.manager(dev)

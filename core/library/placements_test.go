@@ -106,7 +106,7 @@ func TestAPlacementSaysWhyADeviceWasChosen(t *testing.T) {
 	require.ErrorContains(t, err, "too_small")
 }
 
-func TestPlacementOfTheCallers(t *testing.T) {
+func TestCallersPlacementStrategyChooses(t *testing.T) {
 	b := startBench(t)
 	here, there := b.open("test:0"), b.open("test:1")
 	var s uint64

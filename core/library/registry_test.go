@@ -202,7 +202,7 @@ func TestADummyKindKeepsItsDeviceOpenAndEndsWithIt(t *testing.T) {
 	require.Contains(t, fmt.Sprint(b.messages), fmt.Sprintf("test:0: device closed by force: freed dummy, handle %#x", b.on))
 }
 
-func TestADummyThatDoesNotEndKeepsItsDeviceOpen(t *testing.T) {
+func TestObjectThatCannotEndKeepsItsDeviceOpen(t *testing.T) {
 	b := newDummies(t)
 	b.made.refuse = device.Errorf(device.CodeDevice, "dummy.end", "not now")
 	require.Equal(t, device.CodeDevice, device.CodeOf(b.device().Close(true)))

@@ -189,7 +189,7 @@ func TestNoAccessIsKeptWithoutTracking(t *testing.T) {
 	require.Nil(t, b.access)
 }
 
-func TestHintsAreKeptByAxis(t *testing.T) {
+func TestHintsAreStoredByAxis(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	f := r.factory

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-func TestOnCloseTellsOnceOfTheEnd(t *testing.T) {
+func TestOnCloseRunsOnceAfterClose(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	told := 0

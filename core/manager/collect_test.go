@@ -72,7 +72,7 @@ func TestCollectionBacksOffWhenNothingCanBeReleased(t *testing.T) {
 	require.EqualValues(t, 1, m.collector.backoff)
 }
 
-func TestNoCollectionUnlessAskedFor(t *testing.T) {
+func TestNoCollectionUnlessEnabled(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
 	m := r.manager(t, func(c *Config) {
 		c.EnableAutoGC = false

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-func TestConfigurePoolHoldsFromNowOn(t *testing.T) {
+func TestConfigurePoolAppliesToLaterAllocations(t *testing.T) {
 	overBoth(t, configureWithLiveBlocks)
 }
 

@@ -124,7 +124,7 @@ func TestFillWritesPatternsOfEachWidth(t *testing.T) {
 	require.Equal(t, []byte{0x11, 0x11, 0x33, 0x22, 0x33, 0x22, 0x11, 0x11, 0x77, 0x66, 0x55, 0x44}, r.bytes(t, h))
 }
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+func TestReadReturnsWrittenBytes(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	h := m.mustAlloc(t, 300)

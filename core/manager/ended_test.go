@@ -141,7 +141,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 
 // A device that is closed by force with a block ends under the calls that have found the
 // block: they hear of its handle.
-func TestADeviceThatClosesUnderACall(t *testing.T) {
+func TestDeviceClosedDuringACall(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	memory, err := m.Alloc(4096)

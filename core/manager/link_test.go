@@ -88,7 +88,7 @@ func TestLinkedBlocksAreOneMemory(t *testing.T) {
 }
 
 // The memory goes with the second of the two handles, whichever that is.
-func TestLinkedMemoryGoesWithBoth(t *testing.T) {
+func TestLinkedMemoryIsFreedWithBothBlocks(t *testing.T) {
 	for name, order := range map[string][2]int{"first": {0, 1}, "second": {1, 0}} {
 		t.Run(name+" goes first", func(t *testing.T) {
 			p := cleanPair(t)

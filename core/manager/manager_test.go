@@ -106,7 +106,7 @@ func TestBadRequestIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestDeadHandlesStayDead(t *testing.T) {
+func TestHandlesOfFreedBlocksStayInvalid(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	first := m.mustAlloc(t, 100)
@@ -322,7 +322,7 @@ func TestPressureCallbacksAreSeveralAndRemovable(t *testing.T) {
 	requireError(t, err, device.CodeInvalidHandle)
 }
 
-func TestDefragmentGivesBackWhatIsCached(t *testing.T) {
+func TestDefragmentReleasesCachedMemory(t *testing.T) {
 	overBoth(t, defragmentCached)
 }
 

@@ -36,9 +36,9 @@ func comingManagers(t *testing.T, managers int) (bytes uint64) {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestManagersComeAndGoInLinearWork holds that a manager more costs the same however many
+// TestAddingAndRemovingManagersCostsLinearWork holds that a manager more costs the same however many
 // there are.
-func TestManagersComeAndGoInLinearWork(t *testing.T) {
+func TestAddingAndRemovingManagersCostsLinearWork(t *testing.T) {
 	const few = 300
 	bytes := comingManagers(t, few)
 	require.Less(t, comingManagers(t, 2*few), 3*bytes)

@@ -215,7 +215,7 @@ func TestForcedCloseEndsMappings(t *testing.T) {
 
 // What the plain calls have made, the advanced ones know, and the other way round:
 // there is one object behind both.
-func TestAdvancedCallsKnowThePlainOnes(t *testing.T) {
+func TestAdvancedCallsAcceptPlainBlocks(t *testing.T) {
 	r, m, _ := backed(t)
 	plain := m.mustAlloc(t, 100)
 	mapped, err := r.factory.Map(MapRequest{Memory: plain, SizeBytes: 1})

@@ -56,7 +56,7 @@ func TestPinnedBlocksHaveBothAddresses(t *testing.T) {
 	require.Zero(t, r.dev.PinnedBytes())
 }
 
-func TestTheBoundOfPinnedMemory(t *testing.T) {
+func TestPinnedMemoryAboveTheSystemsLimitFails(t *testing.T) {
 	r := cleanRig(t, pinning(4<<20))
 	m := r.manager(t, nil)
 	first := m.mustAllocType(t, Pinned, 3<<20)

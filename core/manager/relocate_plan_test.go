@@ -37,7 +37,7 @@ func (m *Manager) moveWithin(t require.TestingT, most int) DefragmentationStats 
 }
 
 // However small the budgets are, the calls together move what one call does.
-func TestSmallBudgetsGetSomewhere(t *testing.T) {
+func TestSmallBudgetsMakeProgress(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, func(i int) bool { return i != 4 })
 		moved, ended := uint64(0), 0
@@ -69,7 +69,7 @@ func (s *scattered) leavePlan(t *testing.T) {
 }
 
 // Blocks have come and gone, were pinned, since a call found what may move.
-func TestAPlanPassesOverBlocksThatAreGoneOrPinned(t *testing.T) {
+func TestPlanSkipsFreedAndPinnedBlocks(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
 		s.leavePlan(t)

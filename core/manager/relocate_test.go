@@ -256,7 +256,7 @@ func TestNothingMovesWithoutABudget(t *testing.T) {
 
 // A copy that is not done within the budget: the block stays where it is and is in
 // use until then, and the place that it was to have is handed out to nobody.
-func TestACopyThatTakesTooLong(t *testing.T) {
+func TestCopyAboveTheBudgetIsAbandoned(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
 		require.NoError(t, s.m.mover.Ready(newDeadline(device.Forever)))

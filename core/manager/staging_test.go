@@ -88,7 +88,7 @@ func TestStagedCopyIsOrderedInItsStream(t *testing.T) {
 	require.Equal(t, want, b.bytes(t, dst))
 }
 
-func TestFailureOfAStagedCopyIsTold(t *testing.T) {
+func TestFailureOfAStagedCopyIsReturned(t *testing.T) {
 	f, a, b := stagedRigs(t)
 	src, dst := a.manager(t, nil).mustAlloc(t, 64), b.manager(t, nil).mustAlloc(t, 64)
 	stream, held := b.heldStream(t)

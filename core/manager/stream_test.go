@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/track"
 )
 
-func TestStreamsComeAndGo(t *testing.T) {
+func TestStreamsAreCreatedAndDestroyed(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	a, err := r.streams.CreateStream()
 	require.NoError(t, err)

@@ -162,7 +162,7 @@ func TestADeviceThatCannotBeAskedKeepsItsLastInformation(t *testing.T) {
 	f.close()
 }
 
-func TestUnknownCapacityIsSaidSo(t *testing.T) {
+func TestUnknownCapacityIsReported(t *testing.T) {
 	f := newFloor(t, 1, 0)
 	m := newMonitor(t, Config{})
 	require.NoError(t, m.Register(f.manager(0)))
@@ -212,7 +212,7 @@ func TestRegistrationErrors(t *testing.T) {
 
 // A manager that is closed leaves by itself, and nothing of the monitor keeps the
 // device from being closed.
-func TestAClosedManagerLeavesByItself(t *testing.T) {
+func TestClosedManagerIsUnregistered(t *testing.T) {
 	f := newFloor(t, 2, 100*mib)
 	m := newMonitor(t, Config{})
 	heard := make(chan []DeviceLevel, 8)
@@ -244,7 +244,7 @@ func (v *vanishing) Defragment() (manager.DefragmentationStats, error) {
 	return v.Manager.Defragment()
 }
 
-func TestAManagerMayVanishDuringACollection(t *testing.T) {
+func TestManagerClosedDuringACollectionIsSkipped(t *testing.T) {
 	f := newFloor(t, 3, 100*mib)
 	m := newMonitor(t, Config{})
 	require.NoError(t, m.Register(f.manager(0)))
@@ -271,7 +271,7 @@ func (failing) Defragment() (manager.DefragmentationStats, error) {
 	return manager.DefragmentationStats{MemoryFreedBytes: 7}, device.Errorf(device.CodeDevice, "test", "broken")
 }
 
-func TestACollectionGoesOnBehindAFailure(t *testing.T) {
+func TestCollectionContinuesAfterAFailure(t *testing.T) {
 	f := newFloor(t, 2, 100*mib)
 	m := newMonitor(t, Config{})
 	require.NoError(t, m.Register(failing{f.manager(0)}))
@@ -288,7 +288,7 @@ func TestACollectionGoesOnBehindAFailure(t *testing.T) {
 	f.close()
 }
 
-func TestTheSystemsPressureCounts(t *testing.T) {
+func TestSystemPressureRaisesTheLevel(t *testing.T) {
 	f := newFloor(t, 1, 100*mib)
 	ticks := make(chan time.Time)
 	ended := make(chan struct{})
@@ -429,9 +429,9 @@ func watching(t *testing.T, managers int) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestManagersComeAndGoInLinearWork holds that the list of the watched managers is not
+// TestAddingAndRemovingManagersCostsLinearWork holds that the list of the watched managers is not
 // copied when one comes or goes.
-func TestManagersComeAndGoInLinearWork(t *testing.T) {
+func TestAddingAndRemovingManagersCostsLinearWork(t *testing.T) {
 	const few = 1000
 	bytes := watching(t, few)
 	require.Less(t, watching(t, 2*few), 3*bytes)

@@ -293,7 +293,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestAStrategyOfTheUsers(t *testing.T) {
+func TestUsersStrategyChooses(t *testing.T) {
 	var answer int
 	var failure error
 	s, err := NewOwn("mine", func(r Request, options []Option) (int, error) {
@@ -327,7 +327,7 @@ func TestAStrategyOfTheUsers(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInternal)
 }
 
-func TestAStrategyThatPanicsOrComesBack(t *testing.T) {
+func TestStrategyThatPanicsOrCallsBack(t *testing.T) {
 	var s *Strategy
 	depth := 0
 	s, err := NewOwn("mine", func(r Request, options []Option) (int, error) {

@@ -37,7 +37,7 @@ func naivePair(list []Rectangle) (lower, upper int) {
 	return -1, -1
 }
 
-func TestAddressMapAgainstNaive(t *testing.T) {
+func TestAddressMapMatchesReferenceModel(t *testing.T) {
 	devicetest.OneThread(t)
 	for _, mode := range []trace.Mode{trace.Contiguous, trace.Paged} {
 		t.Run(mode.String(), func(t *testing.T) {

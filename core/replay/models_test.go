@@ -87,7 +87,7 @@ func maxOf(values []uint64) (most uint64) {
 	return most
 }
 
-func TestModelsAgainstNaive(t *testing.T) {
+func TestModelsReplayMatchesReferenceModel(t *testing.T) {
 	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var models []ModelTrace

@@ -93,7 +93,7 @@ func drawTrace(t *rapid.T) *trace.Trace {
 	return readTrace(t, b.String())
 }
 
-func TestAgainstNaive(t *testing.T) {
+func TestReplayMatchesReferenceModel(t *testing.T) {
 	devicetest.OneThread(t)
 	for _, mode := range []trace.Mode{trace.Contiguous, trace.Paged} {
 		t.Run(mode.String(), func(t *testing.T) {

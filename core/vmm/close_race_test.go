@@ -35,7 +35,7 @@ func atOnce(t *testing.T, call func() error) (err error) {
 	return err
 }
 
-func TestCloseBesideAnAllocationUnderWayChangesNothing(t *testing.T) {
+func TestCloseDuringAnAllocationChangesNothing(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	underWay(r.pool.space, func() {
 		err := atOnce(t, func() error { return r.pool.Close(false) })
@@ -51,7 +51,7 @@ func TestCloseBesideAnAllocationUnderWayChangesNothing(t *testing.T) {
 }
 
 // A close of a pool with many models checks all models before it changes the first.
-func TestACloseThatIsRefusedByTheLastModelKeepsAll(t *testing.T) {
+func TestCloseRejectedByTheLastModelKeepsAllModels(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	var ids []string
 	var last *Model
@@ -97,7 +97,7 @@ func TestACloseThatIsRefusedByTheLastModelKeepsAll(t *testing.T) {
 }
 
 // If the driver fails during the close, the remaining models are as before.
-func TestACloseThatTheDriverStopsLeavesTheRestInUse(t *testing.T) {
+func TestCloseThatFailsInTheDriverKeepsRemainingModels(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	for _, id := range []string{"a", "b", "c"} {
 		p.model(t, id, 1, 0, 0)
@@ -118,7 +118,7 @@ func TestACloseThatTheDriverStopsLeavesTheRestInUse(t *testing.T) {
 // Threads allocate and free while another thread closes without force until it
 // succeeds. A rejected close has no effect on any call, and no allocated range is lost
 // with the pool.
-func TestAllocationsBesideClosesWithoutForce(t *testing.T) {
+func TestAllocationsDuringClosesWithoutForce(t *testing.T) {
 	ends := map[string]func(*party) error{
 		"pool":  func(p *party) error { return p.shared.Close(false) },
 		"model": func(p *party) error { return p.shared.Unregister("1", false) },

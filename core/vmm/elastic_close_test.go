@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-func TestUnregisterGivesEverythingBackToThePool(t *testing.T) {
+func TestUnregisterReturnsAllMemoryToThePool(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	a, b := p.model(t, "a", 8, 0, 0), p.model(t, "b", 0, 0, 0)
 	held := get(t, a, 20)
@@ -55,7 +55,7 @@ func TestUnregisterWaitsForQueuedWork(t *testing.T) {
 	p.quit(t)
 }
 
-func TestUnregisterEndsThoseWhoWait(t *testing.T) {
+func TestUnregisterFailsWaitingAllocations(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	giver := p.model(t, "giver", 0, 0, 0)
 	full, asker, behind := p.model(t, "full", 0, 4, 0), p.model(t, "asker", 0, 0, 0), p.model(t, "behind", 0, 0, 0)
@@ -175,7 +175,7 @@ func TestCloseThatFailsCanBeRepeatedOnAElasticPool(t *testing.T) {
 
 // Models that are registered while the pool is being closed fail, or keep it open.
 // Nothing is left of them.
-func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
+func TestRegisterDuringCloseFailsOrKeepsThePoolOpen(t *testing.T) {
 	for range 20 {
 		p := newParty(t, devicetest.Config{}, 32)
 		var wait sync.WaitGroup
@@ -212,7 +212,7 @@ func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
 
 // Close waits for a model that another thread unregisters, and unregisters it itself if
 // the other thread failed.
-func TestClosingWaitsForAModelThatIsBeingUnregistered(t *testing.T) {
+func TestCloseWaitsForAConcurrentUnregister(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := newParty(t, devicetest.Config{}, 32)
 		m := p.model(t, "m", 0, 0, 0)

@@ -78,7 +78,7 @@ func singles(t *testing.T, m *Model, n int) (held []Allocation) {
 // The order is: lowest priority, then most pages above the guarantee, then
 // registration. A model below its guarantee is not called, and no model is called for
 // more pages than it has above its guarantee.
-func TestWhoGivesIsInOrder(t *testing.T) {
+func TestReclaimCallbacksRunInGiverOrder(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	var asked []string
 	note := func(m *Model, needed uint64) { asked = append(asked, fmt.Sprint(m.id, " ", needed/page)) }
@@ -143,7 +143,7 @@ func TestReclaimedBytesAreCountedWhenTheWaiterIsServedFirst(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAModelAtItsMaximumIsAskedItself(t *testing.T) {
+func TestModelAtItsMaximumRunsItsOwnCallback(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	m, other := p.model(t, "m", 4, 4, 0), p.model(t, "other", 0, 0, -1)
 	var asked []string
@@ -157,7 +157,7 @@ func TestAModelAtItsMaximumIsAskedItself(t *testing.T) {
 
 // Pages freed by a reclaim round go to the requesting model, even if another model
 // allocates all the time.
-func TestFreedPagesGoToTheAskerFirst(t *testing.T) {
+func TestReclaimedPagesGoToTheRequestingModel(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	giver, asker, eager := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0), p.model(t, "eager", 0, 0, 9)
 	held := singles(t, giver, 32)
@@ -220,7 +220,7 @@ func TestAFreeElsewhereEndsTheWait(t *testing.T) {
 
 // After a waiter gave up the next one is served: it may need less, and does not fail
 // with the first.
-func TestTheNextInLineMayNeedLess(t *testing.T) {
+func TestSmallerWaiterIsServedAfterALargerGaveUp(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	giver, large, small := p.model(t, "giver", 0, 0, 0), p.model(t, "large", 0, 0, 0), p.model(t, "small", 0, 0, 0)
 	get(t, giver, 4)
@@ -237,7 +237,7 @@ func TestTheNextInLineMayNeedLess(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAllocationsWithinAGuaranteeWaitForNobody(t *testing.T) {
+func TestAllocationsWithinAGuaranteeDoNotWait(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	giver, asker, owed := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 9), p.model(t, "owed", 2, 0, 0)
 	held := get(t, giver, 6)
@@ -291,7 +291,7 @@ func TestRetiringPagesAreWaitedFor(t *testing.T) {
 }
 
 // Work whose wait fails does not block the search.
-func TestWorkThatCannotBeWaitedForEndsASearch(t *testing.T) {
+func TestFailedWaitForWorkEndsTheSearch(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	other, asker := p.model(t, "other", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
 	stream := p.dev.Default()
@@ -308,7 +308,7 @@ func TestWorkThatCannotBeWaitedForEndsASearch(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAThreadThatMayNotWaitTakesWhatIsThere(t *testing.T) {
+func TestThreadThatMayNotWaitUsesFreePagesOnly(t *testing.T) {
 	var inside atomic.Bool
 	p := newPartyWith(t, devicetest.Config{}, engine.Options{MayNotWait: inside.Load}, ElasticConfig{LimitBytes: 8 * page}, false)
 	other, asker := p.model(t, "other", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
@@ -349,7 +349,7 @@ func TestADeadlineEndsTheWaitForACallback(t *testing.T) {
 	p.quit(t)
 }
 
-func TestLimitsMoveWhileModelsRun(t *testing.T) {
+func TestLimitsChangeWhileModelsRun(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	a, b := p.model(t, "a", 4, 0, 0), p.model(t, "b", 0, 0, 0)
 	kept, freed := get(t, a, 10), get(t, b, 20)

@@ -15,7 +15,7 @@ import (
 // Models on real memory, with the worker, take pages from each other. Each finds zeros
 // or its own bytes, and keeps what it wrote while others are registered and
 // unregistered.
-func TestOnDeviceTenantsNeverReadEachOther(t *testing.T) {
+func TestOnDeviceModelsNeverReadEachOther(t *testing.T) {
 	for _, backing := range backings {
 		g := onDevice(t, 256*mib)
 		page := g.page

@@ -157,7 +157,7 @@ func (p *play) run(t require.TestingT, after func()) {
 
 // For every n the n-th driver call of the program fails. The models, the counters and
 // the device are exact after every step, and later steps succeed.
-func TestEveryDriverCallOfAElasticPoolFailsOnce(t *testing.T) {
+func TestEveryDriverCallOfAnElasticPoolFailsOnce(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		count := newPlay(t, backing)
 		before := count.dev.Calls(devicetest.Any)

@@ -11,7 +11,7 @@ import (
 
 // Pages that others use do not back a guarantee. A new guarantee is rejected with the
 // backed bytes, and existing ones do not change.
-func TestGuaranteeThatNothingBacks(t *testing.T) {
+func TestGuaranteeWithoutBackingPagesIsRejected(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 100)
 	g, b := p.model(t, "g", 50, 0, 0), p.model(t, "b", 0, 0, 0)
 	used := get(t, b, 40)
@@ -73,7 +73,7 @@ func TestGuaranteeWaitsForPages(t *testing.T) {
 
 // Pages are freed in all possible ways: the work of a freed range completes, the limit
 // is raised, another guarantee is lowered, a model is unregistered.
-func TestWaysInWhichAGuaranteeGrows(t *testing.T) {
+func TestWaitingGuaranteeGrowsWhenPagesAreFreed(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	b, c := p.model(t, "b", 0, 0, 0), p.model(t, "c", 2, 0, 0)
 	used := get(t, b, 6)

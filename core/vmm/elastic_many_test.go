@@ -30,19 +30,19 @@ func coming(t *testing.T, models int) (compared int) {
 	return compared
 }
 
-// TestModelsComeAndGoInLinearWork tests that one more or one less model does not sort
+// TestRegisterAndUnregisterCostLinearWork tests that one more or one less model does not sort
 // all of them again.
-func TestModelsComeAndGoInLinearWork(t *testing.T) {
+func TestRegisterAndUnregisterCostLinearWork(t *testing.T) {
 	const few = 200
 	compared := coming(t, few)
 	require.LessOrEqual(t, compared, 40*few)
 	require.LessOrEqual(t, coming(t, 2*few), 3*compared+few)
 }
 
-// TestWhatIsFreeIsTakenInOrderOfPriority tests that spaces and owners are in order of
+// TestUnusedPagesAreTakenInOrderOfPriority tests that spaces and owners are in order of
 // priority, and of registration among equal ones, while priorities change and models
 // are unregistered.
-func TestWhatIsFreeIsTakenInOrderOfPriority(t *testing.T) {
+func TestUnusedPagesAreTakenInOrderOfPriority(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 64)
 	var models []*Model
 	for i := range 40 {

@@ -13,7 +13,7 @@ import (
 
 // Two models take pages from each other repeatedly. No model reads a byte of the other,
 // in whichever way it got the page: parked, idle, orphaned, reclaimed.
-func TestNobodyReadsWhatAnotherTenantWrote(t *testing.T) {
+func TestModelsNeverReadEachOther(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		p := newPartyWith(t, devicetest.Config{TotalBytes: 2 * mib, Backed: true}, engine.Options{},
 			ElasticConfig{LimitBytes: 8 * page, Backing: backing}, false)

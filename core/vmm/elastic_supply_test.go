@@ -13,7 +13,7 @@ import (
 
 // The limit allows the pages and the device has less. The reclaim path of the engine
 // and the callbacks of models above their guarantee run, and the error has the report.
-func TestModelsAboveTheirGuaranteeAreAskedWhereTheDeviceHasLess(t *testing.T) {
+func TestModelsAboveTheirGuaranteeFreePagesWhenTheDeviceIsFull(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)
 	holder, asker := p.model(t, "holder", 2, 0, 0), p.model(t, "asker", 0, 0, 0)
 	held := singles(t, holder, 8)
@@ -41,7 +41,7 @@ func TestModelsAboveTheirGuaranteeAreAskedWhereTheDeviceHasLess(t *testing.T) {
 	p.quit(t)
 }
 
-func TestWhoIsShortOfSupplyStandsInLine(t *testing.T) {
+func TestAllocationsQueueWhenTheDeviceIsFull(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)
 	holder, first, eager := p.model(t, "holder", 0, 0, 0), p.model(t, "first", 0, 0, 0), p.model(t, "eager", 0, 0, 0)
 	held := get(t, holder, 8)
@@ -91,7 +91,7 @@ func TestFreePagesOfModelsServeSiblings(t *testing.T) {
 }
 
 // A thread that may not wait does not join the queue.
-func TestShortOfSupplyInsideOfACallback(t *testing.T) {
+func TestFullDeviceInsideACallbackFailsAtOnce(t *testing.T) {
 	p := newPartyWith(t, devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: func() bool { return true }},
 		ElasticConfig{LimitBytes: 32 * page}, false)
 	m := p.model(t, "m", 0, 0, 0)

@@ -59,7 +59,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAllocAtTakesThePlaceThatIsAskedFor(t *testing.T) {
+func TestAllocAtUsesTheRequestedOffset(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	m := p.model(t, "m", 0, 0, 0)
 	got, err := p.shared.AllocAt("m", 5*page+7, page)
@@ -90,7 +90,7 @@ func TestAllocAtTakesThePlaceThatIsAskedFor(t *testing.T) {
 	p.quit(t)
 }
 
-func TestWhatIsAskedForWrongly(t *testing.T) {
+func TestInvalidModelRequestsAreRejected(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	s := p.shared
 	m := p.model(t, "m", 8, 0, 0)

@@ -91,7 +91,7 @@ func (c *crowd) work(t *testing.T, id string, seed uint64) {
 
 // The test has models with guarantees, callbacks and changing limits, one that is
 // registered and unregistered, and a thread that reads all the time.
-func TestManyThreadsOnAElasticPool(t *testing.T) {
+func TestManyThreadsOnAnElasticPool(t *testing.T) {
 	c := &crowd{loose: map[string][]Allocation{}}
 	c.party = newPartyWith(t, devicetest.Config{TotalBytes: 6 * mib}, engine.Options{}, ElasticConfig{
 		LimitBytes: 80 * page, ReadyPages: 4,

@@ -24,7 +24,7 @@ func refused(t *testing.T, err error, code device.Code, parts ...string) {
 	require.ErrorContains(t, err, "test:0: ", "the device is named")
 }
 
-func TestBadSettingsAreRefused(t *testing.T) {
+func TestInvalidSettingsAreRejected(t *testing.T) {
 	try := func(c devicetest.Config, change func(*Config)) error {
 		c.TotalBytes = 64 * mib
 		dev := devicetest.Open(c)
@@ -66,7 +66,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	require.True(t, errors.As(errors.Unwrap(err), &typed), "the device's own error is inside")
 }
 
-func TestSettingsOfZeroAreTheDevices(t *testing.T) {
+func TestZeroSettingsSelectTheDevicesValues(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.PageBytes, c.CapacityBytes = 0, 3*mib })
 	require.Equal(t, 2*mib, r.pool.PageBytes(), "the device's recommendation")
 	require.Equal(t, 4*mib, r.pool.CapacityBytes(), "rounded up")
@@ -77,7 +77,7 @@ func TestSettingsOfZeroAreTheDevices(t *testing.T) {
 	r.quit(t)
 }
 
-func TestRangesThatAreRefused(t *testing.T) {
+func TestInvalidRangesAreRejected(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.LimitBytes = 8 * page })
 	p := r.pool
 	capacity := 32 * page
@@ -132,7 +132,7 @@ func TestRangesThatAreRefused(t *testing.T) {
 
 // The offset and size of an old allocation do not free newer allocations at a part of
 // it.
-func TestOldPlaceDoesNotFreeANewerAllocation(t *testing.T) {
+func TestOldRangeDoesNotFreeANewerAllocation(t *testing.T) {
 	for _, asleep := range []bool{false, true} {
 		r := newRig(t, devicetest.Config{}, nil)
 		p := r.pool
@@ -159,7 +159,7 @@ func TestOldPlaceDoesNotFreeANewerAllocation(t *testing.T) {
 	}
 }
 
-func TestLimitIsSeenAgainstUse(t *testing.T) {
+func TestLimitBoundsTheUsedPages(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, 8*page)
 	require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestTheErrorNamesHoldersWhereTheDeviceHasLessThanTheLimit(t *testing.T) {
 	r.quit(t)
 }
 
-func TestAClosedPoolRefusesEveryCall(t *testing.T) {
+func TestClosedPoolRejectsEveryCall(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)

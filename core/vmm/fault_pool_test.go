@@ -187,7 +187,7 @@ func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 
 // If the calls of an undo fail, pages stay parked without access rights. The next
 // allocation of them sets the rights.
-func TestRollbackThatFailsLosesNothing(t *testing.T) {
+func TestFailedUndoLosesNoPages(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, nil)
 	_, err := r.pool.Alloc(2*page, page)
 	require.NoError(t, err)
@@ -236,7 +236,7 @@ func TestPagesThatCannotBeUnmapped(t *testing.T) {
 }
 
 // An allocation that can create new pages does not depend on a successful unmap.
-func TestNewPagesWhereParkedOnesCannotBeHad(t *testing.T) {
+func TestNewPagesAreCreatedWhenUnmapFails(t *testing.T) {
 	r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.ReadyPages = -1 })
 	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 
 // An allocation that waits for a sleeping range ends when its model or pool ends,
 // forced or not, with sleeping pages or without.
-func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
+func TestWaitForASleepingRangeEndsWithItsPool(t *testing.T) {
 	for _, pages := range []uint64{0, 3} {
 		for _, by := range []string{"unregister", "close"} {
 			t.Run(fmt.Sprint(by, pages), func(t *testing.T) {
@@ -90,7 +90,7 @@ func (s *space) waiting() bool {
 
 // A range that falls asleep between the two checks of a free is freed while it is
 // asleep.
-func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
+func TestRangeThatFallsAsleepDuringItsFreeIsFreed(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	kept := keep(r.pool.physical, r.dev)
 	_, err := r.pool.Alloc(0, 4*page)
@@ -113,7 +113,7 @@ func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
 }
 
 // A rejected Close changes nothing, not even for a moment.
-func TestRefusedCloseDisturbsNobody(t *testing.T) {
+func TestRejectedCloseHasNoEffect(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestRefusedCloseDisturbsNobody(t *testing.T) {
 
 // Another thread releases pages while the Physical is closed, and the device fails to
 // release them. They are not lost.
-func TestCloseWaitsForPagesOnTheirWay(t *testing.T) {
+func TestCloseWaitsForMovingPages(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, 3*page)
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestCloseWaitsForPagesOnTheirWay(t *testing.T) {
 	require.NoError(t, r.engine.Close())
 }
 
-func TestBadNamesOfModelsAreRefused(t *testing.T) {
+func TestInvalidModelIdsAreRejected(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	for _, id := range []string{"", strings.Repeat("x", 64), "a\x00b", "\xff", "a\xc3"} {
 		_, err := p.shared.Register(id, ModelConfig{VirtualBytes: page})
@@ -183,7 +183,7 @@ func TestBadNamesOfModelsAreRefused(t *testing.T) {
 }
 
 // Sizes near 2^64 are rejected with their values, and change nothing.
-func TestSizesNearTheEndOf64BitsAreRefused(t *testing.T) {
+func TestSizesNearTheEndOf64BitsAreRejected(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	const most = uint64(math.MaxUint64)
 	for _, c := range []ModelConfig{
@@ -222,7 +222,7 @@ func TestSizesNearTheEndOf64BitsAreRefused(t *testing.T) {
 
 // Limits that change while a model sleeps apply when it wakes. Its guarantee stays
 // reserved for it, whatever others request.
-func TestLimitsThatChangeDuringSleep(t *testing.T) {
+func TestLimitsChangedDuringSleepApplyAtWake(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 12)
 	keep(p.shared.physical, p.dev)
 	m, other := p.model(t, "m", 4, 0, 0), p.model(t, "other", 0, 0, 0)

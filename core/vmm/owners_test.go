@@ -130,7 +130,7 @@ func TestPagesThatCouldNotBeScrubbedReachNobody(t *testing.T) {
 	two.quit(t)
 }
 
-func TestStockWithSpacesIsBusy(t *testing.T) {
+func TestPhysicalWithSpacesIsBusy(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	require.ErrorIs(t, two.stock.Close(), device.CodeBusy)
 	two.quit(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // One page passes through all its states; its neighbours stay free.
-func TestAPageIsToldInEachOfItsStates(t *testing.T) {
+func TestRangeAtReportsEachPageState(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, func(c *Config) { c.ReadyPages = -1 })
 	p := r.pool
 	keep(p.physical, r.dev)

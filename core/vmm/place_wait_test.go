@@ -92,7 +92,7 @@ func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 }
 
 // longestSoon equals the longest run in a slice of pages.
-func TestLongestSoonLikeASlice(t *testing.T) {
+func TestLongestSoonMatchesASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.CapacityBytes = 40 * page })
 		s := r.pool.space

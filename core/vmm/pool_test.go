@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-func TestARangeTakesAndGivesBackItsPages(t *testing.T) {
+func TestRangeMapsAndReleasesItsPages(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	p := r.pool
 	require.Zero(t, r.dev.HeldBytes(), "a pool has no memory at first")

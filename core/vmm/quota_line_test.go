@@ -34,7 +34,7 @@ func TestLineIsByGuaranteeThenPriorityThenArrival(t *testing.T) {
 	require.Equal(t, []int{1, 4, 7, 3, 5, 2, 6}, lineOf(l), "the first keeps its turn")
 }
 
-func TestClaimsOfHighPriorityStarveNoOther(t *testing.T) {
+func TestHighPriorityWaitersStarveNoOther(t *testing.T) {
 	low, high := &share{priority: 1, most: noBound}, &share{priority: 2, most: noBound}
 	l := &line{}
 	l.join(newWaiter(high, 1))
@@ -52,7 +52,7 @@ func TestClaimsOfHighPriorityStarveNoOther(t *testing.T) {
 
 // In random sequences of joins and removals one waiter has the turn, it is the first,
 // and each waiter that waits long enough gets the turn.
-func TestOneClaimHasItsTurn(t *testing.T) {
+func TestFirstWaiterHasTheTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &line{}
 		var all []*waiter

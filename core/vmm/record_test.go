@@ -80,7 +80,7 @@ func TestPartOfAnAllocationIsRecorded(t *testing.T) {
 	r.quit(t)
 }
 
-func TestARefusedRecordChangesNothing(t *testing.T) {
+func TestRejectedRecordChangesNothing(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	kept := keep(r.pool.physical, r.dev)
 	stream := holding(t, r.dev)
@@ -119,7 +119,7 @@ func TestStreamIsClosedBeforeItsRange(t *testing.T) {
 }
 
 // A long-lived range does not accumulate closed streams.
-func TestClosedStreamsAreForgotten(t *testing.T) {
+func TestClosedStreamsAreRemovedFromUsers(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	on(t, r.pool, 0, nil)
 	lasting := holding(t, r.dev)
@@ -142,7 +142,7 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 
 // Whichever driver call fails during the free of a range with three streams, the range
 // is as before, with its users, and can be freed.
-func TestFreeBehindStreamsFails(t *testing.T) {
+func TestFailedFreeKeepsTheRangeAndItsStreams(t *testing.T) {
 	for _, call := range []devicetest.Call{devicetest.StreamIdle, devicetest.RecordEvent} {
 		for nth := 1; nth <= 3; nth++ {
 			r := newRig(t, devicetest.Config{}, nil)

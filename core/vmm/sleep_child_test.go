@@ -173,7 +173,7 @@ func TestFilesOfDeadProcessesAreRemoved(t *testing.T) {
 
 // The directory is removed while the model sleeps. The process still has the file, and
 // Wake restores all bytes.
-func TestTheDirectoryOfAFileVanishes(t *testing.T) {
+func TestWakeAfterItsDirectoryWasRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	r := fullRig(t)

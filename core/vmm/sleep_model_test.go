@@ -331,7 +331,7 @@ func (n *sleepNaive) look(t *rapid.T) {
 // Random programs over two models under a changing limit, compared with slices of
 // pages. Bytes and addresses are as before, whatever slept, whatever happened in the
 // middle of a call and whether it failed. Nothing is left behind.
-func TestSleepLikeANaiveModel(t *testing.T) {
+func TestSleepMatchesReferenceModel(t *testing.T) {
 	devicetest.OneThread(t)
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

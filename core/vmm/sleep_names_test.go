@@ -18,7 +18,7 @@ import (
 
 // The program has put another file in place of the file: the bytes wake, and the other
 // file stays.
-func TestWakeLeavesWhatIsNotItsFile(t *testing.T) {
+func TestWakeKeepsOtherFilesWithItsFileName(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
 		"another file": func(path string) error {
 			if err := os.WriteFile(path+"~", []byte("the program's"), 0o600); err != nil {
@@ -75,7 +75,7 @@ func TestWakeLeavesWhatIsNotItsFile(t *testing.T) {
 // A process may write only files of a limited size. The call fails before a byte is
 // copied; if the limit is reached during the copies, they are undone. It never ends the
 // process.
-func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
+func TestSleepAboveTheFileSizeLimitFails(t *testing.T) {
 	dir := childOf()
 	if dir == "" {
 		out, err := asChild(t, t.TempDir(), nil)

@@ -41,7 +41,7 @@ func (n *nap) watch(look func()) {
 // The price of all or nothing, by the counters of the engine: during a Sleep or Wake
 // the bytes exist twice, in the pages and in the copies, and never more often. After it
 // they exist once.
-func TestBytesAreThereTwiceUntilTheEndAndNoMore(t *testing.T) {
+func TestSleepHoldsBytesTwiceUntilItsEnd(t *testing.T) {
 	for _, pages := range everyPage {
 		n := newNap(t, pages, 1)
 		const all = 9 * page

@@ -58,7 +58,7 @@ func TestTwoModelsTakeTurns(t *testing.T) {
 
 // A page that was freed while it was asleep, allocated again and put to sleep again has
 // the bytes of the second allocation.
-func TestPageSleepsInItsNewLife(t *testing.T) {
+func TestReallocatedPageSleepsWithItsNewBytes(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	kept := keep(p.shared.physical, p.dev)
 	p.shared.physical.keepers.ChunkBytes = 4 * page
@@ -129,7 +129,7 @@ func TestWakeWaitsForOthers(t *testing.T) {
 	p.quit(t)
 }
 
-func TestARefusedSleepChangesNothing(t *testing.T) {
+func TestRejectedSleepChangesNothing(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
 	_, err := r.pool.AllocTagged(AllocRequest{SizeBytes: 2 * page, Tag: "kv"})
@@ -211,7 +211,7 @@ func TestSleepWaitsForWork(t *testing.T) {
 
 // A call with NoWait does what it can at once, and states what it would have to wait
 // for.
-func TestSleepThatIsNotToWait(t *testing.T) {
+func TestSleepWithNoWaitReturnsTimeout(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	keep(p.shared.physical, p.dev)
 	a, b := p.model(t, "a", 0, 0, 0), p.model(t, "b", 0, 0, 0)

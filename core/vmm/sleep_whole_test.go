@@ -197,7 +197,7 @@ func (n *nap) during(nth int, do func()) {
 // In the middle of a Sleep or Wake the limit is lowered below the use, another model
 // requests pages, and then the call is cancelled or its disk is full. Everything is as
 // before, although the limit would not allow it now.
-func TestSleepThatFailsUnderALimitBelowItsUse(t *testing.T) {
+func TestFailedSleepIsUndoneUnderALimitBelowItsUse(t *testing.T) {
 	for _, pages := range everyPage {
 		for _, backing := range []SleepBacking{SleepToHost, SleepToFile} {
 			for _, nth := range []int{1, 3, 5} {
@@ -264,7 +264,7 @@ func failUnderALimit(t *testing.T, pages device.Backing, backing SleepBacking, n
 }
 
 // The disk is full at each write: no page was released by then.
-func TestSleepOnADiskThatIsFullUnderALimitBelowItsUse(t *testing.T) {
+func TestSleepOnAFullDiskIsUndoneUnderALimitBelowItsUse(t *testing.T) {
 	for _, pages := range everyPage {
 		for nth := 2; nth <= 8; nth++ {
 			n := newNap(t, pages, 1)
@@ -286,7 +286,7 @@ func TestSleepOnADiskThatIsFullUnderALimitBelowItsUse(t *testing.T) {
 
 // If the device allows neither the rest of a Sleep nor its undo, everything ends
 // asleep. Pages that stay mapped are not released, and wake with the rest.
-func TestSleepThatCanNotBeUndoneGoesOn(t *testing.T) {
+func TestSleepThatCannotBeUndoneContinues(t *testing.T) {
 	for _, pages := range everyPage {
 		n := newNap(t, pages, 1)
 		n.dev.FailNth(devicetest.Unmap, 2, nil)

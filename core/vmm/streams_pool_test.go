@@ -73,7 +73,7 @@ func TestAllocationWaitsForItsRange(t *testing.T) {
 	r.quit(t)
 }
 
-func TestThreadThatMayNotWait(t *testing.T) {
+func TestThreadThatMayNotWaitReturnsBusy(t *testing.T) {
 	r := newRigWith(t, devicetest.Config{}, engine.Options{MayNotWait: func() bool { return true }}, nil)
 	_, err := r.pool.Alloc(0, 4*page)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestThreadThatMayNotWait(t *testing.T) {
 }
 
 // The reclaim path waits for retiring ranges when the device has no more memory.
-func TestSearchForRoomWaitsForRetiringRanges(t *testing.T) {
+func TestReclaimPathWaitsForRetiringRanges(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 8 * page}, nil)
 	r.dev.SetOthersBytes(4 * page)
 	_, err := r.pool.Alloc(0, 4*page)

@@ -16,7 +16,7 @@ import (
 
 // 64 threads on one pool with its worker: each writes to its ranges and reads the same
 // bytes again, under changing limits.
-func TestThreadsOnOnePoolFindTheirBytesAgain(t *testing.T) {
+func TestThreadsOnOnePoolKeepTheirBytes(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib, Backed: true})
 		e := engine.New(dev, engine.Options{})
@@ -46,7 +46,7 @@ func TestThreadsOnOnePoolFindTheirBytesAgain(t *testing.T) {
 	}
 }
 
-// work is one thread of TestThreadsOnOnePoolFindTheirBytesAgain.
+// work is one thread of TestThreadsOnOnePoolKeepTheirBytes.
 func work(dev *devicetest.Device, p *Pool, random *rand.Rand, mark byte) error {
 	for range 120 {
 		first, pages := random.Uint64N(90), 1+random.Uint64N(4)

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-func TestReadyPagesAreCreatedAhead(t *testing.T) {
+func TestReadyPagesArePreallocated(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.ReadyPages = 3 })
 	ph := r.pool.physical
 	ph.Settle()
@@ -129,7 +129,7 @@ func TestWorkerTakesNothingFromOthers(t *testing.T) {
 }
 
 // The worker alone makes pages ready, releases surplus pages, and ends with the pool.
-func TestWorkerOnItsOwn(t *testing.T) {
+func TestWorkerMakesPagesReadyAndReleasesSurplus(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib})
 	e := engine.New(dev, engine.Options{})
 	p, err := NewPool(e, Config{Name: "p", CapacityBytes: 64 * page, PageBytes: page, ReadyPages: 4})

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWorkStandsBack has one processor only: another goroutine runs when the work rests.
+// TestPaceRestsAfterItsTurn has one processor only: another goroutine runs when the work rests.
 // Now and then Go's scheduler takes up first what has just stood back, but not twice.
-func TestWorkStandsBack(t *testing.T) {
+func TestPaceRestsAfterItsTurn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var ran atomic.Bool
 	go ran.Store(true)

@@ -86,9 +86,9 @@ func coming(members int) (bytes uint64, moved, compared int) {
 	return after.TotalAlloc - before.TotalAlloc, moved, compared
 }
 
-// TestMembersComeAndGoInLinearWork holds that a member more costs the same however many
+// TestAddingAndRemovingMembersCostsLinearWork holds that a member more costs the same however many
 // there are.
-func TestMembersComeAndGoInLinearWork(t *testing.T) {
+func TestAddingAndRemovingMembersCostsLinearWork(t *testing.T) {
 	const few = 4096
 	bytes, moved, compared := coming(few)
 	twice, movedTwice, comparedTwice := coming(2 * few)

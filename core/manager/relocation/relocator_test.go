@@ -87,7 +87,7 @@ func (w *world) moved() (sum uint64) {
 
 // Between two calls blocks go, come and are pinned: what the first has found is asked
 // again, and no block moves that may not.
-func TestWhatAPlanSaysIsAskedAgain(t *testing.T) {
+func TestPlanChecksBlocksAgainBeforeItsMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		r := New[*worldBlock, *worldPool]()
@@ -146,7 +146,7 @@ func TestNewcomersAreMovedAfterThePlan(t *testing.T) {
 
 // A pool that moves nothing has its blocks counted as debugged, and one that has been
 // closed since has none any more.
-func TestAPoolThatMovesNothingIsPassedOver(t *testing.T) {
+func TestPoolWithoutMovesIsSkipped(t *testing.T) {
 	w := &world{pages: 1, claims: map[device.Addr]bool{}, made: 2}
 	w.pools = []*worldPool{{w: w, refuses: device.Errorf(device.CodeUnsupported, "relocate", "debug mode")}}
 	w.blocks = []*worldBlock{{addr: 1, in: w.pools[0]}, {addr: 2, in: w.pools[0]}}
@@ -196,7 +196,7 @@ type soon struct{}
 func (soon) Over() bool          { return false }
 func (soon) Left() time.Duration { return time.Millisecond }
 
-func TestAReasonThatIsNotKnownIsNoReason(t *testing.T) {
+func TestUnknownReasonIsIgnored(t *testing.T) {
 	var s Skipped
 	require.Panics(t, func() { s.add(InUse + 1) })
 	for r := None; r <= InUse; r++ {

@@ -99,7 +99,7 @@ func TestFreeRunsAreThoseOfABitmap(t *testing.T) {
 	})
 }
 
-func TestFreeRunsUseTheirNodesAgain(t *testing.T) {
+func TestFreeRunsReuseTheirNodes(t *testing.T) {
 	runs := NewFreeRuns(1 << 31)
 	for round := range 3 {
 		for at := uint64(0); at < 1000; at++ {

@@ -139,7 +139,7 @@ func TestUsersAreThoseOfAListForEachPage(t *testing.T) {
 }
 
 // Long-lived pages do not accumulate sets of closed streams.
-func TestSetsOfDroppedStreamsAreForgotten(t *testing.T) {
+func TestStreamSetsOfDroppedStreamsAreRemoved(t *testing.T) {
 	const most = 16
 	standard := &named{name: "default"}
 	var users Users

@@ -85,7 +85,7 @@ func agrees(t *testing.T, k *kept, of map[uint64]*Chunk, chunks map[*Chunk]bool)
 
 // The cost of an operation on one page does not depend on the number of sleeping
 // chunks.
-func TestLeavingLooksAtItsOwnChunksOnly(t *testing.T) {
+func TestRemoveVisitsItsOwnChunksOnly(t *testing.T) {
 	const all = 1000
 	var k kept
 	require.NoError(t, k.open(all))

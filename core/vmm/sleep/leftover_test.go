@@ -37,7 +37,7 @@ func files(t *testing.T, dir string) (names []string) {
 
 // Files of sleeping pages are in a directory that other programs use as well. Other
 // files stay, whatever their names.
-func TestOnlyWhatIsOursAndLeftBehindIsRemoved(t *testing.T) {
+func TestOnlyLeftoverSleepFilesAreRemoved(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	stays := map[string]string{
 		"ferrum-sleep-notes.txt": "not to be lost", "ferrum-sleep-": "", "ferrum-sleep-empty": "",

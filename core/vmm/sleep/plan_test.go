@@ -40,7 +40,7 @@ func TestAPlanMapsAndCopiesWhatIsMissing(t *testing.T) {
 }
 
 // Without discarded pages that are mapped there is nothing to copy.
-func TestWhatIsThrownAwayNeedsNoCopy(t *testing.T) {
+func TestDiscardedPagesNeedNoCopy(t *testing.T) {
 	var p Plan
 	p.Add(Job{Chunk: &Chunk{Run: run(3, 4)}, Runs: []pageset.Run{run(3, 4)}}, nil)
 	require.Empty(t, p.Copies())
