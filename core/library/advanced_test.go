@@ -28,8 +28,8 @@ func TestAdvancedCallsNeedAStartedLibrary(t *testing.T) {
 	requireCode(t, device.CodeNotInitialized, err)
 }
 
-// Adopted memory and streams are left with their owners, reported as leaks, and in
-// the way of an end without force, like everything else.
+// Adopted memory and streams stay with their owners, are reported as leaks, and prevent
+// an end without force, like all other objects.
 func TestAdoptedObjectsAreObjectsOfTheLibrary(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// heldDriver opens devices that make no stream before the test lets them.
+// heldDriver opens devices that create no stream before the test allows it.
 type heldDriver struct {
 	*watchedDriver
 	entered, goOn chan struct{}
@@ -31,8 +31,8 @@ func (d *heldDevice) NewStream() (device.Stream, error) {
 	return d.Device.NewStream()
 }
 
-// A measurement holds segments and a stream that are nobody's: a forced stop
-// waits for their end and does not fail over them.
+// A measurement holds segments and a stream without handles: a forced stop waits for
+// their end and does not fail because of them.
 func TestForcedStopWaitsForAMeasurement(t *testing.T) {
 	held := &heldDriver{entered: make(chan struct{}), goOn: make(chan struct{})}
 	b := newBench(t, func(o *library.Options) {

@@ -20,14 +20,14 @@ import (
 
 // closable is a kind of object that may be in use when it is to end.
 type closable struct {
-	// make makes an object on a device and gives its handle.
+	// make creates an object on a device and returns its handle.
 	make func(b *bench, dev uint64) uint64
-	// use has the object be in use for a moment: begin makes it so, with the object's
-	// handle, and gives what ends that.
+	// use makes the object be in use, and returns the function that ends the use.
 	use []func(b *bench, id uint64) (end func() error, err error)
 	// end ends the object without force.
 	end func(b *bench, id uint64) error
-	// gone is what a call hears of one that has ended; CodeInvalidHandle if it is not named.
+	// gone is the error of a call on an ended object; the zero value means
+	// CodeInvalidHandle.
 	gone device.Code
 }
 
@@ -258,13 +258,13 @@ func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 	}
 }
 
-// What is in use refuses to end and works on as if nobody had asked; when it is in use
-// no more it ends.
+// An object in use rejects its end and works as before; when it is not in use any more
+// it ends.
 func TestAnEndThatIsRefusedChangesNothing(t *testing.T) {
 	for name, c := range closables {
 		for i, use := range c.use {
 			if name == "stream" {
-				// It is in use while work is queued, which the race below has.
+				// It is in use while work is queued, which the test below covers.
 				continue
 			}
 			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestAnEndThatIsRefusedChangesNothing(t *testing.T) {
 	}
 }
 
-// assertServed is false for a call that finds its one place taken.
+// assertServed returns false for a call that finds its one range taken.
 func assertServed(t *testing.T, err error) bool {
 	if device.CodeOf(err) == device.CodeAlreadyMapped {
 		return false
@@ -305,9 +305,9 @@ func (c closable) goneCode() device.Code {
 	return c.gone
 }
 
-// Threads use an object while another ends it without force, as often as it takes:
-// whoever hears that it has ended hears it of an end that succeeds, and what was begun
-// can be finished.
+// Threads use an object while another ends it without force, until it succeeds. A call
+// reports the end only after a successful end, and uses that have begun can be
+// completed.
 func TestCallsDuringDestroyWithoutForce(t *testing.T) {
 	for name, c := range closables {
 		t.Run(name, func(t *testing.T) {
@@ -354,8 +354,8 @@ func useWhileItEnds(t *testing.T, b *bench, c closable, id uint64) {
 	require.True(t, ended, "nobody uses it any more")
 }
 
-// A registration keeps its device open after what it was made for has ended: the answer
-// says which one it is, and so do the leak report and the answer of a stop.
+// A registration keeps its device open after its object has ended. The error names the
+// registration, and so do the leak report and the error of a stop.
 func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
@@ -376,7 +376,7 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	requireCode(t, device.CodeBusy, err)
 	require.ErrorContains(t, err, "6 registrations ("+ended)
 	require.ErrorContains(t, err, "pressure callback of the device")
-	// A model that comes under the same name is another.
+	// A new model with the same name is another model.
 	require.NoError(t, at(b.ElasticPool, chat.pool).RegisterModel(chat.id, vmm.ModelConfig{VirtualBytes: page}))
 	require.ErrorContains(t, b.Shutdown(false), ended)
 	require.NoError(t, at(b.ElasticPool, shared).Destroy(false))
@@ -394,7 +394,7 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	require.NoError(t, b.Shutdown(true))
 }
 
-// Who forces an end is often a destructor, which can tell nobody: the log does.
+// A destructor often forces an end and cannot report the error, so the log does.
 func TestAnEndByForceThatFailsIsLogged(t *testing.T) {
 	var inside atomic.Bool
 	b := startBench(t, func(o *library.Options) {

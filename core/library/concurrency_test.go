@@ -17,17 +17,17 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// answers that a correct program may get when its objects are destroyed, and
-// the library stopped, by others at any moment.
+// expected has the errors that a correct program may get when other threads destroy its
+// objects and stop the library at any moment.
 var expected = []device.Code{
 	device.CodeOK, device.CodeNotInitialized, device.CodeInvalidHandle,
 	device.CodeBusy, device.CodeOutOfMemory, device.CodeTimeout, device.CodeInvalidArgument,
 	device.CodeCancelled,
-	// An address that somebody else has freed, and that is in use again or not.
+	// An address that another thread has freed, and that may be in use again.
 	device.CodeDoubleFree, device.CodeInvalidAddress, device.CodeNotFound,
 }
 
-// shelf is handles that all workers share, dead ones among them.
+// shelf has handles that all workers share, including invalid ones.
 type shelf struct{ slots [6]atomic.Uint64 }
 
 func (s *shelf) put(r *rand.Rand, handle uint64, err error) error {
@@ -39,7 +39,7 @@ func (s *shelf) put(r *rand.Rand, handle uint64, err error) error {
 
 func (s *shelf) any(r *rand.Rand) uint64 { return s.slots[r.IntN(len(s.slots))].Load() }
 
-// hammer is everything that the workers share.
+// hammer has everything that the workers share.
 type hammer struct {
 	*library.Library
 	ids                                                              []string
@@ -180,7 +180,7 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { return h.Init(nil) },
 		func() error { return h.Shutdown(force && r.IntN(4) == 0) },
 	}
-	// Allocations are as frequent as all else together.
+	// Allocations are as frequent as all other calls together.
 	hot := []func() error{
 		func() error {
 			addr, err := h.PoolAlloc(h.pools.any(r), 1+r.Uint64N(4096), optional())
@@ -224,7 +224,7 @@ func managerPools() map[manager.MemoryType]pool.Config {
 	return map[manager.MemoryType]pool.Config{manager.General: small}
 }
 
-// run makes steps on several workers at once and then stops the library.
+// run makes steps on several workers concurrently and then stops the library.
 func (h *hammer) run(t *testing.T, steps int) {
 	require.NoError(t, h.Init(nil))
 	var workers []<-chan struct{}
@@ -248,7 +248,7 @@ func (h *hammer) run(t *testing.T, steps int) {
 		require.NoError(t, err)
 	default:
 	}
-	// Init and Shutdown were called at random: undo what is left of them.
+	// Init and Shutdown were called at random: undo the remaining Inits.
 	for {
 		err := h.Shutdown(true)
 		if device.CodeOf(err) == device.CodeNotInitialized {
@@ -261,8 +261,8 @@ func (h *hammer) run(t *testing.T, steps int) {
 	require.NoError(t, h.Shutdown(false))
 }
 
-// Any call from any thread at any time, stopping the library included: nothing
-// crashes, hangs, or is left over in the devices.
+// Any call from any thread at any time, including a stop of the library: nothing
+// crashes, hangs, or is left on the devices.
 func TestAnyCallFromAnyThreadLeavesNothing(t *testing.T) {
 	b := newBench(t)
 	h := &hammer{Library: b.Library, ids: []string{"test:0", "test:1"}}

@@ -16,8 +16,8 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// debugBench is a library on devices with bytes, under FERRUM_DEBUG; site is
-// where calls come from, stderr what nobody else hears.
+// debugBench is a library on devices with bytes, under FERRUM_DEBUG. site is the call
+// site of all calls, stderr gets the messages without a receiver.
 type debugBench struct {
 	*bench
 	site   uintptr
@@ -42,7 +42,7 @@ func startDebugBench(t *testing.T, value string) *debugBench {
 	return d
 }
 
-// stop ends the library, which delivers what is queued, and gives what it wrote.
+// stop stops the library, which delivers what is queued, and returns what it wrote.
 func (d *debugBench) stop() string {
 	require.NoError(d.t, d.Shutdown(true))
 	return d.stderr.String()
@@ -103,7 +103,7 @@ func TestDebugWordsSelectChecks(t *testing.T) {
 	require.NotContains(t, d.stop(), "overrun")
 }
 
-// FERRUM_LOG decides what is written, and a receiver where.
+// FERRUM_LOG decides which messages are written, and a receiver decides where.
 func TestDebugLogsToStderrByDefault(t *testing.T) {
 	d := startDebugBench(t, "call_sites")
 	d.Log(library.LogInfo, "fine")

@@ -70,8 +70,8 @@ func TestDeviceInfoIsTheDriversWithCapabilities(t *testing.T) {
 		library.CapabilityLinkedMemory, info.Capabilities)
 }
 
-// Each kind of object keeps its device open, and a refused close changes
-// nothing: the object works as before.
+// Each kind of object keeps its device open, and a rejected close changes nothing: the
+// object works as before.
 func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		create  func(b *bench, dev uint64) (uint64, error)

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// boasting says of two devices that they have a gibibyte free each.
+// boasting reports a gibibyte of free memory for each of two devices.
 type boasting struct{}
 
 func (boasting) Backend() string { return "cuda" }
@@ -23,7 +23,7 @@ func (boasting) Survey() device.Survey {
 	return device.Survey{Devices: []device.Surveyed{one, two}}
 }
 
-// twoBackends is a bench whose driver is CUDA's, beside a host with 128 MiB.
+// twoBackends is a bench whose driver is that of CUDA, beside a host with 128 MiB.
 func twoBackends(t *testing.T) *bench {
 	cuda := devicetest.New(devicetest.Config{Backend: "cuda", Devices: 2, TotalBytes: capacity})
 	watched := &watchedDriver{Driver: cuda, opened: map[int]*devicetest.Device{}}
@@ -49,7 +49,7 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	info := at(b.Device, handle).Info()
 	require.Equal(t, "cuda:0", info.ID.String(), "the device that was chosen is the one that is open")
 
-	// By what is known a gibibyte fits; the devices themselves say otherwise.
+	// By the discovery a gibibyte fits; the open devices report less.
 	hostHandle, choice, err := b.BackendOpen(discover.BackendAuto, capacity+1)
 	require.NoError(t, err)
 	require.Equal(t, discover.BackendCPU, choice.Backend)

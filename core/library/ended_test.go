@@ -25,8 +25,9 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// takes says which further handles a call takes, and those of a call of the library itself:
-// every one but those of the other lists. The handle that finds an object is known.
+// takes lists the further handles of a call, and the handles of calls of the library
+// itself: all calls except those of the other lists. The handle that finds an object is
+// known.
 var takes = map[string][]handle.Kind{
 	"lib.EventAdopt": {handle.Device}, "lib.EventOpen": {handle.Device},
 	"lib.StreamAdopt": {handle.Device}, "lib.StreamCreate": {handle.Device}, "lib.StreamDefault": {handle.Device},
@@ -41,9 +42,9 @@ var takes = map[string][]handle.Kind{
 	"Placement.ExplainJSON": {handle.Device}, "Placement.Select": {handle.Device},
 }
 
-// tells lists the calls that only tell or take note of something, or find that there is
-// nothing to do, and may do so with an object in its last moment. The handles of monitors
-// and strategies go before they end.
+// tells lists the calls that only report or record something, or find nothing to do,
+// and may succeed on an ending object. The handles of monitors and strategies are
+// removed before they end.
 var tells = []string{
 	"Device.Info", "Device.Statistics", "Device.PageSizes", "Device.RecentMemoryInfo",
 	"Pool.Info", "Pool.Statistics", "VPool.Info", "VPool.IsAsleep", "VPool.IsMapped", "VPool.Pause", "VPool.Resume",
@@ -56,8 +57,8 @@ var tells = []string{
 	"Tracker.All", "Tracker.FindOld", "Tracker.Totals",
 }
 
-// ofTheFactory lists the calls of the library for blocks and streams: core/manager has
-// their test. A registration has no call but the one that ends it.
+// ofTheFactory lists the calls of the library for blocks and streams, which
+// core/manager tests. A registration has only the call that ends it.
 var ofTheFactory = []string{
 	"lib.MemoryGetAccessStats", "lib.EventShare", "lib.MemoryGetHandleInfo", "lib.MemoryPrefetch", "lib.RegistrationRemove",
 	"lib.StreamDestroy",
@@ -71,15 +72,15 @@ var untaken = []string{
 	"lib.ShowBooks", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 }
 
-// kinds are those whose objects are called.
+// kinds has the kinds whose objects are called.
 var kinds = map[string]handle.Kind{
 	"Device": handle.Device, "Pool": handle.Pool, "VPool": handle.VirtualPool, "ElasticPool": handle.ElasticPool,
 	"Manager": handle.Manager, "Monitor": handle.Monitor, "Placement": handle.Placement, "Tracker": handle.Tracker,
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
 }
 
-// calls are the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc" one
-// of the library.
+// calls has the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc"
+// one of the library.
 var calls = exportedCalls()
 
 func exportedCalls() []string {
@@ -110,13 +111,13 @@ func exportedCalls() []string {
 	return slices.Compact(names)
 }
 
-// kindOf is the kind of the object that a call is of; 0: it is of the library.
+// kindOf returns the kind of the object of a call; 0: it is a call of the library.
 func kindOf(name string) handle.Kind {
 	word, _, _ := strings.Cut(name, ".")
 	return kinds[word]
 }
 
-// takesKind says whether an object of that kind is called, or its handle given.
+// takesKind reports whether a call is on an object of that kind, or takes its handle.
 func takesKind(name string, kind handle.Kind) bool {
 	return kindOf(name) == kind || slices.Contains(takes[name], kind)
 }
@@ -188,10 +189,10 @@ func newDeathbed(t *testing.T) *deathbed {
 	return b
 }
 
-// model is that of the elastic pool.
+// model is the model of the elastic pool.
 const model = "m"
 
-// argument makes up one that is fit for a call.
+// argument returns a valid argument for a call.
 func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	made := reflect.New(of).Elem()
 	switch made.Interface().(type) {
@@ -222,7 +223,7 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	return made
 }
 
-// call makes a call, as an export does, and gives its error.
+// call makes a call like an export, and returns its error.
 func (b *deathbed) call(name string) error {
 	word, method, _ := strings.Cut(name, ".")
 	of := reflect.ValueOf(b.Library)
@@ -253,8 +254,8 @@ func (b *deathbed) call(name string) error {
 	return err
 }
 
-// ends has an object be over with its handle still there, as the calls that end it have
-// it for a moment. They hold object.destroying meanwhile.
+// ends ends an object and keeps its handle, as in the middle of the calls that end it.
+// Those hold object.destroying during that time.
 var ends = map[string]struct {
 	kind handle.Kind
 	end  func(t *testing.T, b *deathbed, id uint64)
@@ -324,8 +325,8 @@ func endFallbackManager(t *testing.T, b *deathbed, _ uint64) {
 	require.NoError(t, entry.Close(true))
 }
 
-// Whoever comes between the end of an object and that of its handle hears that the
-// handle is invalid, and nothing else.
+// A call between the end of an object and the removal of its handle returns
+// CodeInvalidHandle, and no other error.
 func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 	for title, c := range ends {
 		t.Run(title, func(t *testing.T) {
@@ -335,7 +336,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 					names = append(names, name)
 				}
 			}
-			// Those that take the handle away come last.
+			// Calls that remove the handle come last.
 			slices.SortFunc(names, func(a, b string) int { return cmp.Or(order(a)-order(b), cmp.Compare(a, b)) })
 			require.Greater(t, len(names), 3)
 			b := newDeathbed(t)
@@ -354,7 +355,8 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 	}
 }
 
-// enders lists the calls that end an object, which are CodeBusy while another one does.
+// enders lists the calls that end an object, which return CodeBusy while another one
+// ends it.
 var enders = []string{
 	"Pool.Destroy", "VPool.Destroy", "ElasticPool.Destroy", "Manager.Destroy", "FallbackManager.Destroy", "FallbackBuffer.Free",
 	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy",

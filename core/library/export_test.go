@@ -1,4 +1,4 @@
 package library
 
-// Member is an object with a handle, for the tests from outside.
+// Member is an object with a handle, for the external tests.
 type Member = member

@@ -17,8 +17,8 @@ import (
 
 const mib = 1 << 20
 
-// fallen is a library with three host devices: the first is the host, the second
-// plays the GPU.
+// fallen is a library with three host devices: the first is the host, the second has
+// the role of the GPU.
 type fallen struct {
 	*library.Library
 	t         *testing.T
@@ -44,7 +44,7 @@ func (f *fallen) open(id string) uint64 {
 	return handle
 }
 
-// memory is settings that keep nothing free.
+// memory returns settings that reserve no free memory.
 func memory() fallback.MemoryConfig {
 	return fallback.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0).WithTracking(true)
 }
@@ -182,7 +182,7 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 		require.Equal(t, "fallback_manager", d.Pools[0].Owner)
 	}
 
-	// The host goes by force, and what was on it with it.
+	// The host is closed by force, with everything on it.
 	tracker, err := at(f.FallbackManager, m).Tracker()
 	require.NoError(t, err)
 	require.NoError(t, at(f.Device, f.host).Close(true))
@@ -219,8 +219,8 @@ func TestAFallbackManagerRefusesBadArguments(t *testing.T) {
 	require.NoError(t, at(f.FallbackManager, plain).Destroy(false))
 }
 
-// Buffers are made while their manager is destroyed by force: nothing is left, and
-// what is gone is a dead handle.
+// Buffers are allocated while their manager is destroyed by force: nothing is left, and
+// ended buffers have invalid handles.
 func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 	f := startFallen(t)
 	for range 5 {
@@ -305,7 +305,7 @@ func TestTrackersOfTheLibrary(t *testing.T) {
 	requireCode(t, device.CodeNotFound, err)
 	require.NoError(t, at(f.Tracker, tracker).Clear())
 
-	// That of a manager is only read, and goes with it.
+	// The tracker of a manager can only be read, and ends with the manager.
 	m := f.manager(memory())
 	owned, err := at(f.FallbackManager, m).Tracker()
 	require.NoError(t, err)
@@ -391,7 +391,7 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	err = do(f.Tracker, tracker, func(o *library.Tracker) error { o.All(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 
-	// A forced stop takes what is left.
+	// A forced stop ends what is left.
 	left, err := f.GenericPoolCreate(memory())
 	require.NoError(t, err)
 	_, err = f.TrackerCreate()
@@ -405,7 +405,8 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	requireCode(t, device.CodeNotInitialized, err)
 }
 
-// Whoever comes between the end of a buffer and that of its handle hears of the handle.
+// A call between the end of a buffer and the removal of its handle returns the error of
+// the handle.
 func TestABufferThatEndsIsAnInvalidHandle(t *testing.T) {
 	f := startFallen(t)
 	m := f.manager(memory())

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// onHost is a library over the real host backend.
+// onHost returns a library on the real host backend.
 func onHost() *library.Library {
 	return library.New(library.Options{Drivers: func(s library.Settings) ([]device.Driver, error) {
 		cpu, err := host.New(host.Config{Devices: s.HostDevices, MemoryBytes: s.HostMemoryBytes, MemoryForced: s.HostMemoryForced})
@@ -51,7 +51,7 @@ func TestTheHostIsConfiguredBySettingsAndEnvironment(t *testing.T) {
 	require.NoError(t, l.Shutdown(false))
 }
 
-// A forced stop waits for the work in the streams, and gives everything back.
+// A forced stop waits for the work in the streams, and releases everything.
 func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	l := onHost()
 	require.NoError(t, l.Init(&library.Settings{HostDevices: 1, HostMemoryBytes: 256 << 20}))
@@ -95,7 +95,8 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 
 func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
 
-// Any call from any thread at any time on real devices, stopping the library included.
+// Any call from any thread at any time on real devices, including a stop of the
+// library.
 func TestOnDeviceEverythingAtOnce(t *testing.T) {
 	if testdevice.OnHost() {
 		t.Setenv("FERRUM_HOST_DEVICES", "2")

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What waits when a receiver is replaced goes to the new one, also when that one is
-// being taken away, by somebody who waits for it, before it has heard of it.
+// When a receiver is replaced, its queued messages go to the next one. This also holds
+// if the next one is being removed by a call that waits for it, before it has received
+// a message.
 func TestNextReceiverGetsQueuedMessages(t *testing.T) {
 	g := newLogger()
 	entered, goOn, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})

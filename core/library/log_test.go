@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// listener keeps what it hears.
+// listener records the messages that it receives.
 type listener struct {
 	mu    sync.Mutex
 	heard []string
@@ -83,8 +83,8 @@ func TestLogGoesToStderrIfTheEnvironmentAsks(t *testing.T) {
 	require.Equal(t, []string{"3 to the receiver"}, r.all())
 }
 
-// A receiver that sets another one from inside is not called again: what was
-// queued for it goes to the other.
+// A receiver that sets another one inside its call is not called again: messages queued
+// for it go to the other.
 func TestLogReceiverReplacesItself(t *testing.T) {
 	b := newBench(t)
 	var second listener
@@ -172,7 +172,7 @@ func TestForcedDestructionIsLogged(t *testing.T) {
 	require.Contains(t, text, `tag "weights"`)
 }
 
-// What a forced stop or close frees is in the log once, whatever frees it.
+// What a forced stop or close frees is in the log once, whichever call frees it.
 func TestForcedStopLogsEachLeakOnce(t *testing.T) {
 	for name, stop := range map[string]func(b *bench) error{
 		"shutdown": func(b *bench) error { return b.Shutdown(true) },

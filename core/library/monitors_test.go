@@ -22,7 +22,8 @@ func (b *bench) monitor() uint64 {
 	return handle
 }
 
-// others has others use so many percent of a device, and has it noticed.
+// others makes other processes use that many percent of a device, and makes the library
+// notice it.
 func (b *bench) others(index int, handle uint64, percent uint64) {
 	b.device(index).SetOthersBytes(capacity / 100 * percent)
 	require.NoError(b.t, at(b.Device, handle).SetLimit(0))
@@ -58,7 +59,8 @@ func TestAMonitorTellsTheLevelsOfItsDevices(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Destroy(0) }))
 }
 
-// A registration is weak: neither the manager nor its device waits for the monitor.
+// A registration is weak: the close of the manager or its device does not wait for the
+// monitor.
 func TestMonitorDoesNotKeepManagersOpen(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
@@ -144,7 +146,7 @@ func TestMonitorJSON(t *testing.T) {
 	require.EqualValues(t, capacity, first["memory"].(map[string]any)["total_bytes"])
 }
 
-// Three host devices over one system, whose own pressure is there or has reasons.
+// Three host devices on one system, whose own pressure is available or has reasons.
 func TestMonitorOfThreeHostDevices(t *testing.T) {
 	l := startHost(t, map[string]string{"FERRUM_HOST_DEVICES": "3", "FERRUM_HOST_MEMORY": "96MiB"})
 	m, err := l.MonitorCreate(library.MonitorConfig{Profile: pressure.Early})
@@ -220,7 +222,7 @@ func TestThreadsMayRegisterAndDestroyBesideAMonitor(t *testing.T) {
 	require.Zero(t, summary.Devices)
 }
 
-// startHost starts a library over the host backend in that environment.
+// startHost starts a library on the host backend in that environment.
 func startHost(t *testing.T, env map[string]string) *library.Library {
 	for name, value := range env {
 		t.Setenv(name, value)

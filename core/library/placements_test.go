@@ -51,7 +51,7 @@ func TestAStrategyIsNamedAndChosenByHandle(t *testing.T) {
 	}
 }
 
-// A device with a small limit is not one with much room, whatever it has itself.
+// A device with a small limit is not chosen for its large capacity.
 func TestAPlacementGoesByTheLimits(t *testing.T) {
 	b := startBench(t)
 	here, there := b.open("test:0"), b.open("test:1")
@@ -117,7 +117,7 @@ func TestCallersPlacementStrategyChooses(t *testing.T) {
 		require.Equal(t, here, options[0].Device)
 		for i, o := range options {
 			if o.Device == r.Preferred[0] {
-				// It may call the library, and end itself.
+				// The strategy may call the library, and destroy itself.
 				require.NoError(t, at(b.Placement, s).Destroy(s))
 				return i, nil
 			}
@@ -194,8 +194,7 @@ func TestPlacementRefusesBadArguments(t *testing.T) {
 	require.Equal(t, map[string]int{"placement": 1}, b.leaks().kinds())
 }
 
-// With three host devices round robin goes round, and a device that is full is
-// passed over.
+// With three host devices round robin rotates, and skips a device that is full.
 func TestPlacementOverThreeHostDevices(t *testing.T) {
 	l := startHost(t, map[string]string{"FERRUM_HOST_DEVICES": "3", "FERRUM_HOST_MEMORY": "96MiB"})
 	var devices []uint64

@@ -77,8 +77,7 @@ func TestPoolStreamsAreOfItsDevice(t *testing.T) {
 	require.NoError(t, b.PoolFree(p, addr, own))
 }
 
-// A block is handed out again on another stream only once the work that was
-// queued at its free is done.
+// A block is reused on another stream only after the work that was queued at its free.
 func TestPoolFreeWaitsForTheStream(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
@@ -145,7 +144,7 @@ func createPoolThatFails(t *testing.T) {
 	_ = at(b.Pool, p).Statistics()
 }
 
-// The hot path: nothing is allocated on success.
+// The hot path: a successful call allocates no memory in Go.
 func TestPoolAllocAndFreeAllocNothing(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")

@@ -14,8 +14,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// A kind that the library knows only from its registration: it uses a block of a pool, as
-// an object of a room above pools would, or with no device nothing.
+// A kind that the library knows only from its registration. It uses a block of a pool,
+// like an object of a package above pools, or, without a device, nothing.
 
 const dummyKind = handle.Kind(200)
 
@@ -123,14 +123,14 @@ func (b *dummies) add(d *dummy) uint64 {
 	return id
 }
 
-// device is the first one.
+// device returns the first device.
 func (b *dummies) device() *Device {
 	d, err := b.Device("test", b.dev)
 	require.NoError(b.t, err)
 	return d
 }
 
-// call makes a call of a dummy, which fails, as an export does.
+// call makes a failing call of a dummy, like an export.
 func (b *dummies) call(id uint64) error {
 	d, err := find(b.Library, dummiesOf(b.Library), "dummy.call", id)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestADummyKindKeepsItsDeviceOpenAndEndsWithIt(t *testing.T) {
 	err = b.call(late)
 	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(err), "it says itself that it is over")
 	require.NoError(t, b.Shutdown(true))
-	// All messages have been heard by now.
+	// All messages have been delivered by now.
 	require.Contains(t, fmt.Sprint(b.messages), fmt.Sprintf("test:0: device closed by force: freed dummy, handle %#x", b.on))
 }
 

@@ -21,7 +21,7 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return object
 }
 
-// withoutTimes is the report without what no test can know.
+// withoutTimes returns the report without values that a test cannot know.
 func withoutTimes(t *testing.T, text []byte) string {
 	report := decode(t, text)
 	for _, key := range []string{"discovered_at_unix_ns", "discovery_took_ns"} {
@@ -226,7 +226,7 @@ func TestLeakReportJSON(t *testing.T) {
 	require.Zero(t, kept.kinds()["memory"], "what was given back in time is not in it")
 }
 
-// An age lies between two times that the test took itself.
+// An age lies between two times that the test measured.
 func TestALeakReportSaysHowOldABlockIs(t *testing.T) {
 	b := startBench(t)
 	begin := time.Now()

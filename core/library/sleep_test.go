@@ -25,8 +25,8 @@ func TestSleepFindsItsStream(t *testing.T) {
 	requireCode(t, device.CodeInvalidArgument, err)
 	stream, err := b.StreamCreate(dev)
 	require.NoError(t, err)
-	// What is queued on the range's own stream is waited for, whichever is named; that
-	// of a stream that does not use it only where all is.
+	// Sleep waits for work on the range's own stream, whichever stream is named. It
+	// waits for a stream that does not use the range only if it waits for all work.
 	queue := b.device(0).Default()
 	queue.Hold()
 	initial, err := b.StreamDefault(dev)
@@ -101,7 +101,7 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	require.Equal(t, library.BlockAsleep, owner.State)
 	require.Equal(t, "kv", owner.Tag)
 	require.Equal(t, addr, owner.Addr)
-	// A part that is freed is out of it.
+	// A freed part does not belong to the range any more.
 	require.NoError(t, at(b.VPool, v).Free(library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
 	owner, err = at(b.Device, dev).Owner(addr + 2*page)
 	require.NoError(t, err)

@@ -174,7 +174,7 @@ func TestForcedShutdownFreesEverythingAndKeepsTheReport(t *testing.T) {
 	b := newBench(t)
 	require.NoError(t, b.Init(nil))
 	p, m, stream := b.fill("test:0")
-	// A stream that is at work is waited for.
+	// The stop waits for a stream with queued work.
 	b.fill("test:1")
 	ran := false
 	require.NoError(t, ofFactory(b.Library, func(f *manager.Factory) error {
@@ -213,7 +213,7 @@ func TestForcedShutdownFreesEverythingAndKeepsTheReport(t *testing.T) {
 	require.Empty(t, b.leaks().Leaks, "a clean stop leaves a clean report")
 }
 
-// fill makes one of everything on a device, with a pool block of 1000 bytes and
+// fill creates one object of each kind on a device, with a pool block of 1000 bytes and
 // a manager's block of 2000.
 func (b *bench) fill(id string) (p, m, stream uint64) {
 	dev := b.open(id)

@@ -18,8 +18,8 @@ import (
 // callToken is the token of the callbacks here.
 const callToken = 42
 
-// callers have a callback of each kind called, which calls running with what
-// removes it.
+// callers has a function for each kind of callback. It makes the callback run, and
+// calls running with the function that removes it.
 var callers = map[string]func(b *bench, dev uint64, running func(remove func() error)){
 	"pressure":  callPressure,
 	"reclaim":   callReclaim,
@@ -102,11 +102,11 @@ func callPlacement(b *bench, dev uint64, running func(remove func() error)) {
 	}()
 }
 
-// ofNoDevice are the kinds that the closing of a device does not end.
+// ofNoDevice has the kinds that the close of a device does not end.
 var ofNoDevice = map[string]bool{"monitor": true, "placement": true}
 
-// Whoever stops the library, or closes the device, may free what a callback uses
-// afterwards: one that has removed itself must have ended by then, too.
+// After a stop, or the close of the device, the program may free what a callback uses.
+// So a callback that has removed itself must have ended by then, too.
 func TestAStopWaitsForCallbacksThatRemovedThemselves(t *testing.T) {
 	for kind, call := range callers {
 		for _, what := range []string{"shutdown", "close"} {
@@ -122,7 +122,7 @@ func TestAStopWaitsForCallbacksThatRemovedThemselves(t *testing.T) {
 				call(b, dev, func(remove func() error) {
 					removed <- remove()
 					<-hold
-					// A stop that does not wait ends meanwhile.
+					// A stop that does not wait would end during this time.
 					for range 1000 {
 						runtime.Gosched()
 					}
@@ -156,7 +156,7 @@ func TestAStopWaitsForCallbacksThatRemovedThemselves(t *testing.T) {
 	}
 }
 
-// untilNothingIsMade waits until a stop or the closing of the device is under way.
+// untilNothingIsMade waits until a stop or the close of the device is in progress.
 func (b *bench) untilNothingIsMade(dev uint64) {
 	for ; ; runtime.Gosched() {
 		id, err := b.PressureCallbackAdd(dev, callToken+1, func(uint64, int32) {})
@@ -169,16 +169,16 @@ func (b *bench) untilNothingIsMade(dev uint64) {
 	}
 }
 
-// A close from inside a callback that has removed itself cannot wait for that; the
-// stop that follows does.
+// A close from inside a callback that has removed itself cannot wait for that callback;
+// the following stop does.
 func TestACallbackThatRemovedItselfClosesItsDevice(t *testing.T) {
 	for kind, call := range callers {
 		if kind == "placement" {
-			continue // It runs on the thread that asks, and not on one of the library's.
+			continue // It runs on the thread of the caller, and not on one of the library.
 		}
 		t.Run(kind, func(t *testing.T) {
-			// The thread that runs the callback is one of the library's, and the calls
-			// from here are not from inside while it holds.
+			// The thread that runs the callback belongs to the library. While inside is
+			// false, calls from here are not from inside a callback.
 			var inside atomic.Bool
 			b := newBench(t, func(o *library.Options) {
 				o.InsideCallback = func(token uint64) bool { return token == 0 && inside.Load() }

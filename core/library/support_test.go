@@ -16,7 +16,7 @@ import (
 
 const capacity = 64 << 20
 
-// bench is a library over test devices, with the test's hands on both.
+// bench is a library on test devices, with control over both.
 type bench struct {
 	*library.Library
 	t      *testing.T
@@ -24,7 +24,7 @@ type bench struct {
 	env    map[string]string
 }
 
-// watchedDriver remembers the devices that it has opened.
+// watchedDriver records the devices that it has opened.
 type watchedDriver struct {
 	*devicetest.Driver
 	mu      sync.Mutex
@@ -48,14 +48,14 @@ func (d *watchedDriver) Open(index int) (device.Device, error) {
 	return opened, nil
 }
 
-// device is the driver's device of that number that was opened last.
+// device returns the last opened device of that number.
 func (b *bench) device(index int) *devicetest.Device {
 	b.driver.mu.Lock()
 	defer b.driver.mu.Unlock()
 	return b.driver.opened[index]
 }
 
-// newBench makes a library that is not started, with two devices.
+// newBench returns a library with two devices that is not started.
 func newBench(t *testing.T, change ...func(*library.Options)) *bench {
 	b := &bench{t: t, env: map[string]string{}, driver: &watchedDriver{
 		Driver: devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity}),
@@ -72,7 +72,7 @@ func newBench(t *testing.T, change ...func(*library.Options)) *bench {
 	return b
 }
 
-// startBench makes one that is started, and stops it by force at the end.
+// startBench returns a started library, and stops it by force at the end of the test.
 func startBench(t *testing.T, change ...func(*library.Options)) *bench {
 	b := newBench(t, change...)
 	require.NoError(t, b.Init(nil))
@@ -92,7 +92,7 @@ func startBench(t *testing.T, change ...func(*library.Options)) *bench {
 	return b
 }
 
-// startBackedBench makes one whose devices have real bytes.
+// startBackedBench is startBench with devices that have real bytes.
 func startBackedBench(t *testing.T) *bench {
 	b := startBench(t)
 	require.NoError(t, b.Shutdown(false))
@@ -107,21 +107,20 @@ func (b *bench) open(id string) uint64 {
 	return handle
 }
 
-// smallPool is settings that fit the test devices.
+// smallPool returns settings that fit the test devices.
 func smallPool() *pool.Config {
 	c := pool.DefaultConfig()
 	c.Name, c.InitialSizeBytes, c.GrowthIncrementBytes = "small", 1<<20, 1<<20
 	c.Paging, c.PhysicalPageBytes = paging, 1<<20
-	// Idle pages go when a test has them go, and at no other time.
+	// Idle pages are released only when a test requests it.
 	c.ReadyPages = pool.KeepAllPages
 	return &c
 }
 
-// paging is how the small pools take their memory: a piece is a page or a segment
-// of 1 MiB.
+// paging is the paging of the small pools: a piece is a page or a segment of 1 MiB.
 var paging = pool.PagingAuto
 
-// overBoth runs a test over pages and over segments that are taken whole.
+// overBoth runs a test with paged and with segmented pools.
 func overBoth(t *testing.T, test func(t *testing.T)) {
 	defer func(was pool.Paging) { paging = was }(paging)
 	for name, kind := range map[string]pool.Paging{"pages": pool.PagingOn, "segments": pool.PagingOff} {
@@ -132,8 +131,8 @@ func overBoth(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// takeCall and giveBackCall are the first calls of the driver by which a small
-// pool has memory of the device and gives it back.
+// takeCall and giveBackCall return the first driver calls that allocate and release
+// memory of a small pool.
 func takeCall() devicetest.Call {
 	if paging == pool.PagingOff {
 		return devicetest.Alloc
@@ -154,7 +153,7 @@ func (b *bench) pool(device uint64) uint64 {
 	return handle
 }
 
-// at is the object with that handle, which there must be.
+// at returns the object with that handle, which must exist.
 func at[T library.Member](find func(op string, id uint64) (T, error), id uint64) T {
 	object, err := find("test", id)
 	if err != nil {
@@ -163,12 +162,12 @@ func at[T library.Member](find func(op string, id uint64) (T, error), id uint64)
 	return object
 }
 
-// do calls the object with that handle, as an export does.
+// do calls the object with that handle, like an export.
 func do[T library.Member](find func(op string, id uint64) (T, error), id uint64, call func(T) error) error {
 	return end(find, id, func(object T) error { return library.CallError(call(object), object) })
 }
 
-// end is do for a call that ends the object, and says itself how it did.
+// end is do for a call that ends the object and returns the final error itself.
 func end[T library.Member](find func(op string, id uint64) (T, error), id uint64, call func(T) error) error {
 	object, err := find("test", id)
 	if err != nil {
@@ -177,7 +176,7 @@ func end[T library.Member](find func(op string, id uint64) (T, error), id uint64
 	return call(object)
 }
 
-// made is what makes and knows blocks, streams and events, while the library runs.
+// made returns the factory of blocks, streams and events, while the library runs.
 func made(l interface {
 	Factory(op string) (*manager.Factory, error)
 }) *manager.Factory {
@@ -188,7 +187,7 @@ func made(l interface {
 	return factory
 }
 
-// ofFactory makes a call for blocks, streams and events, as an export does.
+// ofFactory makes a call for blocks, streams and events, like an export.
 func ofFactory(l *library.Library, call func(f *manager.Factory) error) error {
 	factory, err := l.Factory("test")
 	if err != nil {
@@ -202,7 +201,7 @@ func (b *bench) free(memory uint64) error {
 	return ofFactory(b.Library, func(f *manager.Factory) error { return f.Free(manager.MemoryHandle(memory)) })
 }
 
-// second is the error of a call that gives something.
+// second returns the error of a call with a result.
 func second[R any](_ R, err error) error { return err }
 
 func requireCode(t require.TestingT, want device.Code, err error) {
@@ -213,7 +212,7 @@ func requireCode(t require.TestingT, want device.Code, err error) {
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 }
 
-// leaks is a leak report as a reader of the JSON sees it.
+// leaks is a leak report as decoded from its JSON.
 type leaks struct {
 	Leaks []struct {
 		Kind, Device, Tag      string

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// watchedCaches notes what it is told; the caches that it makes hold nothing.
+// watchedCaches records its calls; the caches that it creates hold nothing.
 type watchedCaches struct {
 	mu        sync.Mutex
 	opened    map[uint64]pool.Config
@@ -35,7 +35,7 @@ func (w *watchedCaches) ForgetStream(stream uint64) {
 
 type emptyCache struct {
 	owner *watchedCaches
-	// counts is what the test says that the caches hold.
+	// counts is what the test reports as held by the caches.
 	counts pool.CacheCounts
 }
 
@@ -113,7 +113,7 @@ func TestCachesLeaseForAStreamAndGiveBack(t *testing.T) {
 	require.Equal(t, len(blocks), n)
 	require.NoError(t, b.CacheGiveBack(p, stream, blocks[:4], nil))
 	requireCode(t, device.CodeInvalidAddress, b.CacheGiveBack(p, stream, blocks[:4], nil))
-	// On a stream that is gone no work is left.
+	// A destroyed stream has no work left.
 	require.NoError(t, b.StreamDestroy(stream, false))
 	require.NoError(t, b.CacheGiveBack(p, stream, blocks[4:], nil))
 	requireCode(t, device.CodeInvalidHandle, b.CacheGiveBack(stream, 0, blocks[:1], nil))

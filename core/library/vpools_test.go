@@ -16,8 +16,7 @@ import (
 
 const page = vmm.MinPageBytes
 
-// vpool is a virtual pool of 16 MiB in the smallest pages, of which none is kept
-// ready.
+// vpool creates a virtual pool of 16 MiB with the smallest pages, without ready pages.
 func (b *bench) vpool(dev uint64) uint64 {
 	handle, err := b.VPoolCreate(dev, vmm.Config{Name: "elastic", CapacityBytes: 16 << 20, PageBytes: page, ReadyPages: -1})
 	require.NoError(b.t, err)
@@ -150,7 +149,7 @@ func TestVPoolsAreInTheReports(t *testing.T) {
 	require.Empty(t, b.leaks().Leaks)
 }
 
-// A device that does not unmap keeps its pool; the next try ends it.
+// If the device fails to unmap, the pool stays; the next attempt destroys it.
 func TestVPoolThatCannotBeClosedStays(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")

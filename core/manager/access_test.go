@@ -27,8 +27,8 @@ func logOf(visits []visit) *accessLog {
 	return a
 }
 
-// walk is n visits of 10 bytes each, one after the other or scattered, so far apart;
-// every fourth comes after a pause if there are any.
+// walk returns n visits of 10 bytes each, in order or scattered. Every fourth comes
+// after a pause if there are pauses.
 func walk(n int, inOrder func(i int) bool, pause time.Duration) []visit {
 	visits := make([]visit, n)
 	at := uint64(0)
@@ -96,7 +96,7 @@ func TestAccessPatternsAreToldApart(t *testing.T) {
 }
 
 // A pause is at least 1 ms and at least 10 times the median of the steps, as the header
-// says; what is a nanosecond shorter is none.
+// states; a gap that is one nanosecond shorter is not a pause.
 func TestAPauseIsTenTimesTheMedian(t *testing.T) {
 	for name, c := range map[string]struct {
 		median, pause time.Duration

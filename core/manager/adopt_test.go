@@ -120,8 +120,8 @@ func TestAnAdoptionThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// The owner of an adopted stream may have queued what nobody here knows of: a free
-// waits for all of it.
+// The owner of an adopted stream may have queued work that the library does not know. A
+// free waits for all of it.
 func TestAFreeWaitsForAllWorkOfAnAdoptedStream(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
@@ -173,8 +173,8 @@ func TestAPrefetchIsWorkOnItsBlock(t *testing.T) {
 	require.NoError(t, f.Free(h))
 }
 
-// A block that is only read is read, copied from and mapped to read; whatever would write
-// is refused, and changes nothing.
+// A read-only block can be read, copied from and mapped for reading. Everything that
+// would write is rejected and changes nothing.
 func TestAdoptedToBeReadOnly(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// The end of what a stream does that captures can be neither marked nor waited for: a block
-// that it has used is live until the capture has ended.
+// The end of a capturing stream's work can be neither marked nor waited for. A block
+// that it has used stays live until the capture has ended.
 func TestABlockUsedByACaptureIsLiveUntilItsEnd(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true, Capture: true})
 	m := r.manager(t, nil)

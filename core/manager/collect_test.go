@@ -26,7 +26,7 @@ func TestCollectionRunsAtTheThreshold(t *testing.T) {
 	require.Equal(t, 3, r.dev.Segments())
 }
 
-// The threshold is a share of the limit, as it is at that moment.
+// The threshold is a share of the present limit.
 func TestCollectionGoesByTheLimit(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 64 << 20})
 	m := r.manager(t, func(c *Config) { c.GCThreshold = 0.5 })
@@ -61,7 +61,7 @@ func TestCollectionBacksOffWhenNothingCanBeReleased(t *testing.T) {
 		small = m.mustAlloc(t, 256)
 	}
 	require.EqualValues(t, 6, m.collector.runs.Load(), "after 1, 3, 7, 15, 31 and 63 frees")
-	// Once a collection has released something, each free counts again.
+	// After a collection that released memory, each free counts again.
 	m.collector.next.Store(0)
 	large := m.mustAlloc(t, 128*kib)
 	runs := m.collector.runs.Load()

@@ -114,7 +114,7 @@ func TestConfigWithoutPoolsHasTheDefaults(t *testing.T) {
 	require.Equal(t, map[MemoryType]pool.Config{General: pool.DefaultConfig()}, m.Config().PoolConfigs)
 }
 
-// The oracle is exact arithmetic on rationals.
+// The reference is exact arithmetic with rational numbers.
 func TestCollectionThresholdIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		millionths := rapid.Uint64Range(1, 1_000_000).Draw(t, "millionths")

@@ -36,7 +36,7 @@ func configureWithLiveBlocks(t *testing.T, small pool.Config) {
 	}
 	require.Equal(t, content, r.bytes(t, old), "a live block stays where it is")
 
-	// The former pool closes with its last block, once nothing uses it.
+	// The replaced pool is closed with its last block, when no work uses it.
 	_, held := r.heldStream(t)
 	stream := StreamHandle(0)
 	r.factory.EachStream(func(s StreamInfo) bool {
@@ -79,7 +79,7 @@ func configureShared(t *testing.T, small pool.Config) {
 	require.NoError(t, r.factory.Free(shared))
 	require.NoError(t, r.factory.Free(own))
 	require.Len(t, m.Pools(), 2)
-	// Replacing a pool that nothing uses closes it at once.
+	// A replaced pool without blocks is closed at once.
 	require.NoError(t, m.ConfigurePool(Cache, small))
 	require.Len(t, m.Pools(), 2)
 	require.Equal(t, 1, r.pieces())

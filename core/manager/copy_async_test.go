@@ -34,7 +34,7 @@ func TestCopyAsyncRunsInItsStream(t *testing.T) {
 	info, err := r.factory.HandleInfo(dst)
 	require.NoError(t, err)
 	require.Zero(t, info.OperationsInFlight)
-	// With no stream named it is the default one, which can be waited for too.
+	// Without a stream the copy uses the default one, which can be waited for too.
 	require.NoError(t, r.factory.CopyAsync(NewTransfer(dst, src, 32), DefaultStream))
 	byDefault, err := r.streams.DefaultStream()
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestCopyAsyncWaitsForItsTurn(t *testing.T) {
 		requireNot(t, done)
 	}
 	require.Equal(t, 2, r.dev.Calls(devicetest.Copy))
-	// A fill is no transfer, and another manager has turns of its own.
+	// A fill is not a transfer, and another manager has its own transfer slots.
 	require.NoError(t, r.factory.FillAsync(fillOf(dst, 0, 8, 1, 1), third))
 	other := r.manager(t, nil)
 	theirs := other.mustAlloc(t, 64)

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// The oracle compares every copy with every other one.
+// The reference compares every copy with every other one.
 func TestOverlapsOfABatchAreFound(t *testing.T) {
 	meet := func(a device.Addr, aSize uint64, b device.Addr, bSize uint64) bool {
 		return a < b+device.Addr(bSize) && b < a+device.Addr(aSize)

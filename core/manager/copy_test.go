@@ -162,7 +162,7 @@ func TestCopyWaitsForEarlierWorkOnItsBlocks(t *testing.T) {
 			waits := r.dev.Calls(devicetest.EventSynchronize)
 			done := make(chan error, 1)
 			go func() { done <- c.call() }()
-			// The call is seen to wait before the work is let go.
+			// The call is known to wait before the work is released.
 			for r.dev.Calls(devicetest.EventSynchronize) == waits {
 				requireNot(t, done)
 			}
@@ -175,7 +175,7 @@ func TestCopyWaitsForEarlierWorkOnItsBlocks(t *testing.T) {
 	}
 }
 
-// requireNot asks that a call has not returned.
+// requireNot checks that a call has not returned.
 func requireNot(t *testing.T, done <-chan error) {
 	t.Helper()
 	select {

@@ -76,7 +76,7 @@ func TestDebugFillThatFailsLosesNothing(t *testing.T) {
 	requireError(t, err, device.CodeDevice)
 	require.Equal(t, before.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
 	require.Equal(t, before.Active.Current, m.Statistics().Active.Current)
-	// Without an event for the fill of a freed block, its end is waited for.
+	// Without an event for the fill of a freed block, the free waits for the fill.
 	r.dev.FailNth(devicetest.RecordEvent, 1, nil)
 	require.NoError(t, r.factory.Free(h))
 	require.Zero(t, m.Statistics().Active.Current)

@@ -17,8 +17,8 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// These tests run on a real backend, whose streams work on threads of their own: the
-// host's, or that of a device.
+// These tests run on a real backend, whose streams have their own threads: the host's,
+// or that of a device.
 
 func TestMain(m *testing.M) {
 	os.Exit(testdevice.Main(m, map[string]string{
@@ -42,7 +42,7 @@ func openReal(t require.TestingT, devices int) *realRig {
 	return r
 }
 
-// pageBytes is the page that tests of small pools have.
+// pageBytes returns the page size for tests of small pools.
 func (r *realRig) pageBytes() uint64 { return testdevice.PageBytes(r.engines[0].Device(), 64<<10) }
 
 func (r *realRig) close(t require.TestingT) {
@@ -66,7 +66,7 @@ func (r *realRig) manager(t require.TestingT, index int, debug bool) *manager.Ma
 	return m
 }
 
-// hostAddr is the address of a slice's memory, which the caller keeps alive.
+// hostAddr returns the address of a slice's memory, which the caller keeps alive.
 func hostAddr(b []byte) device.HostAddr {
 	return device.HostAddr(reflect.ValueOf(b).Pointer())
 }
@@ -83,8 +83,8 @@ func TestOnDeviceBlocksHaveAHostAddress(t *testing.T) {
 	require.NotZero(t, info.HostAddr)
 }
 
-// model is the naive picture of managers: byte arrays, changed one call after
-// the other.
+// model is the reference model of managers: byte arrays, changed by one call after the
+// other.
 type model struct {
 	r        *realRig
 	managers []*manager.Manager
@@ -96,13 +96,13 @@ type modelBlock struct {
 	handle  manager.MemoryHandle
 	device  int
 	content []byte
-	// defined says which bytes have been written.
+	// defined states which bytes were written.
 	defined []bool
 	// lastUse is the stream of the last asynchronous use, if there was one.
 	lastUse manager.StreamHandle
 }
 
-// order makes a stream wait for what other streams do with the blocks: the
+// order makes a stream wait for the work of other streams on the blocks, which is the
 // caller's duty with asynchronous work.
 func (m *model) order(t *rapid.T, on manager.StreamHandle, blocks ...*modelBlock) {
 	for _, b := range blocks {
@@ -269,8 +269,8 @@ func TestOnDeviceManagersAgainstByteArrays(t *testing.T) {
 	}
 }
 
-// Linked blocks are one memory, whichever device writes, in the order that events give,
-// and outlive each other.
+// Linked blocks are one memory, whichever device writes, in the order of events. Each
+// may be freed before the other.
 func TestOnDeviceLinkedBlocks(t *testing.T) {
 	r := openReal(t, testdevice.Count(t))
 	defer r.close(t)

@@ -20,7 +20,7 @@ type lastWords struct {
 	event         EventHandle
 }
 
-// words are the types of arguments that are handles, or have one.
+// words has the argument types that are handles, or contain one.
 var words = map[string][]reflect.Type{
 	"block": {
 		reflect.TypeFor[MemoryHandle](), reflect.TypeFor[Transfer](), reflect.TypeFor[Fill](), reflect.TypeFor[MapRequest](),
@@ -58,9 +58,9 @@ func (w *lastWords) argument(of reflect.Type) reflect.Value {
 	return made
 }
 
-// Whoever has found a block, a stream or an event just before it ended, hears that its
-// handle is invalid, and nothing else; what only looks for the end of work may find that
-// there is none.
+// A call that found a block, a stream or an event just before its end returns
+// CodeInvalidHandle, and no other error. A call that only waits for the end of work may
+// succeed.
 func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 	ends := map[string]func(t *testing.T, w *lastWords){
 		"block": func(t *testing.T, w *lastWords) {
@@ -91,7 +91,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 			})
 		},
 	}
-	// Stream finds a stream for pools, which say of it what they will.
+	// Stream returns a stream for pools, which report its errors in their own way.
 	idle := []string{"IsStreamReady", "SynchronizeStream", "Stream"}
 	for kind, end := range ends {
 		t.Run(kind, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 				}
 				want := device.CodeInvalidHandle
 				if name == "ShareEvent" {
-					// Of these devices it is so at any time.
+					// These devices return it at any time.
 					want = device.CodeUnsupported
 				}
 				assert.Equal(t, want, device.CodeOf(err), "%s: %v", name, err)
@@ -139,8 +139,8 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 	}
 }
 
-// A device that is closed by force with a block ends under the calls that have found the
-// block: they hear of its handle.
+// A device is closed by force during calls that have found one of its blocks: they
+// return the error of its handle.
 func TestDeviceClosedDuringACall(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // script runs a fixed program on a manager, whatever fails, and after each step
-// compares what is alive with what the step returned.
+// compares the live blocks with the results of the step.
 type script struct {
 	t *testing.T
 	r *rig
@@ -23,7 +23,7 @@ type script struct {
 	failed  []error
 }
 
-// step takes what a call returned and says whether it went well.
+// step records the result of a call and reports whether it succeeded.
 func (s *script) step(err error) bool {
 	s.t.Helper()
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *script) run(debug bool) {
 	}
 }
 
-// step2 enters a success in the model before the step is checked.
+// step2 updates the model after a success, before the step is checked.
 func (s *script) step2(err error, done func()) bool {
 	if err == nil {
 		done()
@@ -127,8 +127,8 @@ func (s *script) step2(err error, done func()) bool {
 	return s.step(err)
 }
 
-// Every driver call of the program fails once, in its turn. Whatever it is,
-// nothing may be lost, and closing gives all back.
+// Every driver call of the program fails once, in turn. Nothing may be lost, and
+// closing releases everything.
 func TestEveryDriverCallMayFail(t *testing.T) {
 	for _, debug := range []bool{false, true} {
 		for n := 1; ; n++ {
@@ -155,8 +155,8 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 	}
 }
 
-// Every driver call while all is closed fails once, in its turn; the next try
-// gives everything back.
+// Every driver call during the close fails once, in turn; the next attempt releases
+// everything.
 func TestEveryDriverCallOfClosingMayFail(t *testing.T) {
 	for n := 1; ; n++ {
 		r := newRig(t, devicetest.Config{Backed: true})

@@ -45,7 +45,8 @@ func TestManagedBlocksHaveBothAddresses(t *testing.T) {
 	require.Zero(t, r.dev.Segments())
 }
 
-// What of the hints a device heeds it is told, and told anew when the block has gone.
+// The device gets the hints that it can use, and they are removed when the block is
+// freed.
 func TestHintsOfManagedBlocksGoToTheDevice(t *testing.T) {
 	r := cleanRig(t, ofAllKinds())
 	m := r.manager(t, nil)
@@ -86,8 +87,8 @@ func TestHintsOfManagedBlocksGoToTheDevice(t *testing.T) {
 	require.NoError(t, r.factory.Free(plain))
 }
 
-// Memory of the process is page-locked while it has a handle of that type, and used at
-// once; else it is taken as what the device knows.
+// Memory of the process is page-locked while it has a handle of that type, and can be
+// used at once. Other memory is accepted as what the device knows it to be.
 func TestAdoptedMemoryIsPageLocked(t *testing.T) {
 	r := cleanRig(t, ofAllKinds())
 	m := r.manager(t, nil)
@@ -130,7 +131,7 @@ func TestAdoptedMemoryIsPageLocked(t *testing.T) {
 	require.Zero(t, r.dev.Segments())
 }
 
-// Whichever call of the device fails, it is all or nothing.
+// Whichever driver call fails, the operation is all or nothing.
 func TestKindsOfMemoryUnderFaults(t *testing.T) {
 	for n := 1; ; n++ {
 		r := newRig(t, ofAllKinds())

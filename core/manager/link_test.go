@@ -78,7 +78,7 @@ func TestLinkedBlocksAreOneMemory(t *testing.T) {
 	require.Zero(t, p.b.Statistics().LiveBlocks.Current, "the memory is the first manager's")
 	require.EqualValues(t, 1, p.b.LiveByType()[Mapped])
 
-	// A copy between the two is a move within one memory.
+	// A copy between the two blocks is a move within one memory.
 	before := p.first.bytes(t, first)
 	require.NoError(t, f.Copy(Transfer{Src: first, Dst: second, SizeBytes: 60, DstOffsetBytes: 20}))
 	copy(before[20:], append([]byte{}, before[:60]...))
@@ -87,7 +87,7 @@ func TestLinkedBlocksAreOneMemory(t *testing.T) {
 	require.NoError(t, f.Free(second))
 }
 
-// The memory goes with the second of the two handles, whichever that is.
+// The memory is freed with the second of the two handles, in either order.
 func TestLinkedMemoryIsFreedWithBothBlocks(t *testing.T) {
 	for name, order := range map[string][2]int{"first": {0, 1}, "second": {1, 0}} {
 		t.Run(name+" goes first", func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestLinkedMemoryIsFreedWithBothBlocks(t *testing.T) {
 	}
 }
 
-// Work that is queued on a block keeps the memory when that block is given back
-// first, and so does the other's.
+// Work that is queued on a block keeps the memory after that block was freed first, and
+// so does the other block.
 func TestLinkedMemoryOutlivesQueuedWork(t *testing.T) {
 	p := cleanPair(t)
 	f := p.first.factory
@@ -161,7 +161,7 @@ func TestForcedCloseOfLinkedManagers(t *testing.T) {
 	require.NoError(t, p.b.Close(false))
 }
 
-// The second device can go while the memory lives on.
+// The second device can be closed while the memory is live.
 func TestSecondDeviceClosesBeforeTheFirstBlock(t *testing.T) {
 	p := cleanPair(t)
 	f := p.first.factory
@@ -216,7 +216,8 @@ func TestLinkRefusesBadInput(t *testing.T) {
 	requireError(t, err, device.CodeUnsupported, "mapped", "test:0")
 }
 
-// Whichever call of either driver fails, nothing is left and the books are as before.
+// Whichever call of either driver fails, nothing is left and the counters are as
+// before.
 func TestALinkThatFailsLeavesNothing(t *testing.T) {
 	for side := range 2 {
 		for n := 1; ; n++ {
@@ -245,7 +246,7 @@ func TestALinkThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// The naive model: which handles live, and the bytes of each memory.
+// The reference model: the live handles, and the bytes of each memory.
 func TestLinksAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPair(t, pinning(64<<20))

@@ -21,7 +21,7 @@ type linked struct {
 
 func (l *linked) alive() bool { return l.handles[0] != 0 || l.handles[1] != 0 }
 
-// holds reads both handles that live.
+// holds reads both live handles.
 func (l *linked) holds(t require.TestingT, r *realRig) {
 	for _, h := range l.handles {
 		if h == 0 {
@@ -33,8 +33,8 @@ func (l *linked) holds(t require.TestingT, r *realRig) {
 	}
 }
 
-// The naive model of links between all pairs of devices: which handles live, and the
-// bytes of each memory. In the end managers are closed while links are alive.
+// The reference model of links between all pairs of devices: the live handles, and the
+// bytes of each memory. At the end managers are closed while links are live.
 func TestOnDeviceLinksAgainstByteArrays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := openReal(t, testdevice.Count(t))
@@ -94,7 +94,7 @@ func TestOnDeviceLinksAgainstByteArrays(t *testing.T) {
 	})
 }
 
-// drawLinked picks a handle that lives; 0: there is none.
+// drawLinked picks a live handle; 0: there is none.
 func drawLinked(t *rapid.T, live []*linked) (*linked, manager.MemoryHandle) {
 	if len(live) == 0 {
 		return nil, 0
@@ -107,8 +107,8 @@ func drawLinked(t *rapid.T, live []*linked) (*linked, manager.MemoryHandle) {
 	return l, l.handles[side]
 }
 
-// The second device can go while the memory lives on, and the first manager by force
-// takes both handles with it.
+// The second device can be closed while the memory is live. A forced close of the first
+// manager ends both handles.
 func TestOnDeviceLinksEnd(t *testing.T) {
 	r := openReal(t, 2)
 	defer r.close(t)
@@ -133,7 +133,7 @@ func TestOnDeviceLinksEnd(t *testing.T) {
 	require.NoError(t, b.Close(false))
 }
 
-// Pages that a virtual pool exports are blocks of a manager by their fabric handles, too.
+// Pages that a virtual pool exports by fabric handle can be blocks of a manager.
 func TestOnDeviceImportedFabricPages(t *testing.T) {
 	r := openReal(t, 1)
 	defer r.close(t)
@@ -184,8 +184,8 @@ func TestOnDeviceImportedFabricPages(t *testing.T) {
 	require.NoError(t, p.Close(true))
 }
 
-// Pages that a virtual pool exports are blocks of a manager by their descriptors: the
-// same memory, as long as anybody has it.
+// Pages that a virtual pool exports by descriptor can be blocks of a manager: the same
+// memory, as long as any of them exists.
 func TestOnDeviceImportedPages(t *testing.T) {
 	r := openReal(t, 1)
 	defer r.close(t)

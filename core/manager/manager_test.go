@@ -182,8 +182,8 @@ func TestTypesWithoutSettingsShareTheGeneralPool(t *testing.T) {
 	require.Equal(t, 1, count)
 }
 
-// Scratch blocks have a pool of their own where that is configured: with the strategy and
-// the limit of scratch memory, which other types do not share.
+// Temporary blocks have their own pool if one is configured, with its own strategy and
+// limit, which other types do not share.
 func TestTemporaryBlocksHaveAPoolOfTheirOwn(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	scratch := smallPool()
@@ -231,7 +231,7 @@ func sumOverPools(t *testing.T, small pool.Config) {
 	a := m.mustAlloc(t, 1000)
 	b, err := m.AllocTyped(Request{Type: Cache, SizeBytes: 600})
 	require.NoError(t, err)
-	// A reading makes the peak of several pools exact up to here.
+	// A reading makes the peak of several pools exact up to this point.
 	m.Statistics()
 	require.NoError(t, r.factory.Free(a))
 	c := m.mustAlloc(t, 500)
@@ -297,7 +297,7 @@ func TestPressureCallbacksAreSeveralAndRemovable(t *testing.T) {
 	heard := make(chan pressure.Level, 10)
 	also := make(chan pressure.Level, 10)
 	first, err := m.SetPressureCallback(func(l pressure.Level) {
-		// The callback may call back in: no lock is held.
+		// The callback may call the library, because no lock is held.
 		_ = m.Statistics()
 		if _, err := m.MemoryInfo(); err != nil {
 			panic(err)

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// comingManagers is the bytes that it takes to have so many managers come and go, each of
-// which somebody wants to hear the end of.
+// comingManagers returns the bytes that are allocated to create and close that many
+// managers, each with a close hook.
 func comingManagers(t *testing.T, managers int) (bytes uint64) {
 	t.Helper()
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 30})
@@ -44,7 +44,7 @@ func TestAddingAndRemovingManagersCostsLinearWork(t *testing.T) {
 	require.Less(t, comingManagers(t, 2*few), 3*bytes)
 }
 
-// TestManagersAreListedInTheirOrder holds that those that stay keep their order.
+// TestManagersAreListedInTheirOrder tests that the remaining managers keep their order.
 func TestManagersAreListedInTheirOrder(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 30})
 	var left []*Manager

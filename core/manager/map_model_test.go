@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// modelMapping is what the naive model knows of a mapping: how often it was made, and
-// the bytes that its copy must hold.
+// modelMapping is the reference model of a mapping: how often it was created, and the
+// bytes that its copy must have.
 type modelMapping struct {
 	request MapRequest
 	id      uint64
@@ -82,8 +82,8 @@ func TestMappingsAgainstAModel(t *testing.T) {
 					copy(copies.bytes[mapped.HostAddr], content[offset:])
 				}
 			}
-			// Also what a mapping only reads may be written through the pointer; nobody
-			// sees that.
+			// A program may write through the pointer of a read mapping as well; the
+			// write has no effect on the block.
 			if same.count == 1 && (request.Access.writes() || rapid.Bool().Draw(t, "stray")) {
 				copies.bytes[same.addr][0]++
 			}

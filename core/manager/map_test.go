@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/manager/mappings"
 )
 
-// mapBuffers makes the copies of mappings out of memory that test devices know, and
-// gives their bytes by address.
+// mapBuffers allocates the staging copies of mappings in memory that test devices know,
+// and returns their bytes by address.
 type mapBuffers struct {
 	dev   *devicetest.Device
 	bytes map[device.HostAddr][]byte
@@ -34,7 +34,7 @@ func copiesOn(r *rig) *mapBuffers {
 	return m
 }
 
-// live is how many copies were not freed.
+// live returns the number of copies that were not freed.
 func (m *mapBuffers) live() int { return len(m.bytes) - len(m.freed) }
 
 func backed(t *testing.T) (*rig, *Manager, *mapBuffers) {
@@ -144,7 +144,7 @@ func TestMapRefusesBadInput(t *testing.T) {
 	made.Free()
 }
 
-// A mapping waits for what was queued, and is made in the queue's order.
+// A mapping waits for queued work, and sees its results.
 func TestMapSeesQueuedWork(t *testing.T) {
 	r, m, copies := backed(t)
 	h := m.mustAlloc(t, 64)
@@ -165,8 +165,8 @@ func TestMapSeesQueuedWork(t *testing.T) {
 	require.NoError(t, r.factory.Unmap(h, mapped.ID))
 }
 
-// Whatever call of the driver fails, nothing stays mapped by a failed Map, nothing is
-// lost by a failed Unmap, and no copy is left.
+// Whichever driver call fails, a failed Map leaves nothing mapped, a failed Unmap loses
+// nothing, and no copy is left.
 func TestAMappingThatFailsLeavesNothing(t *testing.T) {
 	for n := 1; ; n++ {
 		r := newRig(t, devicetest.Config{Backed: true})
@@ -213,8 +213,8 @@ func TestForcedCloseEndsMappings(t *testing.T) {
 	requireError(t, r.factory.Unmap(h, 0), device.CodeInvalidHandle)
 }
 
-// What the plain calls have made, the advanced ones know, and the other way round:
-// there is one object behind both.
+// Advanced calls accept the blocks of plain calls, and plain calls those of advanced
+// ones: there is one object behind both.
 func TestAdvancedCallsAcceptPlainBlocks(t *testing.T) {
 	r, m, _ := backed(t)
 	plain := m.mustAlloc(t, 100)

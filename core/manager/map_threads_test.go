@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/manager/mappings"
 )
 
-// Threads that map, unmap, write, give back and link what others give back at the
-// same time: every call succeeds or says why not, and nothing is left.
+// Threads map, unmap, write, free and link blocks that others free at the same time.
+// Every call succeeds or returns a permitted error, and nothing is left.
 func TestMappingsAndLinksFromManyThreads(t *testing.T) {
 	p := newPair(t, pinning(64<<20))
 	f := p.first.factory
@@ -64,7 +64,7 @@ func TestMappingsAndLinksFromManyThreads(t *testing.T) {
 	require.Zero(t, p.first.dev.PinnedBytes())
 }
 
-// A manager that is closed by force while others map and unmap its blocks.
+// A manager is closed by force while others map and unmap its blocks.
 func TestForcedCloseWhileOthersMap(t *testing.T) {
 	for seed := range uint64(20) {
 		r := newRig(t, devicetest.Config{Backed: true})

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// A copy between two handles takes the range that it was asked for, and the device has
-// done it when the call returns.
+// A copy between two handles copies the requested range, and the device has completed
+// it when the call returns.
 func TestOnDeviceCopyBetweenHandlesAtOffsets(t *testing.T) {
 	r := openReal(t, 1)
 	defer r.close(t)
@@ -40,7 +40,7 @@ func TestOnDeviceCopyBetweenHandlesAtOffsets(t *testing.T) {
 	require.True(t, bytes.Equal(content, back), "the source stays")
 }
 
-// An asynchronous copy runs while the work of another stream stands still.
+// An asynchronous copy runs while the work of another stream is blocked.
 func TestOnDeviceCopiesOverlapOtherWork(t *testing.T) {
 	r := openReal(t, 1)
 	defer r.close(t)

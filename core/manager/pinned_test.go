@@ -71,7 +71,7 @@ func TestPinnedMemoryAboveTheSystemsLimitFails(t *testing.T) {
 	require.Equal(t, books.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
 	require.NoError(t, r.factory.Free(all))
 
-	// What one type keeps is given back for another.
+	// Memory that one type keeps is released for another type.
 	kept := otherSettings(smallPool(), engine.SourcePinned)
 	kept.ReleaseThresholdBytes = smallPool().ReleaseThresholdBytes
 	require.NoError(t, m.ConfigurePool(Pinned, kept))

@@ -11,11 +11,11 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// Every driver call of a defragmentation fails once, in its turn. Whatever it is, no
-// byte, handle or number of the books is lost, and the next one does the work.
+// Every driver call of a defragmentation fails once, in turn. No byte, handle or
+// counter is lost, and the next defragmentation does the work.
 func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
-		// What is not moved at once may be in the way of what follows.
+		// Blocks that were not moved at once may prevent later moves.
 		for n := 1; ; n++ {
 			s := scatter(t, small, all)
 			s.dev.FailNth(devicetest.Any, n, nil)
@@ -47,8 +47,8 @@ func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 	})
 }
 
-// The copy is queued, and neither an event nor a wait can be had: the place stays
-// claimed until a later call sees that the copy is done.
+// The copy is queued, and both its event and the wait for it fail: the target stays
+// reserved until a later call finds that the copy has completed.
 func TestAPlaceStaysClaimedUntilItsCopyIsDone(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
@@ -56,7 +56,7 @@ func TestAPlaceStaysClaimedUntilItsCopyIsDone(t *testing.T) {
 		mover := s.m.mover.stream.dev.(*devicetest.Stream)
 		s.held = append(s.held, mover)
 		mover.Hold()
-		// What ready asks works; the copy's event and all waits do not.
+		// The calls of Ready succeed; the copy's event and all waits fail.
 		failure := errors.New("broken")
 		s.dev.FailNth(devicetest.RecordEvent, 1, failure)
 		s.dev.FailNth(devicetest.RecordEvent, 2, failure)

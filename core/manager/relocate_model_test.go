@@ -13,18 +13,18 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// movable is what the model knows of a block.
+// movable is the expected state of a block.
 type movable struct {
 	content     []byte
 	addr        device.Addr
 	relocatable bool
 	pins        int
-	// on is the stream that has been used last, 0: none.
+	// on is the last stream that used it, 0: none.
 	on StreamHandle
 }
 
-// relocationModel runs random programs on a manager and knows the bytes of every
-// block, and which may not move.
+// relocationModel runs random programs on a manager and knows the bytes of every block,
+// and which blocks may not move.
 type relocationModel struct {
 	*rig
 	m      *Manager
@@ -32,7 +32,7 @@ type relocationModel struct {
 	order  []MemoryHandle
 	stream StreamHandle
 	held   *devicetest.Stream
-	// holds says that the stream keeps its work back, and queued that it has some.
+	// holds states that the stream holds its work, and queued that it has some.
 	holds, queued bool
 	next          byte
 }
@@ -59,7 +59,7 @@ func (m *relocationModel) allocate(t *rapid.T) {
 	m.blocks[h], m.order = b, append(m.order, h)
 }
 
-// use queues a fill on the stream, which may keep it back.
+// use queues a fill on the stream, which may hold it.
 func (m *relocationModel) use(t *rapid.T) {
 	h, b := m.pick(t)
 	m.next++
@@ -69,7 +69,7 @@ func (m *relocationModel) use(t *rapid.T) {
 	m.settle(t)
 }
 
-// settle has the stream done, unless it keeps its work back.
+// settle waits for the stream, unless it holds its work.
 func (m *relocationModel) settle(t *rapid.T) {
 	if !m.holds {
 		require.NoError(t, m.factory.SynchronizeStream(m.stream, device.Forever))
@@ -112,7 +112,8 @@ func (m *relocationModel) unpin(t *rapid.T) {
 	b.pins--
 }
 
-// inUse says that the stream has work that is not done and has used the block.
+// inUse reports whether the stream has used the block and has work that has not
+// completed.
 func (m *relocationModel) inUse(b *movable) bool { return m.queued && b.on != 0 }
 
 func (m *relocationModel) defragment(t *rapid.T) {
@@ -123,7 +124,7 @@ func (m *relocationModel) defragment(t *rapid.T) {
 	want, moved := m.moved(t)
 	want.NoRoom = stats.Skipped.NoRoom
 	if budget == 0 {
-		want = Skipped{OverBudget: uint64(len(m.blocks))} // none was looked at
+		want = Skipped{OverBudget: uint64(len(m.blocks))} // no block was checked
 		require.Zero(t, moved)
 	} else {
 		require.False(t, stats.BudgetEnded)
@@ -132,7 +133,8 @@ func (m *relocationModel) defragment(t *rapid.T) {
 	require.Equal(t, moved, stats.BlocksMoved)
 }
 
-// defragmentSome has a budget that ends anywhere, and goes on where such a call ended.
+// defragmentSome uses a budget that ends anywhere, and continues where an earlier call
+// ended.
 func (m *relocationModel) defragmentSome(t *rapid.T) {
 	stats := m.m.moveWithin(t, rapid.IntRange(1, 30).Draw(t, "looks"))
 	require.GreaterOrEqual(t, stats.BlocksMoved+stats.BlocksSkipped+stats.BlocksKept, uint64(len(m.blocks)))
@@ -140,7 +142,7 @@ func (m *relocationModel) defragmentSome(t *rapid.T) {
 	require.Equal(t, moved, stats.BlocksMoved)
 }
 
-// moved counts the blocks that have been moved, and those that may not be by reason.
+// moved counts the moved blocks, and by reason those that may not move.
 func (m *relocationModel) moved(t *rapid.T) (want Skipped, moved uint64) {
 	for h, b := range m.blocks {
 		info, err := m.factory.HandleInfo(h)
@@ -164,7 +166,7 @@ func (m *relocationModel) moved(t *rapid.T) (want Skipped, moved uint64) {
 	return want, moved
 }
 
-// check compares all bytes, unless they are on their way.
+// check compares all bytes, unless work on them is queued.
 func (m *relocationModel) check(t *rapid.T) {
 	stats := m.m.Statistics()
 	require.NoError(t, stats.Check())
@@ -208,11 +210,11 @@ func TestRandomProgramsWithDefragmentations(t *testing.T) {
 	})
 }
 
-// packAll has only blocks left that may move, with a free page beside them, and
-// compares what they hold after a defragmentation with what they would hold if
-// bytes could be packed without a gap. The bound: blocks of up to 3/16 of a piece
-// can add as much to the cost of each of two neighbours, so two candidates that do
-// not fit into one piece fill it to 1 - 4*3/16 at least, and each to half of that.
+// packAll leaves only blocks that may move, with a free page beside them. It compares
+// the memory held after a defragmentation with the memory needed if the blocks could be
+// packed without gaps. The bound: blocks of up to 3/16 of a piece can add as much to
+// the cost of each of two neighbours. So two candidates that do not fit into one piece
+// fill it to at least 1 - 4*3/16, and each to half of that.
 func (m *relocationModel) packAll(t *rapid.T) {
 	spare := m.m.mustAlloc(t, 64*kib)
 	sum := uint64(0)

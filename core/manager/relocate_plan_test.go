@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// looks is a budget that lasts for so many looks at it.
+// looks is a budget that lasts for that many checks.
 type looks struct{ most int }
 
 func (l *looks) Over() bool {
@@ -36,7 +36,7 @@ func (m *Manager) moveWithin(t require.TestingT, most int) DefragmentationStats 
 	}
 }
 
-// However small the budgets are, the calls together move what one call does.
+// Calls with small budgets together move what one call does.
 func TestSmallBudgetsMakeProgress(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, func(i int) bool { return i != 4 })
@@ -61,14 +61,14 @@ func TestSmallBudgetsMakeProgress(t *testing.T) {
 	})
 }
 
-// leavePlan has the blocks looked at, and the budget ends.
+// leavePlan has the blocks checked, and then the budget ends.
 func (s *scattered) leavePlan(t *testing.T) {
 	stats := s.m.moveWithin(t, 4)
 	require.True(t, stats.BudgetEnded)
 	require.Zero(t, stats.BlocksMoved)
 }
 
-// Blocks have come and gone, were pinned, since a call found what may move.
+// Blocks were freed, allocated and pinned after a call had found which may move.
 func TestPlanSkipsFreedAndPinnedBlocks(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
@@ -93,7 +93,7 @@ func TestPlanSkipsFreedAndPinnedBlocks(t *testing.T) {
 	})
 }
 
-// A call without a bound makes a plan of its own, and closing ends one.
+// A call without a limit makes its own plan, and closing ends one.
 func TestACallWithoutABoundMakesItsOwnPlan(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
@@ -110,7 +110,7 @@ func TestACallWithoutABoundMakesItsOwnPlan(t *testing.T) {
 	})
 }
 
-// The pool of a plan has been replaced and closed.
+// The pool of a plan was replaced and closed.
 func TestAPlanEndsWithThePoolItWasMadeFor(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)

@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// A call that found its blocks before another one moved them: where they were others
-// may lie by now, which must not be moved in their name.
+// A call found its blocks before another call moved them. Other blocks may now be at
+// their addresses, and must not be moved instead.
 func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
@@ -60,7 +60,7 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 	})
 }
 
-// A block that lies in two pages, neither of which can be emptied, is counted once.
+// A block in two pages that both cannot be emptied is counted once.
 func TestABlockOfTwoPagesWithoutRoomIsCountedOnce(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true, PageMinimumBytes: 64 * kib, PageRecommendedBytes: 64 * kib})
 	small := smallPool()

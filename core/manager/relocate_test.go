@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// scattered is a manager with four pieces of memory of 64 KiB, each of which has
-// four blocks of 4 KiB left in it, with bytes that tell them apart.
+// scattered is a manager with four pieces of memory of 64 KiB. Each has four blocks of
+// 4 KiB with different bytes.
 type scattered struct {
 	*rig
 	m     *Manager
@@ -48,7 +48,7 @@ func scatter(t *testing.T, small pool.Config, relocatable func(i int) bool) *sca
 
 func all(int) bool { return true }
 
-// same checks that every block is what it was, wherever it lies.
+// same checks that every block has its bytes, wherever it is.
 func (s *scattered) same(t *testing.T) {
 	t.Helper()
 	for h, content := range s.bytes {
@@ -123,8 +123,8 @@ func TestDefragmentMovesRelocatableBlocks(t *testing.T) {
 
 func TestBlocksThatMustStayAreCountedByReason(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
-		// In each piece of memory one block stays, for a reason of its own; the last
-		// piece may go.
+		// In each piece of memory one block stays, for a different reason; the last
+		// piece can be released.
 		s := scatter(t, small, func(i int) bool { return i != 0 })
 		pinned, used, cached := s.left[4], s.left[8], s.addr(t, s.left[0])
 		at, err := s.factory.Pin(pinned)
@@ -160,8 +160,8 @@ func TestBlocksThatMustStayAreCountedByReason(t *testing.T) {
 	})
 }
 
-// A stream of the caller that has used a block may have more work for it queued
-// that the library knows nothing of.
+// A stream of the caller that has used a block may have more work for it queued that
+// the library does not know.
 func TestAStreamWithWorkKeepsItsBlocks(t *testing.T) {
 	s := scatter(t, smallPool(), all)
 	stream, held := s.heldStream(t)
@@ -254,8 +254,8 @@ func TestNothingMovesWithoutABudget(t *testing.T) {
 	s.same(t)
 }
 
-// A copy that is not done within the budget: the block stays where it is and is in
-// use until then, and the place that it was to have is handed out to nobody.
+// A copy does not complete within the budget: the block stays where it is and in use
+// until then, and its target is not allocated to another block.
 func TestCopyAboveTheBudgetIsAbandoned(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
@@ -298,8 +298,8 @@ func TestCopyAboveTheBudgetIsAbandoned(t *testing.T) {
 	})
 }
 
-// An aligned block keeps its alignment, a fill that does not suit the new address
-// is refused as before, and blocks longer than a part are copied whole.
+// An aligned block keeps its alignment, a fill that does not suit the new address is
+// rejected as before, and blocks longer than a part are copied completely.
 func TestAlignmentAndLongBlocks(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		small.InitialSizeBytes, small.GrowthIncrementBytes, small.PhysicalPageBytes = 32<<20, 32<<20, 32<<20
@@ -330,7 +330,7 @@ func TestAlignmentAndLongBlocks(t *testing.T) {
 	})
 }
 
-// An allocation finds no room, and asks the caller for some, who has blocks moved.
+// An allocation finds no memory and calls the reclaim callback, which defragments.
 func TestACallbackThatDefragments(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)

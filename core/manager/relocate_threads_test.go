@@ -17,7 +17,7 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// worker has blocks of its own, whose bytes it knows, and handles that are dead.
+// worker has its own blocks, whose bytes it knows, and invalid handles.
 type worker struct {
 	r      *realRig
 	m      *manager.Manager
@@ -49,7 +49,7 @@ func (w *worker) allocate() {
 
 func (w *worker) pick() manager.MemoryHandle { return w.blocks[w.rng.IntN(len(w.blocks))] }
 
-// read compares a block with what it has to be.
+// read compares a block with its expected bytes.
 func (w *worker) read(h manager.MemoryHandle) {
 	back := make([]byte, len(w.bytes[h]))
 	must(w.r.factory.Read(h, 0, hostAddr(back), uint64(len(back))))
@@ -116,8 +116,8 @@ func (w *worker) step() {
 	}
 }
 
-// Sixteen threads use their blocks in every way while others defragment without an
-// end: each finds its bytes wherever its blocks are.
+// Sixteen threads use their blocks in every way while others defragment all the time:
+// each finds its bytes wherever its blocks are.
 func TestOnDeviceBlocksAreUsedWhileTheyMove(t *testing.T) {
 	for name, paging := range map[string]pool.Paging{"pages": pool.PagingOn, "segments": pool.PagingOff} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestOnDeviceBlocksAreUsedWhileTheyMove(t *testing.T) {
 			most, steps := 40_000, 250
 			if paging == pool.PagingOn {
 				small.PhysicalPageBytes = r.pageBytes()
-				// Blocks that all lie in one page go nowhere.
+				// Blocks that are all in one page are not moved.
 				if r.pageBytes() > 1<<16 {
 					most, steps = 320_000, 60
 				}
@@ -171,7 +171,7 @@ func TestOnDeviceBlocksAreUsedWhileTheyMove(t *testing.T) {
 			users.Wait()
 			ended.Store(true)
 			movers.Wait()
-			// Work that takes longer leaves hardly a block that nobody uses.
+			// If work takes longer, hardly a block is unused.
 			if testdevice.OnHost() {
 				require.Positive(t, moved.Load())
 			}
@@ -181,7 +181,7 @@ func TestOnDeviceBlocksAreUsedWhileTheyMove(t *testing.T) {
 	}
 }
 
-// Closing by force ends a defragmentation that is under way.
+// A forced close ends a defragmentation in progress.
 func TestOnDeviceCloseAgainstDefragment(t *testing.T) {
 	r := openReal(t, 1)
 	for range 20 {

@@ -13,8 +13,8 @@ import (
 
 const kib = 1024
 
-// rig is a test device with a factory. At the test's end everything is closed,
-// and the device must have lost nothing.
+// rig is a test device with a factory. At the end of the test everything is closed, and
+// nothing may be left on the device.
 type rig struct {
 	dev     *devicetest.Device
 	engine  *engine.Engine
@@ -32,14 +32,14 @@ func rigOn(dev *devicetest.Device, f *Factory) *rig {
 	return &rig{dev: dev, engine: e, factory: f, streams: f.CreateStreamManager(e)}
 }
 
-// cleanRig is newRig with finish at the test's end.
+// cleanRig is newRig with finish at the end of the test.
 func cleanRig(t *testing.T, c devicetest.Config) *rig {
 	r := newRig(t, c)
 	t.Cleanup(func() { r.finish(t) })
 	return r
 }
 
-// finish lets all work go, closes all and looks for what is left.
+// finish releases all held work, closes everything and checks that nothing is left.
 func (r *rig) finish(t require.TestingT) {
 	r.dev.ClearFaults()
 	r.dev.Default().Release()
@@ -64,11 +64,11 @@ func smallPool() pool.Config {
 	}
 }
 
-// paging is how the small pools take their memory.
+// paging is the paging of the small pools.
 var paging = pool.PagingAuto
 
-// overBoth runs a test over pages and over segments that are taken whole. What is
-// idle of the former stays until it is asked back.
+// overBoth runs a test with paged and with segmented pools. Idle memory of paged pools
+// stays until it is reclaimed.
 func overBoth(t *testing.T, test func(t *testing.T, small pool.Config)) {
 	defer func(was pool.Paging) { paging = was }(paging)
 	for name, kind := range map[string]pool.Paging{"pages": pool.PagingOn, "segments": pool.PagingOff} {
@@ -81,8 +81,7 @@ func overBoth(t *testing.T, test func(t *testing.T, small pool.Config)) {
 	}
 }
 
-// giveBackCall is the first call of the driver that takes memory of a small pool
-// back.
+// giveBackCall returns the first driver call that releases memory of a small pool.
 func giveBackCall() devicetest.Call {
 	if paging == pool.PagingOff {
 		return devicetest.Free
@@ -90,7 +89,7 @@ func giveBackCall() devicetest.Call {
 	return devicetest.Unmap
 }
 
-// pieces is how many pieces of memory small pools have of the device.
+// pieces returns how many pieces of memory small pools hold from the device.
 func (r *rig) pieces() int {
 	if paging == pool.PagingOff {
 		return r.dev.Segments()
@@ -120,7 +119,7 @@ func (m *Manager) mustAlloc(t require.TestingT, size uint64) MemoryHandle {
 	return h
 }
 
-// heldStream makes a stream that keeps its work until the test lets it go.
+// heldStream creates a stream that holds its work until the test releases it.
 func (r *rig) heldStream(t require.TestingT) (StreamHandle, *devicetest.Stream) {
 	h, err := r.streams.CreateStream()
 	require.NoError(t, err)
@@ -132,7 +131,7 @@ func (r *rig) heldStream(t require.TestingT) (StreamHandle, *devicetest.Stream) 
 	return h, held
 }
 
-// bytes is the content of a block.
+// bytes returns the contents of a block.
 func (r *rig) bytes(t require.TestingT, h MemoryHandle) []byte {
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
@@ -143,7 +142,7 @@ func (r *rig) write(t require.TestingT, h MemoryHandle, content []byte) {
 	require.NoError(t, r.factory.Write(h, 0, r.dev.HostBuffer(content), uint64(len(content))))
 }
 
-// counting is n bytes that are all different from their neighbours.
+// counting returns n bytes that all differ from their neighbours.
 func counting(n int) []byte {
 	bytes := make([]byte, n)
 	for i := range bytes {
@@ -152,7 +151,7 @@ func counting(n int) []byte {
 	return bytes
 }
 
-// requireError asks for a code and for words in the message.
+// requireError checks the code and words in the message of an error.
 func requireError(t *testing.T, err error, code device.Code, words ...string) {
 	t.Helper()
 	require.Error(t, err)

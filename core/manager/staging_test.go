@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// sharedHostBuffer is a staging buffer that test devices of several drivers
-// know under one made-up address.
+// sharedHostBuffer is a staging buffer that test devices of several drivers know under
+// one simulated address.
 func sharedHostBuffer(devices ...*devicetest.Device) func(uint64) (device.HostAddr, any) {
 	return func(bytes uint64) (device.HostAddr, any) {
 		buffer := make([]byte, bytes)

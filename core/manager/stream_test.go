@@ -184,7 +184,7 @@ func TestEventsMarkPointsOfAStream(t *testing.T) {
 	_, err = r.factory.EventElapsed(start, end)
 	requireError(t, err, device.CodeInvalidState)
 
-	// A second stream waits for the end.
+	// A second stream waits for the event.
 	second, err := r.streams.CreateStream()
 	require.NoError(t, err)
 	require.NoError(t, r.streams.WaitEvent(second, end))
@@ -287,7 +287,8 @@ func TestEventIsNotClosedUnderAWaitingCall(t *testing.T) {
 	require.Zero(t, r.dev.OpenEvents())
 }
 
-// A call that finds the device closed says what its event's handle says from now on.
+// A call that finds the device closed returns the error that the event's handle has
+// from now on.
 func TestEventThatEndsUnderACallWithItsDevice(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	stream, _ := r.heldStream(t)

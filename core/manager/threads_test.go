@@ -14,7 +14,7 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// tolerated are the answers that a call may get when others destroy what it
+// tolerated panics for an error that a call must not return when others destroy what it
 // uses.
 func tolerated(err error) {
 	for _, code := range []device.Code{device.CodeInvalidHandle, device.CodeBusy, device.CodeOutOfMemory, device.CodeInvalidState} {
@@ -25,10 +25,10 @@ func tolerated(err error) {
 	panic(err)
 }
 
-// TestOnDeviceManyThreadsUseAndDestroy has threads that use each other's blocks, streams
-// and managers while others destroy them. Under the race detector it also looks
-// at memory: a block that is handed out again while a copy of its former life
-// still writes to it would not keep its pattern.
+// TestOnDeviceManyThreadsUseAndDestroy has threads that use each other's blocks,
+// streams and managers while others destroy them. It also checks the bytes: a block
+// that is reused while a copy of its previous allocation still writes to it would not
+// keep its pattern.
 func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 	r := openReal(t, 2)
 	var mu sync.Mutex
@@ -107,7 +107,7 @@ func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 			}
 		}()
 	}
-	// One more thread sees that its own blocks are nobody else's.
+	// One more thread checks that its own blocks belong to no other thread.
 	wait.Add(1)
 	go func() {
 		defer wait.Done()

@@ -6,10 +6,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Many ranges in one call. All are checked before the first one is touched, their pages are
-// charged as one sum, and one failure takes all back.
+// Many ranges in one call. The call checks all ranges before it changes the first,
+// charges their pages as one sum, and undoes all if one fails.
 
-// BatchRequest is what the allocations of a batch have in common: the fields of AllocRequest.
+// BatchRequest has the common settings of the allocations of a batch: the fields of
+// AllocRequest.
 type BatchRequest struct {
 	Tag    string
 	Stream device.Stream
@@ -20,10 +21,10 @@ func (r *BatchRequest) placing(op string, ranges []ByteRange) placing {
 	return placing{op: op, targets: listOf(ranges), tag: r.Tag, stream: r.Stream, wait: r.Wait}
 }
 
-// AllocBatch is AllocTagged for each range of a list: for all, or none. Each becomes an
-// allocation of its own. The order of the list has no meaning, and an empty one does nothing.
-// An error that is about one range names it by its index. Errors: those of AllocTagged, and
-// CodeInvalidOffset for two ranges with a page in common.
+// AllocBatch is AllocTagged for each range of a list: for all, or none. Each becomes a
+// separate allocation. The order of the list has no meaning, and an empty list does
+// nothing. An error about one range names it by its index. Errors: those of
+// AllocTagged, and CodeInvalidOffset for two ranges with a page in common.
 func (p *Pool) AllocBatch(ranges []ByteRange, r BatchRequest) error {
 	if len(ranges) == 0 {
 		return nil
@@ -41,9 +42,9 @@ func (p *Pool) FreeBatch(ranges []ByteRange, stream device.Stream) error {
 	return p.space.deallocate("deallocate", listOf(ranges), stream)
 }
 
-// AllocBatch is Pool.AllocBatch for a model. The pages of all ranges are one order: it has
-// one turn in the line, and what is missing is asked for once. Errors: those of AllocTaggedAt,
-// and CodeInvalidOffset for two ranges with a page in common.
+// AllocBatch is Pool.AllocBatch for a model. The pages of all ranges are one order: it
+// waits in the queue once, and missing pages are requested once. Errors: those of
+// AllocTaggedAt, and CodeInvalidOffset for two ranges with a page in common.
 func (m *Model) AllocBatch(ranges []ByteRange, r BatchRequest) error {
 	if len(ranges) == 0 {
 		return nil
@@ -52,7 +53,8 @@ func (m *Model) AllocBatch(ranges []ByteRange, r BatchRequest) error {
 	return err
 }
 
-// FreeBatch is Pool.FreeBatch for a model; CodeModelNotFound when it is unregistered.
+// FreeBatch is Pool.FreeBatch for a model. It returns CodeModelNotFound when the model
+// is unregistered.
 func (m *Model) FreeBatch(ranges []ByteRange, stream device.Stream) error {
 	if len(ranges) == 0 {
 		return nil

@@ -12,27 +12,29 @@ import (
 // ByteRange is a range of a pool or of a model's address space.
 type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
 
-// target is one range of a call: an allocation that is made, or pages that are freed.
+// target is one range of a call: an allocation in progress, or pages that are being
+// freed.
 type target struct {
 	span extent.Span
-	// run is the pages that it touches.
+	// run has the pages that the range touches.
 	run pageset.Run
-	// index is its place in the list of the caller.
+	// index is its index in the caller's list.
 	index int
 }
 
-// targets are the ranges of one call, in the order of their offsets. No two of them have
-// a page in common.
+// targets has the ranges of one call, in the order of their offsets. No two of them
+// have a page in common.
 type targets struct {
 	all []target
-	// listed says that the caller gave a list, so that errors name an element of it.
+	// listed states that the caller passed a list, so that errors name an element of
+	// it.
 	listed bool
 }
 
-// only is the one range of a call that has no list.
+// only returns the one range of a call without a list.
 func only(b extent.Span) targets { return targets{all: []target{{span: b}}} }
 
-// listOf is the ranges of a list, in any order.
+// listOf returns the ranges of a list, in any order.
 func listOf(ranges []ByteRange) targets {
 	list := targets{all: make([]target, len(ranges)), listed: true}
 	for i, r := range ranges {
@@ -41,8 +43,8 @@ func listOf(ranges []ByteRange) targets {
 	return list
 }
 
-// locate finds the pages of all ranges, and puts them in the order of their offsets. Errors:
-// those of extent.RunOf, and CodeInvalidOffset for two ranges with a page in common.
+// locate finds the pages of all ranges, and sorts the ranges by offset. Errors: those
+// of extent.RunOf, and CodeInvalidOffset for two ranges with a page in common.
 func (l *targets) locate(e *extent.Extent, op string) (err error) {
 	for i := range l.all {
 		t := &l.all[i]
@@ -71,7 +73,7 @@ func (l *targets) locate(e *extent.Extent, op string) (err error) {
 	return nil
 }
 
-// named names the element of the list that an error is about.
+// named adds the element of the list to the error that is about it.
 func (l *targets) named(t *target, err error) error {
 	if err == nil || !l.listed {
 		return err
@@ -79,7 +81,8 @@ func (l *targets) named(t *target, err error) error {
 	return device.AtIndex("ranges", t.index, err)
 }
 
-// each calls fn for the ranges until one has an error, which names it.
+// each calls fn for the ranges until one returns an error, and adds the range to that
+// error.
 func (l *targets) each(fn func(*target) error) error {
 	for i := range l.all {
 		if err := fn(&l.all[i]); err != nil {
@@ -89,7 +92,7 @@ func (l *targets) each(fn func(*target) error) error {
 	return nil
 }
 
-// pages is how many pages the ranges have.
+// pages returns the number of pages of the ranges.
 func (l *targets) pages() (pages uint64) {
 	for i := range l.all {
 		pages += l.all[i].run.Pages
@@ -97,7 +100,7 @@ func (l *targets) pages() (pages uint64) {
 	return pages
 }
 
-// bytes is the sum of their sizes as the caller gave them.
+// bytes returns the sum of the sizes that the caller passed.
 func (l *targets) bytes() (bytes uint64) {
 	for i := range l.all {
 		bytes += l.all[i].span.Size
@@ -105,7 +108,7 @@ func (l *targets) bytes() (bytes uint64) {
 	return bytes
 }
 
-// runs is their pages; ranges that lie side by side are one run.
+// runs returns the pages of the ranges; adjacent ranges are one run.
 func (l *targets) runs() (runs []pageset.Run) {
 	for i := range l.all {
 		runs = addRun(runs, l.all[i].run)
@@ -113,7 +116,7 @@ func (l *targets) runs() (runs []pageset.Run) {
 	return runs
 }
 
-// addRun adds a run behind others. It joins the last one if it begins where that ends.
+// addRun appends a run. It extends the last run if the new one begins at its end.
 func addRun(runs []pageset.Run, r pageset.Run) []pageset.Run {
 	if last := len(runs) - 1; last >= 0 && runs[last].End() == r.Start {
 		runs[last].Pages += r.Pages

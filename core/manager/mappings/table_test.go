@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// naive is what a mapping is by its rules: a range that is used so often, and what became
-// of it.
+// naive is the reference model of a mapping: a range with its number of uses, and its
+// state.
 type naive struct {
 	m       *Mapping
 	uses    int
@@ -22,9 +22,9 @@ type naive struct {
 	copied  *bool
 }
 
-// Mappings are joined, settled, left, written back and forgotten in any order, and held
-// against a plain list: a range is found again while it is used, two that write do not
-// overlap, and each copy is freed once, by who it belongs to.
+// Mappings are joined, settled, released, written back and forgotten in any order, and
+// compared with a plain list. A range is found again while it is used, two that write
+// do not overlap, and each copy is freed once, by its owner.
 func TestMappingsAgainstAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var table Table

@@ -21,16 +21,16 @@ func TestACallWithoutABoundMovesWhatIsWorthIt(t *testing.T) {
 	})
 }
 
-// However small the budgets are, the calls together move what one call does, each block
-// once, and each call counts each block once. A call that fails changes no count: the next
-// one begins anew.
+// Calls with small budgets together move what one call does, each block once, and each
+// call counts each block once. A failed call changes no count: the next one begins
+// again.
 func TestSmallBudgetsTogetherMoveWhatOneCallDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		want, live := w.want(), w.Live()
 		r := New[*worldBlock, *worldPool]()
 		var sum Stats
-		// A call that fails drops its plan, and with it what it knew of moved blocks.
+		// A failed call drops its plan, and with it the record of moved blocks.
 		failed := false
 		for call := 0; ; call++ {
 			require.Less(t, call, 500)
@@ -64,7 +64,8 @@ func TestSmallBudgetsTogetherMoveWhatOneCallDoes(t *testing.T) {
 	})
 }
 
-// looked says that a call has looked at all blocks: all that may not move are counted.
+// looked reports whether a call has checked all blocks: all that may not move are
+// counted.
 func (w *world) looked(stats Stats) bool {
 	return stats.Skipped.Sum()-stats.Skipped.OverBudget == w.Live()-w.movable()
 }
@@ -85,8 +86,8 @@ func (w *world) moved() (sum uint64) {
 	return sum
 }
 
-// Between two calls blocks go, come and are pinned: what the first has found is asked
-// again, and no block moves that may not.
+// Between two calls blocks are freed, allocated and pinned. The second call checks the
+// results of the first again, and never moves a block that may not move.
 func TestPlanChecksBlocksAgainBeforeItsMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -126,7 +127,7 @@ func TestPlanChecksBlocksAgainBeforeItsMoves(t *testing.T) {
 	})
 }
 
-// What has come since a plan was made is moved by the call that ends the plan.
+// Blocks allocated after a plan was made are moved by the call that completes the plan.
 func TestNewcomersAreMovedAfterThePlan(t *testing.T) {
 	w := &world{pages: 2, claims: map[device.Addr]bool{}, made: 1, next: 100 * pageBytes}
 	w.pools = []*worldPool{{w: w}}
@@ -144,8 +145,8 @@ func TestNewcomersAreMovedAfterThePlan(t *testing.T) {
 	require.Equal(t, Stats{BlocksMoved: 2, BytesMoved: 8, PagesEmptied: 2}, stats)
 }
 
-// A pool that moves nothing has its blocks counted as debugged, and one that has been
-// closed since has none any more.
+// A pool that moves nothing has its blocks counted as debugged. A pool that was closed
+// since then has no blocks.
 func TestPoolWithoutMovesIsSkipped(t *testing.T) {
 	w := &world{pages: 1, claims: map[device.Addr]bool{}, made: 2}
 	w.pools = []*worldPool{{w: w, refuses: device.Errorf(device.CodeUnsupported, "relocate", "debug mode")}}
@@ -190,7 +191,7 @@ func TestASecondCallWaitsForItsTurn(t *testing.T) {
 	require.EqualValues(t, 1, first.BlocksMoved+second.BlocksMoved)
 }
 
-// soon is over after a millisecond.
+// soon is a budget that ends after a millisecond.
 type soon struct{}
 
 func (soon) Over() bool          { return false }

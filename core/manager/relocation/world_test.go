@@ -12,18 +12,18 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// How this package is tested: a world of pages that have blocks, which is a plain list. Its
-// pool empties the pages that only blocks which may move lie in, one after the other.
+// The tests of this package use a world of pages with blocks, which is a plain list.
+// Its pool empties, one after the other, the pages that have only blocks that may move.
 
 const pageBytes = 64
 
 type world struct {
 	pages int
-	// blocks are by their slot; nil is a free one.
+	// blocks are by slot; nil is a free slot.
 	blocks []*worldBlock
 	made   uint64
 	pools  []*worldPool
-	// claims are those neither settled nor abandoned; paused counts calls.
+	// claims has those neither settled nor abandoned; paused counts calls.
 	claims map[device.Addr]bool
 	paused int
 	// fails counts down to the call of Ready or Move that fails; 0: none.
@@ -37,14 +37,15 @@ type worldBlock struct {
 	addr device.Addr
 	in   *worldPool
 	why  Reason
-	// foreign blocks are no concern of the relocation.
+	// foreign blocks do not belong to the relocation.
 	foreign bool
 	moved   int
 }
 
 type worldPool struct {
 	w *world
-	// inSegments has no pages, refuses runs with an error that says so.
+	// inSegments states that the pool has no pages. refuses is the error with which it
+	// rejects runs.
 	inSegments bool
 	refuses    error
 }
@@ -116,7 +117,7 @@ func (w *world) Move(b *worldBlock, p *worldPool, c pool.Claim, budget Budget) (
 		p.abandon(c)
 		return false, b.why, nil
 	}
-	p.abandon(c) // Settled: no claim any more.
+	p.abandon(c) // Settled: it is not a claim any more.
 	b.addr = c.To
 	b.moved++
 	return true, None, nil
@@ -152,7 +153,8 @@ func (p *worldPool) Relocate(movable []pool.Movable) (Run, error) {
 	return &worldRun{p: p, movable: movable, claimed: map[int]bool{}, emptied: map[device.Addr]bool{}}, nil
 }
 
-// Next is the first page that was not tried and that only blocks lie in which may move.
+// Next returns the first page that was not tried and that has only blocks that may
+// move.
 func (r *worldRun) Next(over func() bool) (pool.Evacuation, error) {
 	w := r.p.w
 	if over() {
@@ -192,7 +194,7 @@ func (r *worldRun) NotTried(claims []pool.Claim) {
 	}
 }
 
-// looks is a budget that lasts for so many looks at it; a negative one has no end.
+// looks is a budget that lasts for that many checks; a negative one never ends.
 type looks int
 
 func (l *looks) Over() bool {
@@ -241,8 +243,8 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// want is what a call without a bound does: all pages are emptied that have only blocks
-// which may move.
+// want returns the result of a call without a limit: all pages that have only movable
+// blocks are emptied.
 func (w *world) want() (want Stats) {
 	for page := range device.Addr(w.pages) {
 		var blocks []*worldBlock
