@@ -108,7 +108,7 @@ static inline bool fm_pages_touch(struct fm_loan_pages *pages,
     return true;
 }
 
-/** Reports whether as many pages may become idle as the free of a block leaves
+/** Reports whether the pages that the free of a block leaves idle may become
  *  idle. */
 static inline bool fm_pages_may_release(const struct fm_loan_pages *pages,
                                         struct fm_page_run *run) {

@@ -54,7 +54,7 @@ type pair struct {
 	stream       device.Stream
 	plain, lends *pool.Pool
 	place        *lending.State
-	// The starts are the addresses of offset 0; the first block shows them.
+	// The starts are the addresses of offset 0, known from the first block on.
 	plainStart, lendsStart device.Addr
 	// calls counts what C has done.
 	calls int

@@ -123,7 +123,7 @@ void fm_cache_pause(uint64_t pool, bool paused) {
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
         cache->paused = paused;
-        /* Threads keep keys of their calls, also for calls that pass. */
+        /* Threads keep keys, also for calls that go to the core. */
         fm_stop_begin();
         fm_keys_forget(pool, NULL);
         fm_epoch++;

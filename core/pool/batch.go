@@ -233,7 +233,7 @@ func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 	if s.pages != nil {
 		s.releaseRuns(runs, size)
 	}
-	f.heap.left(s, uint64(len(addrs)))
+	f.heap.blocksFreed(s, uint64(len(addrs)))
 	overfull := f.heap.overfull
 	f.heap.mu.Unlock()
 	if overfull {
@@ -246,7 +246,7 @@ func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 // allPlain reports whether every allocated block is live, belongs to the pool itself, and
 // is used only by its own stream. The caller holds mu.
 func (f *frees) allPlain() bool {
-	return f.heap.inFlight.Count() == 0 && f.leases.leased == f.leases.returned && !f.heap.grounded &&
+	return f.heap.inFlight.Count() == 0 && f.leases.leased == f.leases.returned && !f.heap.neverLands &&
 		!f.heap.streams.anyNamed() && f.heap.debug == nil && f.parked == 0 && f.batches == 0
 }
 
@@ -256,7 +256,7 @@ func (h *heap) removeTogether(s *segment, size uint64, runs []rangealloc.Run) {
 	var sum track.Block
 	var all, count, slack uint64
 	tag := s.infos[runs[0].Slot].tag()
-	leave := func() {
+	finishTag := func() {
 		part := track.Block{RequestedBytes: count*size - slack, AllocatedBytes: count * size}
 		h.tags.Remove(tag, part, count)
 		sum.RequestedBytes += part.RequestedBytes
@@ -271,14 +271,14 @@ func (h *heap) removeTogether(s *segment, size uint64, runs []rangealloc.Run) {
 		}
 		for _, info := range s.infos[run.Slot:][:run.Count] {
 			if info.tag() != tag {
-				leave()
+				finishTag()
 				tag, count, slack = info.tag(), 0, 0
 			}
 			count++
 			slack += info.slack()
 		}
 	}
-	leave()
+	finishTag()
 	h.books.FreeMany(sum, all)
 }
 

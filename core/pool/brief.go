@@ -26,7 +26,7 @@ func (p *Pool) Brief() track.Brief {
 func (p *Pool) ShowAt(place *mirror.Pool) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
-	p.shownAt = place
+	p.publishedAt = place
 	if place == nil {
 		p.heap.mu.Place(nil)
 		return
@@ -48,7 +48,7 @@ func (p *Pool) Show() {
 		return
 	}
 	own := p.heap.books.Own()
-	p.shownAt.Books = mirror.PoolBooks{
+	p.publishedAt.Books = mirror.PoolBooks{
 		Cache: p.leases.number, ActiveBytes: own.ActiveBytes, CachedBytes: own.CachedBytes,
 		UnusableBytes: own.UnusableBytes, LiveBlocks: own.LiveBlocks, LargestFreeBytes: p.heap.largestFree(),
 		LeasedBytes: p.leases.leased, ReturnedBytes: p.leases.returned,

@@ -104,7 +104,7 @@ func (p *Pool) audit() error {
 		if err := s.strategy.Check(); err != nil {
 			return err
 		}
-		if i > 0 && p.heap.segments[i-1].end() > s.had.Addr {
+		if i > 0 && p.heap.segments[i-1].end() > s.memory.Addr {
 			return fmt.Errorf("segments %d and %d overlap", i-1, i)
 		}
 		state := s.strategy.Stats()
@@ -114,7 +114,7 @@ func (p *Pool) audit() error {
 		held += s.heldBytes()
 		placed += state.LiveBlocks
 		active += state.SizeBytes - state.FreeBytes
-		unusable += s.had.SizeBytes - s.usable
+		unusable += s.memory.SizeBytes - s.usable
 	}
 	pages, err := p.auditPages()
 	if err != nil {

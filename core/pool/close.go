@@ -37,7 +37,7 @@ func (p *Pool) Close(force bool) error {
 	p.heap.checkLast()
 	p.supply.layout.Lock()
 	if err == nil {
-		err = p.supply.giveBackAll()
+		err = p.supply.releaseAll()
 	}
 	var tables offheap.Detached
 	p.heap.lock()
@@ -167,7 +167,7 @@ func (ls *leases) dropCache() {
 	free()
 	ls.heap.eachBlock(nil, func(l located) {
 		if l.info().state() == blockLeased {
-			ls.ground(l)
+			ls.keepInFlight(l)
 		}
 	})
 }
@@ -189,11 +189,11 @@ func (ls *leases) endCache() (free func()) {
 	return free
 }
 
-// ground puts a leased block in flight until the pool ends.
-func (ls *leases) ground(l located) {
+// keepInFlight puts a leased block in flight until the pool ends.
+func (ls *leases) keepInFlight(l located) {
 	size := l.Size - l.info().slack()
 	l.setInfo(makeInfo(blockInFlight, 0, 0))
-	ls.heap.grounded = true
+	ls.heap.neverLands = true
 	ls.returned += size
 	ls.heap.books.Return(size)
 	ls.heap.books.Board(size)
@@ -233,8 +233,8 @@ func (u *supply) waitForFlights() error {
 	}
 }
 
-// giveBackAll releases every segment to the device. The caller holds layout.
-func (u *supply) giveBackAll() error {
+// releaseAll releases every segment to the device. The caller holds layout.
+func (u *supply) releaseAll() error {
 	u.heap.mu.Lock()
 	segments := append([]*segment{}, u.heap.segments...)
 	u.heap.mu.Unlock()
@@ -244,7 +244,7 @@ func (u *supply) giveBackAll() error {
 			failures = errors.Join(failures, u.returnAll(s))
 			continue
 		}
-		if err := u.heap.engine.Release(s.had); err != nil {
+		if err := u.heap.engine.Release(s.memory); err != nil {
 			failures = errors.Join(failures, err)
 			continue
 		}

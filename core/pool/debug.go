@@ -34,7 +34,7 @@ func (h *heap) startDebug() {
 		Flags: h.config.Debug, Pool: h.config.Name, Device: h.engine.Device(), Hooks: hooks,
 	})
 	if h.debug != nil {
-		h.tellPending()
+		h.logPending()
 	}
 }
 
@@ -100,7 +100,7 @@ func (h *heap) show(addr *device.Addr, sizeBytes *uint64) {
 // lock.
 func (h *heap) changed() {
 	if h.debug != nil {
-		h.tellPending()
+		h.logPending()
 	}
 	h.engine.Changed()
 }

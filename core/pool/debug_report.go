@@ -17,10 +17,10 @@ func (h *heap) unguard(j *pendingFree, found []located) {
 	}
 }
 
-// told writes the findings of a free to the log and returns the error of the free: a
+// report writes the findings of a free to the log and returns the error of the free: a
 // report about err if the free was rejected, or CodeCorrupted if the blocks were freed
 // and bytes beside a block were overwritten. The caller holds no lock.
-func (f *frees) told(j *pendingFree, err error) error {
+func (f *frees) report(j *pendingFree, err error) error {
 	if len(j.reports) == 0 {
 		return err
 	}
@@ -75,9 +75,9 @@ func (h *heap) tell(reports []*memcheck.Report) (first error) {
 	return first
 }
 
-// tellPending writes to the log the reports that no call returns. The caller holds no
+// logPending writes to the log the reports that no call returns. The caller holds no
 // lock.
-func (h *heap) tellPending() {
+func (h *heap) logPending() {
 	h.mu.Lock()
 	pending := h.debug.Pending()
 	h.mu.Unlock()

@@ -121,7 +121,7 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 	if s.pages != nil {
 		s.pages.Release(r.Offset, r.Size)
 	}
-	h.leftRun(s, 1)
+	h.runFreed(s, 1)
 	h.books.Free(sizes)
 	if h.inFlight.Count() > 0 {
 		h.land(inflight.PollBudget)

@@ -82,7 +82,7 @@ func (p *Pool) unpark(b *graphs.Parked[*Pool]) {
 			p.heap.landed(l)
 		default:
 			// The blocks stay in flight until the pool ends.
-			p.heap.grounded = true
+			p.heap.neverLands = true
 		}
 	}
 	p.frees.parked -= uint64(len(b.Addrs))

@@ -56,9 +56,9 @@ func (m *family) privateOf(addr device.Addr) *Pool {
 	return nil
 }
 
-// letGo states that the last graph was released and runs no more after the event has
+// setLastRun states that the last graph was released and runs no more after the event has
 // completed; a nil event means that no graph runs now. The pool owns the event.
-func (h *heap) letGo(event device.Event) {
+func (h *heap) setLastRun(event device.Event) {
 	h.lock()
 	defer h.mu.Unlock()
 	h.graphs.released = true

@@ -77,7 +77,7 @@ func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 		unused.Owner.unpark(unused)
 	}
 	if r.Last {
-		r.Private.heap.letGo(r.End)
+		r.Private.heap.setLastRun(r.End)
 	} else if r.End != nil {
 		err = r.End.Close()
 	}

@@ -21,9 +21,9 @@ type supply struct {
 	owner engine.Pool
 	// source is the kind of memory from which all segments come.
 	source engine.Source
-	// lookAtCaches takes back blocks that thread caches hold and hardly use. The caller
+	// checkCaches takes back blocks that thread caches hold and hardly use. The caller
 	// holds no lock.
-	lookAtCaches func()
+	checkCaches func()
 	// layout is held while segments or pages are added or released, by one thread at a
 	// time.
 	layout sync.Mutex
@@ -157,25 +157,25 @@ func (u *supply) wanted(n *need, least uint64) (engine.Want, bool) {
 // one block of the request in the empty segment, it releases the segment and returns
 // false. Without a request (nil) it does not try a block. The caller holds layout.
 func (u *supply) take(n *need, want engine.Want) (enough bool, err error) {
-	had, err := u.heap.engine.Reserve(want)
+	memory, err := u.heap.engine.Reserve(want)
 	if err != nil {
 		return false, err
 	}
-	s, err := u.heap.newSegment(had)
+	s, err := u.heap.newSegment(memory)
 	if s == nil {
 		if err == nil {
 			err = device.Errorf(device.CodeOutOfMemory, "pool.grow",
 				"no block aligned to %d fits in a segment of %d bytes", u.heap.config.AlignmentBytes,
-				had.SizeBytes).On(u.heap.engine.ID())
+				memory.SizeBytes).On(u.heap.engine.ID())
 		}
-		u.heap.engine.Discard(had)
+		u.heap.engine.Discard(memory)
 		return false, err
 	}
 	if n != nil {
 		got, err := s.alloc(&n.Request)
 		if err != nil {
 			s.close()
-			u.heap.engine.Discard(had)
+			u.heap.engine.Discard(memory)
 			if err == rangealloc.ErrNoRoom {
 				err = nil
 			}
@@ -185,9 +185,9 @@ func (u *supply) take(n *need, want engine.Want) (enough bool, err error) {
 	}
 	u.heap.lock()
 	defer u.heap.mu.Unlock()
-	s.number = u.heap.born
-	u.heap.born++
-	u.heap.held += had.SizeBytes
+	s.number = u.heap.segmentsCreated
+	u.heap.segmentsCreated++
+	u.heap.held += memory.SizeBytes
 	u.heap.attach(s)
 	return true, nil
 }

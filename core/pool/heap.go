@@ -46,10 +46,10 @@ type heap struct {
 	// held is the total size of the segments. It changes only with layout and mu held. A
 	// segment counts until the device has accepted its release.
 	held uint64
-	// born counts the segments that the pool has ever had.
-	born uint64
-	// relaid counts how often a segment was added or removed.
-	relaid uint64
+	// segmentsCreated counts the segments that the pool has ever had.
+	segmentsCreated uint64
+	// layoutChanges counts how often a segment was added or removed.
+	layoutChanges uint64
 	// overfull is set when a segment became empty while the pool held more than
 	// threshold.
 	overfull bool
@@ -59,9 +59,9 @@ type heap struct {
 	streams  blockStreams
 	// paged is nil in a segmented pool.
 	paged *paging
-	// grounded is set when blocks stay in flight for ever, after a Close that failed.
-	grounded bool
-	scratch  scratch
+	// neverLands is set when blocks stay in flight for ever, after a Close that failed.
+	neverLands bool
+	scratch    scratch
 	// graphs is the state of the end of the graphs; nil except in a private pool.
 	graphs *graphsEnd
 	// debug is nil unless the debug mode is on.

@@ -28,18 +28,18 @@ type loans struct {
 	others func() bool
 	// of is the segment that is lent.
 	of *segment
-	// vain counts successive loans that C code did not use. pauses is the number of calls
+	// unused counts successive loans that C code did not use. pauses is the number of calls
 	// during which no loan is tried because of that.
-	vain, pauses int
+	unused, pauses int
 	// recall is loans.takeBack.
 	recall func()
 }
 
 const (
-	// vainLoans is the number of unused loans after which lending pauses for pausedCalls
+	// maxUnusedLoans is the number of unused loans after which lending pauses for pausedCalls
 	// calls.
-	vainLoans   = 8
-	pausedCalls = 100
+	maxUnusedLoans = 8
+	pausedCalls    = 100
 )
 
 // LendTo sets the place where a pool may lend its tables, and the handle by which C code
@@ -112,7 +112,7 @@ func (l *loans) fill(s *segment) bool {
 	return true
 }
 
-// idleMost returns the number of pages that may be idle before heap.leftPages has to be
+// idleMost returns the number of pages that may be idle before heap.pagesFreed has to be
 // called: there is no bound if the worker already watches, and otherwise as many as may
 // stay.
 func (l *loans) idleMost() uint64 {
@@ -135,12 +135,12 @@ func (l *loans) takeBack() {
 	from.Recall()
 	l.of = nil
 	if from.Calls == 0 {
-		if l.vain++; l.vain == vainLoans {
-			l.vain, l.pauses = 0, pausedCalls
+		if l.unused++; l.unused == maxUnusedLoans {
+			l.unused, l.pauses = 0, pausedCalls
 		}
 		return
 	}
-	l.vain = 0
+	l.unused = 0
 	s.strategy.(rangealloc.Lender).Absorb(&from.Places)
 	s.blocks, s.full = from.Segment.Blocks, from.Segment.Full
 	if s.pages != nil {

@@ -118,7 +118,7 @@ func (h *heap) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) 
 			return BlockInfo{}, blockNone, false
 		}
 		if addr < s.base {
-			return BlockInfo{Addr: s.had.Addr, SizeBytes: uint64(s.base - s.had.Addr), State: BlockUnusable}, blockNone, true
+			return BlockInfo{Addr: s.memory.Addr, SizeBytes: uint64(s.base - s.memory.Addr), State: BlockUnusable}, blockNone, true
 		}
 		if end := s.base + device.Addr(s.usable); addr >= end {
 			return BlockInfo{Addr: end, SizeBytes: uint64(s.end() - end), State: BlockUnusable}, blockNone, true
@@ -150,7 +150,7 @@ func (h *heap) blockAround(s *segment, offset uint64, certain bool) (rangealloc.
 		return s.strategy.Around(offset, rangealloc.FromStart, math.MaxInt)
 	}
 	before := rangealloc.FromStart
-	w := tour{heap: h, only: s, from: s.had.Addr}
+	w := tour{heap: h, only: s, from: s.memory.Addr}
 	for w.next(func(l located) {
 		if l.Offset <= offset && (before == rangealloc.FromStart || l.Offset > before) {
 			before = l.Offset
@@ -159,7 +159,7 @@ func (h *heap) blockAround(s *segment, offset uint64, certain bool) (rangealloc.
 		h.mu.Unlock()
 		h.mu.Peek()
 	}
-	if h.segmentOf(s.had.Addr) != s {
+	if h.segmentOf(s.memory.Addr) != s {
 		return rangealloc.Block{}, false
 	}
 	return s.strategy.Around(offset, before, sliceBlocks)

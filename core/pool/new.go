@@ -52,10 +52,10 @@ func (p *Pool) HostAddr(addr device.Addr) device.HostAddr {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
 	s := p.heap.segmentOf(addr)
-	if s == nil || s.had.HostAddr == 0 {
+	if s == nil || s.memory.HostAddr == 0 {
 		return 0
 	}
-	return s.had.HostAddr + device.HostAddr(addr-s.had.Addr)
+	return s.memory.HostAddr + device.HostAddr(addr-s.memory.Addr)
 }
 
 // New creates a pool on an engine. Errors: CodeInvalidConfig; CodeInvalidAlignment;
@@ -107,7 +107,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		return nil, err
 	}
 	if p.heap.paged != nil {
-		p.heap.paged.worker.work, p.supply.lookAtCaches = p.supply.work, p.lookAtCaches
+		p.heap.paged.worker.work, p.supply.checkCaches = p.supply.work, p.checkCaches
 	}
 	p.heap.startDebug()
 	p.heap.thawed, p.heap.passed = sync.NewCond(&p.heap.mu), sync.NewCond(&p.heap.mu)

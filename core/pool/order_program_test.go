@@ -269,8 +269,8 @@ func runWrong(streams int, cached bool, breakIt func(*program)) (programs int) {
 	return 0
 }
 
-// forgetHomes makes the pool treat all blocks as blocks of the default stream.
-func (p *Pool) forgetHomes() {
+// forgetStreams makes the pool treat all blocks as blocks of the default stream.
+func (p *Pool) forgetStreams() {
 	for _, s := range p.heap.segments {
 		s.eachBlock(func(l located) bool {
 			p.heap.streams.forget(s, l.Slot)
@@ -289,6 +289,6 @@ func TestOrderDeviceDetectsErrors(t *testing.T) {
 	}
 	require.NotZero(t, runWrong(3, false, func(p *program) { p.dev.lies = true }), "events that pass too early")
 	require.NotZero(t, runWrong(3, false, func(p *program) {
-		p.sabotage = p.pool.forgetHomes
+		p.sabotage = p.pool.forgetStreams
 	}), "a pool that forgets which stream a block is of")
 }

@@ -27,9 +27,9 @@ func (ls *leases) watchCaches() {
 	ls.heap.startWorker()
 }
 
-// lookAtCaches takes back the idle blocks of the caches if the window is over and the
+// checkCaches takes back the idle blocks of the caches if the window is over and the
 // caches were hardly used in it.
-func (p *Pool) lookAtCaches() {
+func (p *Pool) checkCaches() {
 	g := p.heap.paged
 	p.heap.mu.Lock()
 	w, cache := &g.caches, p.leases.cache

@@ -46,17 +46,17 @@ func (u *supply) growPaged(search *search) (found bool, err error) {
 		}
 		err = u.mapMissing(&need)
 		if err != nil {
-			return u.makeDo(search, err)
+			return u.retryMapped(search, err)
 		}
 		grown = true
 	}
 	return false, nil
 }
 
-// makeDo completes a growth whose pages could not be mapped: it tries a place with mapped
+// retryMapped completes a growth whose pages could not be mapped: it tries a place with mapped
 // pages. If the device is out of memory, the search continues with the reclaim path. If
 // the system has no more mappings for the range, the failure is returned.
-func (u *supply) makeDo(search *search, failure error) (found bool, err error) {
+func (u *supply) retryMapped(search *search, failure error) (found bool, err error) {
 	u.heap.engine.NoteRefusal(failure)
 	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
 	if !outOfMemory && !errors.Is(failure, device.CodeResourceExhausted) {

@@ -184,7 +184,7 @@ func (u *supply) returnAll(s *segment) error {
 	if _, err := u.returnPages(rest); err != nil {
 		return err
 	}
-	if err := u.heap.engine.ReleaseAddresses(s.had); err != nil {
+	if err := u.heap.engine.ReleaseAddresses(s.memory); err != nil {
 		return err
 	}
 	u.forget(s)

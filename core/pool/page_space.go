@@ -27,7 +27,7 @@ func (u *supply) addSpace(n *need) (bool, error) {
 				s.retract(got.Offset)
 			} else {
 				s.close()
-				u.heap.engine.DiscardAddresses(s.had)
+				u.heap.engine.DiscardAddresses(s.memory)
 				if err != rangealloc.ErrNoRoom {
 					return false, err
 				}
@@ -37,8 +37,8 @@ func (u *supply) addSpace(n *need) (bool, error) {
 		}
 		u.heap.lock()
 		defer u.heap.mu.Unlock()
-		s.number = u.heap.born
-		u.heap.born++
+		s.number = u.heap.segmentsCreated
+		u.heap.segmentsCreated++
 		u.heap.attach(s)
 		return true, nil
 	}
@@ -83,11 +83,11 @@ func (u *supply) newSpace(least uint64) (*segment, error) {
 	if smallest == 0 {
 		return nil, nil
 	}
-	had, err := u.reserve(smallest, max(smallest, min(ceilPowerOfTwo(most), share)), align)
-	if err != nil || had.SizeBytes == 0 {
+	memory, err := u.reserve(smallest, max(smallest, min(ceilPowerOfTwo(most), share)), align)
+	if err != nil || memory.SizeBytes == 0 {
 		return nil, err
 	}
-	return u.newVirtualSegment(had)
+	return u.newVirtualSegment(memory)
 }
 
 // reserve reserves most bytes of address space, or less if so much is not free, but at
@@ -95,16 +95,16 @@ func (u *supply) newSpace(least uint64) (*segment, error) {
 // are powers of two.
 func (u *supply) reserve(smallest, most, align uint64) (engine.Segment, error) {
 	for size := most; size >= smallest; size /= 2 {
-		had, err := u.reserveNow(size, align)
+		memory, err := u.reserveNow(size, align)
 		switch {
 		case err != nil:
 			return engine.Segment{}, err
-		case had.SizeBytes == 0:
+		case memory.SizeBytes == 0:
 			continue
 		case size == most:
-			return had, nil
+			return memory, nil
 		}
-		u.heap.engine.DiscardAddresses(had)
+		u.heap.engine.DiscardAddresses(memory)
 		return u.reserveFew(max(smallest, size/spaceShare), align)
 	}
 	return engine.Segment{}, nil
@@ -123,11 +123,11 @@ func (u *supply) reserveFew(size, align uint64) (engine.Segment, error) {
 // reserveNow reserves exactly size bytes of address space. It returns an empty segment if
 // they are not free.
 func (u *supply) reserveNow(size, align uint64) (engine.Segment, error) {
-	had, err := u.heap.engine.ReserveAddresses(size, align)
+	memory, err := u.heap.engine.ReserveAddresses(size, align)
 	if device.CodeOf(err) == device.CodeOutOfVirtualMemory {
 		return engine.Segment{}, nil
 	}
-	return had, err
+	return memory, err
 }
 
 // discardSpaces releases the addresses of a pool that has never had a page.
@@ -138,15 +138,15 @@ func (u *supply) discardSpaces() {
 		u.heap.detach(s)
 		u.heap.mu.Unlock()
 		s.close()
-		u.heap.engine.DiscardAddresses(s.had)
+		u.heap.engine.DiscardAddresses(s.memory)
 	}
 }
 
 // newVirtualSegment creates a segment with a strategy and a page table for a reservation.
-func (u *supply) newVirtualSegment(had engine.Segment) (*segment, error) {
-	s, err := u.heap.newSegment(had)
+func (u *supply) newVirtualSegment(memory engine.Segment) (*segment, error) {
+	s, err := u.heap.newSegment(memory)
 	if err != nil || s == nil {
-		u.heap.engine.DiscardAddresses(had)
+		u.heap.engine.DiscardAddresses(memory)
 		return nil, err
 	}
 	s.pages, s.paging = pages.New(u.heap.paged.pageBytes, u.heap.paged.largeBytes, &u.heap.paged.counts), u.heap.paged

@@ -65,7 +65,7 @@ func TestReservationsGrowAndNoneLeaks(t *testing.T) {
 	}
 	sizes := []uint64{}
 	for _, s := range p.heap.segments {
-		sizes = append(sizes, s.had.SizeBytes>>30)
+		sizes = append(sizes, s.memory.SizeBytes>>30)
 	}
 	require.ElementsMatch(t, []uint64{32, 64, 128, 256, 512}, sizes)
 	reservations := dev.Reservations()

@@ -139,7 +139,7 @@ func (g *paging) missingRuns() []pageRun {
 // comparePageRun orders runs by address.
 func comparePageRun(a, b pageRun) int {
 	if a.segment != b.segment {
-		return compareSegment(a.segment, b.segment.had.Addr)
+		return compareSegment(a.segment, b.segment.memory.Addr)
 	}
 	return int(a.First) - int(b.First)
 }

@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// leftPages is called after blocks were freed and pages may have become idle. The caller
+// pagesFreed is called after blocks were freed and pages may have become idle. The caller
 // holds mu.
-func (h *heap) leftPages() {
+func (h *heap) pagesFreed() {
 	g := h.paged
 	if g.counts.Idle == 0 {
 		return
@@ -71,7 +71,7 @@ func (u *supply) work(stop <-chan struct{}) {
 // workOnce does the work that is due and returns the time until the next call; false ends
 // the worker.
 func (u *supply) workOnce() (after time.Duration, again bool) {
-	u.lookAtCaches()
+	u.checkCaches()
 	released, err := u.endWindow()
 	u.returned(released > 0, err)
 	u.heap.lock()
@@ -153,7 +153,7 @@ func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 	if p.heap.paged == nil {
 		return 0, false, nil
 	}
-	p.lookAtCaches()
+	p.checkCaches()
 	released, err := p.supply.endWindow()
 	p.supply.returned(released > 0, nil)
 	p.heap.mu.Lock()
@@ -251,7 +251,7 @@ func (p *Pool) ResumeReturn() {
 	if p.heap.paged.caches.watches && p.heap.state == stateOpen {
 		p.heap.startWorker()
 	}
-	p.heap.leftPages()
+	p.heap.pagesFreed()
 }
 
 // stopWorker ends the worker and waits for it. The caller holds no lock.

@@ -126,7 +126,7 @@ func (h *heap) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 // mappedBytes returns how many bytes of a segment are backed by memory.
 func (s *segment) mappedBytes() uint64 {
 	if s.pages == nil {
-		return s.had.SizeBytes
+		return s.memory.SizeBytes
 	}
 	return s.pages.MappedCount() << s.pages.Shift()
 }

@@ -44,7 +44,7 @@ func (h *heap) giveToSegment(l located) {
 		h.broken("pool.land", err)
 	}
 	l.releasePages()
-	h.left(l.segment, 1)
+	h.blocksFreed(l.segment, 1)
 }
 
 // releasePages subtracts a block from the counts of its pages.
@@ -54,17 +54,17 @@ func (l located) releasePages() {
 	}
 }
 
-// left is called after blocks were returned to a segment.
-func (h *heap) left(s *segment, count uint64) {
+// blocksFreed is called after blocks were returned to a segment.
+func (h *heap) blocksFreed(s *segment, count uint64) {
 	s.full = anyFits
-	h.leftRun(s, count)
+	h.runFreed(s, count)
 }
 
-// leftRun is left for a caller that has already set full.
-func (h *heap) leftRun(s *segment, count uint64) {
+// runFreed is blocksFreed for a caller that has already set full.
+func (h *heap) runFreed(s *segment, count uint64) {
 	s.blocks -= count
 	if s.pages != nil {
-		h.leftPages()
+		h.pagesFreed()
 		return
 	}
 	if s.blocks == 0 && h.held > h.threshold {

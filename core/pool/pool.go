@@ -17,8 +17,8 @@ type Pool struct {
 	leases leases
 	frees  frees
 	family family
-	// shownAt is where the counters are published; nil means nowhere.
-	shownAt *mirror.Pool
+	// publishedAt is where the counters are published; nil means nowhere.
+	publishedAt *mirror.Pool
 }
 
 // graph and branch are the graph types for this kind of pool.

@@ -210,7 +210,7 @@ func (p *Pool) abandonAfter(c Claim, events []device.Event) {
 	p.heap.lock()
 	if p.heap.state != stateClosed {
 		p.heap.claimed(c).setInfo(makeInfo(blockInFlight, 0, 0))
-		p.heap.grounded = true
+		p.heap.neverLands = true
 	}
 	p.heap.mu.Unlock()
 }
@@ -223,7 +223,7 @@ func (p *Pool) AbandonAll(claims []Claim) {
 			if p.heap.state == stateClosed {
 				break
 			}
-			p.heap.giveBackPlace(p.heap.claimed(c))
+			p.heap.releasePlace(p.heap.claimed(c))
 		}
 		p.heap.mu.Unlock()
 		runtime.Gosched()
@@ -231,8 +231,8 @@ func (p *Pool) AbandonAll(claims []Claim) {
 	p.heap.changed()
 }
 
-// giveBackPlace frees a reserved target. The caller holds mu.
-func (h *heap) giveBackPlace(to located) {
+// releasePlace frees a reserved target. The caller holds mu.
+func (h *heap) releasePlace(to located) {
 	to.setInfo(0)
 	h.giveToSegment(to)
 	h.books.Land(to.Size)

@@ -82,7 +82,7 @@ func (v *survey) claimAll(victim *regions.Region[*segment]) (claims []placed, ok
 		}
 		claims = append(claims, got)
 	}
-	r.giveBackPassed()
+	r.releasePassed()
 	if r.pool.heap.has(victim.Key.Segment) && blocksIn(victim.Key) == uint64(len(claims)) {
 		return claims, true
 	}
@@ -104,14 +104,14 @@ func (v *survey) claim(d placed) placed {
 // undo releases reserved targets, the last one first.
 func (v *survey) undo(claims []placed) {
 	r := v.run
-	r.giveBackPassed()
+	r.releasePassed()
 	for _, d := range slices.Backward(claims) {
 		r.step()
 		to, ok := r.pool.heap.locate(d.To)
 		if !ok || to.info().state() != blockClaimed {
 			return // the pool is closing and has released the segment
 		}
-		r.pool.heap.giveBackPlace(to)
+		r.pool.heap.releasePlace(to)
 		v.GiveBack(d.Place, to.Size)
 	}
 }

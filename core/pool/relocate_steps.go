@@ -30,7 +30,7 @@ type steps struct {
 func (r *Relocation) beginSteps(over func() bool) { r.looks, r.over, r.stopped = 0, over, over() }
 
 func (r *Relocation) endSteps() {
-	r.giveBackPassed()
+	r.releasePassed()
 	r.mostLooks = max(r.mostLooks, r.looks)
 }
 
@@ -63,7 +63,7 @@ func (r *Relocation) outside(do func()) {
 	r.looks = 0
 }
 
-func (r *Relocation) giveBackPassed() {
+func (r *Relocation) releasePassed() {
 	for _, l := range slices.Backward(r.passed) {
 		l.retract(l.Offset)
 	}
@@ -72,6 +72,6 @@ func (r *Relocation) giveBackPassed() {
 
 // has reports whether a segment from an earlier step still belongs to the pool.
 func (h *heap) has(s *segment) bool {
-	at, ok := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
+	at, ok := slices.BinarySearchFunc(h.segments, s.memory.Addr, compareSegment)
 	return ok && h.segments[at] == s
 }

@@ -40,7 +40,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 		err = p.frees.freeAll(j)
 	}
 	p.heap.changed()
-	return p.frees.told(j, errors.Join(err, j.closeMarks()))
+	return p.frees.report(j, errors.Join(err, j.closeMarks()))
 }
 
 // roomForAll reserves space to put the given number of live blocks behind queued work, as

@@ -50,7 +50,7 @@ func (u *supply) shrink() {
 		u.layout.Unlock()
 		return
 	}
-	released, err := u.giveBackCached(func(taken uint64) bool { return u.heap.held-taken > u.heap.threshold })
+	released, err := u.releaseEmpty(func(taken uint64) bool { return u.heap.held-taken > u.heap.threshold })
 	u.layout.Unlock()
 	if err != nil {
 		// The pool offers this memory to the device again when the next segment becomes

@@ -48,17 +48,17 @@ func (f *frees) retire(j *pendingFree) error {
 	if f.many(j) {
 		if done, err := f.retireMany(j); done {
 			f.heap.changed()
-			return f.told(j, errors.Join(err, j.closeMarks()))
+			return f.report(j, errors.Join(err, j.closeMarks()))
 		}
 	}
 	for {
 		again, err := f.tryRetire(j)
 		if err != nil {
-			return errors.Join(f.told(j, err), j.closeMarks())
+			return errors.Join(f.report(j, err), j.closeMarks())
 		}
 		if !again {
 			f.heap.changed()
-			return f.told(j, nil)
+			return f.report(j, nil)
 		}
 	}
 }
@@ -303,7 +303,7 @@ func (h *heap) giveManyToSegments(found []located) {
 		for _, l := range found[:n] {
 			l.releasePages()
 		}
-		h.left(s, uint64(n))
+		h.blocksFreed(s, uint64(n))
 		found = found[n:]
 	}
 }

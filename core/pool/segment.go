@@ -15,7 +15,7 @@ import (
 // strategy that places blocks in it. The ends that do not fit the pool's alignment are
 // unusable.
 type segment struct {
-	had engine.Segment
+	memory engine.Segment
 	// base is the start of the usable part.
 	base     device.Addr
 	usable   uint64
@@ -72,17 +72,17 @@ func (s *segment) close() {
 
 // newSegment creates a segment that is aligned for the pool. It returns nil and no error
 // if no block fits into the memory.
-func (h *heap) newSegment(had engine.Segment) (*segment, error) {
+func (h *heap) newSegment(memory engine.Segment) (*segment, error) {
 	align := h.config.AlignmentBytes
-	head := (align - uint64(had.Addr)%align) % align
-	if head >= had.SizeBytes {
+	head := (align - uint64(memory.Addr)%align) % align
+	if head >= memory.SizeBytes {
 		return nil, nil
 	}
-	usable := (had.SizeBytes - head) / align * align
+	usable := (memory.SizeBytes - head) / align * align
 	if usable == 0 {
 		return nil, nil
 	}
-	base := had.Addr + device.Addr(head)
+	base := memory.Addr + device.Addr(head)
 	strategy, err := rangealloc.New(h.config.Strategy, rangealloc.Config{
 		SizeBytes: usable, BaseAddr: uint64(base), GranuleBytes: align,
 		BlockBytes: h.fixedBytes(), PageBytes: h.placementPage(),
@@ -90,7 +90,7 @@ func (h *heap) newSegment(had engine.Segment) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: anyFits}
+	s := &segment{memory: memory, base: base, usable: usable, strategy: strategy, full: anyFits}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
 	s.runBatcher, _ = strategy.(rangealloc.RunBatcher)
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
@@ -107,7 +107,7 @@ func (h *heap) newSegment(had engine.Segment) (*segment, error) {
 }
 
 // end returns the address behind the segment.
-func (s *segment) end() device.Addr { return s.had.Addr + device.Addr(s.had.SizeBytes) }
+func (s *segment) end() device.Addr { return s.memory.Addr + device.Addr(s.memory.SizeBytes) }
 
 // empty reports whether the segment contains no block, live or in flight.
 func (s *segment) empty() bool { return s.blocks == 0 }
@@ -127,39 +127,39 @@ func (s *segment) heldBytes() uint64 {
 	if s.pages != nil {
 		return 0
 	}
-	return s.had.SizeBytes
+	return s.memory.SizeBytes
 }
 
 func (s *segment) parts() track.Segment {
 	if s.pages != nil {
-		return track.Segment{VirtualBytes: s.had.SizeBytes}
+		return track.Segment{VirtualBytes: s.memory.SizeBytes}
 	}
-	return track.Segment{UsableBytes: s.usable, UnusableBytes: s.had.SizeBytes - s.usable}
+	return track.Segment{UsableBytes: s.usable, UnusableBytes: s.memory.SizeBytes - s.usable}
 }
 
 // attach adds a segment to the list and to the counters. The caller holds layout and mu
 // and has added its size to held.
 func (h *heap) attach(s *segment) {
-	at, _ := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
+	at, _ := slices.BinarySearchFunc(h.segments, s.memory.Addr, compareSegment)
 	h.segments = slices.Insert(h.segments, at, s)
-	h.relaid++
+	h.layoutChanges++
 	h.books.AddSegment(s.parts())
 }
 
 // detach removes an empty segment from the list and the counters. held still includes it.
 func (h *heap) detach(s *segment) {
-	at, _ := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
+	at, _ := slices.BinarySearchFunc(h.segments, s.memory.Addr, compareSegment)
 	h.segments = slices.Delete(h.segments, at, at+1)
 	h.recent = nil
-	h.relaid++
+	h.layoutChanges++
 	h.books.RemoveSegment(s.parts())
 }
 
 func compareSegment(s *segment, addr device.Addr) int {
 	switch {
-	case s.had.Addr < addr:
+	case s.memory.Addr < addr:
 		return -1
-	case s.had.Addr > addr:
+	case s.memory.Addr > addr:
 		return 1
 	}
 	return 0
@@ -170,13 +170,13 @@ func (h *heap) segmentOf(addr device.Addr) *segment {
 	low, high := 0, len(h.segments)
 	for low < high {
 		middle := int(uint(low+high) / 2)
-		if h.segments[middle].had.Addr <= addr {
+		if h.segments[middle].memory.Addr <= addr {
 			low = middle + 1
 		} else {
 			high = middle
 		}
 	}
-	if low == 0 || addr-h.segments[low-1].had.Addr >= device.Addr(h.segments[low-1].had.SizeBytes) {
+	if low == 0 || addr-h.segments[low-1].memory.Addr >= device.Addr(h.segments[low-1].memory.SizeBytes) {
 		return nil
 	}
 	return h.segments[low-1]

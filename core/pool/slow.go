@@ -115,7 +115,7 @@ func (u *supply) orAddressless(n *need, err error) error {
 	u.heap.mu.Lock()
 	spaces, bytes := len(u.heap.segments), uint64(0)
 	for _, s := range u.heap.segments {
-		bytes += s.had.SizeBytes
+		bytes += s.memory.SizeBytes
 	}
 	u.heap.mu.Unlock()
 	return device.Errorf(device.CodeOutOfVirtualMemory, opAlloc,

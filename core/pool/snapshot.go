@@ -46,7 +46,7 @@ func (p *Pool) Info() Info {
 func (h *heap) infoLocked() Info {
 	info := Info{HeldBytes: h.held, Segments: uint64(len(h.segments))}
 	for _, s := range h.segments {
-		info.AddressBytes += s.had.SizeBytes
+		info.AddressBytes += s.memory.SizeBytes
 		if s.pages != nil {
 			info.MappedPages += s.pages.MappedCount()
 		}
@@ -85,11 +85,11 @@ func (p *Pool) Snapshot() Snapshot {
 	for _, s := range p.heap.segments {
 		stats := s.strategy.Stats()
 		snapshot.Segments = append(snapshot.Segments, SegmentSnapshot{
-			Address: s.had.Addr, SizeBytes: s.had.SizeBytes,
+			Address: s.memory.Addr, SizeBytes: s.memory.SizeBytes,
 			ActiveBytes:      stats.SizeBytes - stats.FreeBytes,
 			LargestFreeBytes: p.heap.largestFreeOf(s, &stats), Number: s.number, MappedBytes: s.mappedBytes(),
 		})
-		if p.heap.born == 1 {
+		if p.heap.segmentsCreated == 1 {
 			snapshot.HighWaterBytes = stats.HighWaterBytes
 		}
 	}
@@ -101,5 +101,5 @@ func (p *Pool) Snapshot() Snapshot {
 func (p *Pool) SegmentChanges() uint64 {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
-	return p.heap.relaid
+	return p.heap.layoutChanges
 }

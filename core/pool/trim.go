@@ -61,7 +61,7 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 		}
 		return 0, p.heap.closedError(op)
 	}
-	released, err := p.supply.giveBackCached(more)
+	released, err := p.supply.releaseEmpty(more)
 	p.supply.layout.Unlock()
 	if released > 0 {
 		// This call queries the device, and the reclaim path calls release often.
@@ -71,9 +71,9 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	return released, err
 }
 
-// giveBackCached releases memory without blocks while more returns true. The caller holds
-// layout and mu; giveBackCached releases mu.
-func (u *supply) giveBackCached(more func(taken uint64) bool) (released uint64, err error) {
+// releaseEmpty releases memory without blocks while more returns true. The caller holds
+// layout and mu; releaseEmpty releases mu.
+func (u *supply) releaseEmpty(more func(taken uint64) bool) (released uint64, err error) {
 	if u.heap.paged != nil {
 		chosen := u.chooseCached(more)
 		u.heap.mu.Unlock()
@@ -81,7 +81,7 @@ func (u *supply) giveBackCached(more func(taken uint64) bool) (released uint64, 
 	}
 	chosen := u.chooseEmpty(more)
 	u.heap.mu.Unlock()
-	return u.giveBack(chosen)
+	return u.releaseSegments(chosen)
 }
 
 // chooseEmpty detaches empty segments, the newest first, as far as the pool's least size
@@ -102,25 +102,25 @@ func (u *supply) chooseEmpty(more func(taken uint64) bool) []*segment {
 		if !more(taken) {
 			break
 		}
-		if left := u.heap.held - taken; left < s.had.SizeBytes || left-s.had.SizeBytes < u.heap.minHeld {
+		if left := u.heap.held - taken; left < s.memory.SizeBytes || left-s.memory.SizeBytes < u.heap.minHeld {
 			continue
 		}
 		u.heap.detach(s)
-		taken += s.had.SizeBytes
+		taken += s.memory.SizeBytes
 		chosen = append(chosen, s)
 	}
 	return chosen
 }
 
-// giveBack releases detached segments to the device, and attaches again those that the
+// releaseSegments releases detached segments to the device, and attaches again those that the
 // device does not accept. The caller holds layout.
-func (u *supply) giveBack(chosen []*segment) (released uint64, err error) {
+func (u *supply) releaseSegments(chosen []*segment) (released uint64, err error) {
 	for _, s := range chosen {
-		failure := u.heap.engine.Release(s.had)
+		failure := u.heap.engine.Release(s.memory)
 		u.heap.lock()
 		if failure == nil {
-			u.heap.held -= s.had.SizeBytes
-			released += s.had.SizeBytes
+			u.heap.held -= s.memory.SizeBytes
+			released += s.memory.SizeBytes
 		} else {
 			u.heap.attach(s)
 			err = errors.Join(err, failure)

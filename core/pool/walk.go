@@ -39,7 +39,7 @@ func (w *tour) next(visit func(located)) bool {
 	}
 	w.place = s.strategy.Scan(w.place, sliceBlocks, func(r rangealloc.Range) { visit(located{s, r}) })
 	if w.place == 0 {
-		w.from, w.in = s.had.Addr+1, nil
+		w.from, w.in = s.memory.Addr+1, nil
 	}
 	return true
 }
@@ -48,10 +48,10 @@ func (w *tour) next(visit func(located)) bool {
 // released meanwhile.
 func (w *tour) current() *segment {
 	segments := w.heap.segments
-	if w.in != nil && w.heap.segmentOf(w.in.had.Addr) == w.in {
+	if w.in != nil && w.heap.segmentOf(w.in.memory.Addr) == w.in {
 		return w.in
 	}
-	if w.only != nil && w.from > w.only.had.Addr {
+	if w.only != nil && w.from > w.only.memory.Addr {
 		return nil
 	}
 	w.place, w.in = 0, nil
@@ -68,7 +68,7 @@ func (w *tour) current() *segment {
 func (h *heap) firstFrom(addr device.Addr) int {
 	low, high := 0, len(h.segments)
 	for low < high {
-		if middle := int(uint(low+high) / 2); h.segments[middle].had.Addr < addr {
+		if middle := int(uint(low+high) / 2); h.segments[middle].memory.Addr < addr {
 			low = middle + 1
 		} else {
 			high = middle

@@ -13,7 +13,7 @@ type fewRuns[U unit] struct {
 // mostFew is the most runs that are kept here.
 const mostFew = lending.FewMost
 
-// fewAgain is the number of runs at which they are taken out of their bins. It is half of
+// fewAgain is the number of runs at which the runs leave their bins. It is half of
 // mostFew, so that they do not move back and forth all the time.
 const fewAgain = lending.FewAgain
 

@@ -174,7 +174,7 @@ func (s *sizeClass) aligned(class int, align uint64) bool {
 func (s *sizeClass) allocLarge(r Request) (Range, error) {
 	got, err := s.inner.Alloc(r)
 	if err == ErrNoRoom && s.kept > 0 { //nolint:errorlint // the hot path of a full range compares this very value
-		s.giveBackKept()
+		s.releaseKept()
 		got, err = s.inner.Alloc(r)
 	}
 	if err != nil {

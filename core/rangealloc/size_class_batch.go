@@ -10,7 +10,7 @@ func (s *sizeClass) AllocBatch(r Request, to []Range) error {
 	kept := s.kept
 	err := s.allocBatch(r, to)
 	if err == ErrNoRoom && kept > 0 { //nolint:errorlint // compares this very value
-		s.giveBackKept()
+		s.releaseKept()
 		err = s.allocBatch(r, to)
 	}
 	return err

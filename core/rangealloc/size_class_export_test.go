@@ -39,6 +39,6 @@ func (e emptiedAsNew) FreeBatch(offsets []uint64) error {
 
 func (e emptiedAsNew) tidy() {
 	if e.Stats().LiveBlocks == 0 {
-		e.giveBackKept()
+		e.releaseKept()
 	}
 }

@@ -65,8 +65,8 @@ func (s *sizeClass) addSlab(class int, run Range) uint32 {
 	return id
 }
 
-// giveBack returns an empty slab, which is not kept, to best_fit.
-func (s *sizeClass) giveBack(id uint32) {
+// releaseSlab returns an empty slab, which is not kept, to best_fit.
+func (s *sizeClass) releaseSlab(id uint32) {
 	s.unlist(id)
 	slab := &s.slabs.all[id]
 	c := &s.classes[slab.class]
@@ -80,11 +80,11 @@ func (s *sizeClass) giveBack(id uint32) {
 	}
 }
 
-func (s *sizeClass) giveBackKept() {
+func (s *sizeClass) releaseKept() {
 	for i := range s.classes {
 		if id := s.classes[i].kept; id != noSlab {
 			s.unkeep(&s.classes[i])
-			s.giveBack(id)
+			s.releaseSlab(id)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (s *sizeClass) retire(id uint32) (size uint64) {
 		only = only && head == noSlab
 	}
 	if !only {
-		s.giveBack(id)
+		s.releaseSlab(id)
 		return size
 	}
 	c.kept = id

@@ -151,7 +151,7 @@ func (b *Blocks) IsOpen(f Fence) bool {
 // DropUnused ends a fence for which no block waits.
 func (b *Blocks) DropUnused(f Fence) {
 	if b.IsOpen(f) && b.fences[f.at].count == 0 {
-		b.letGo(f.at)
+		b.endFence(f.at)
 	}
 }
 
@@ -286,7 +286,7 @@ func (b *Blocks) Drop(at int32) {
 		fence := b.links.items[block.first].fence
 		b.untie(block.first)
 		if b.fences[fence].count == 0 {
-			b.letGo(fence)
+			b.endFence(fence)
 		}
 	}
 	b.forget(at)
@@ -301,8 +301,8 @@ func (b *Blocks) forget(at int32) {
 	b.blocks.put(at)
 }
 
-// letGo ends a fence for which no block waits. Its place in the queue may be freed later.
-func (b *Blocks) letGo(at int32) {
+// endFence ends a fence for which no block waits. Its place in the queue may be freed later.
+func (b *Blocks) endFence(at int32) {
 	b.finish(at)
 	q := &b.queues[b.fences[at].queue]
 	for last := len(q.fences) - 1; last >= q.head && b.over(q.fences[last]); last-- {

@@ -15,7 +15,7 @@ func (t *Table) TouchMany(offset, size, count uint64) bool {
 			return false
 		}
 		setBits(t.busy, first, last+1)
-		t.counts.took(last + 1 - first)
+		t.counts.subtract(last + 1 - first)
 		t.countWhole(first, last, size, 1)
 		return true
 	}
@@ -34,7 +34,7 @@ func (t *Table) TouchMany(offset, size, count uint64) bool {
 		e := &t.entries[page]
 		if e.Blocks == 0 {
 			setBits(t.busy, page, page+1)
-			t.counts.took(1)
+			t.counts.subtract(1)
 		}
 		e.Blocks += t.inPage(page, offset, size, end)
 	}

@@ -18,8 +18,8 @@ type Counts struct {
 // BeginWindow sets Low to the present number.
 func (c *Counts) BeginWindow() { c.Low = c.Idle }
 
-// took subtracts pages that are no longer idle.
-func (c *Counts) took(pages uint64) {
+// subtract subtracts pages that are no longer idle.
+func (c *Counts) subtract(pages uint64) {
 	c.Idle -= pages
 	c.Low = min(c.Low, c.Idle)
 }
@@ -92,7 +92,7 @@ func (t *Table) touchRun(first, last uint64) bool {
 			return false
 		}
 		setBits(t.busy, from, to)
-		t.counts.took(to - from)
+		t.counts.subtract(to - from)
 	}
 	t.entries[first].Blocks++
 	if first != last {
@@ -231,7 +231,7 @@ func (t *Table) Drop(page uint64) device.Page {
 		t.entries[at].Page, t.entries[at].Large = 0, false
 	}
 	clearBits(t.mapped, run.First, run.Last+1)
-	t.counts.took(run.Count())
+	t.counts.subtract(run.Count())
 	return was
 }
 
