@@ -71,15 +71,15 @@ func roomOf(reading device.MemoryReading, e *Engine) room {
 }
 
 // NeverFits returns an error if a segment of that size is above the capacity or the
-// limit of the device, and nil otherwise. what names the argument that requests it, and
-// its value.
-func (e *Engine) NeverFits(op, what string, size uint64) error {
+// limit of the device, and nil otherwise. The limit does not apply to a source that the
+// device does not hold. what names the argument that requests it, and its value.
+func (e *Engine) NeverFits(from Source, op, what string, size uint64) error {
 	if total := e.info.TotalBytes; total != 0 && size > total {
 		return device.Errorf(device.CodeOutOfMemory, op,
 			"%s can never fit: that takes %d bytes, the device has %d", what, size, total).On(e.ID()).
 			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, total)
 	}
-	if limit := e.Limit(); limit != 0 && size > limit {
+	if limit := e.Limit(); limit != 0 && size > limit && e.Holds(from) {
 		return device.Errorf(device.CodeOutOfMemory, op,
 			"%s can never fit: that takes %d bytes, the limit of the device is %d", what, size, limit).On(e.ID()).
 			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, limit)

@@ -146,7 +146,7 @@ func (u *supply) wanted(n *need, least uint64) (engine.Want, bool) {
 		// product does not overflow.
 		preferred = max(preferred, min(n.Size*n.count, u.heap.engine.RoundDown(math.MaxUint64)))
 		preferred, _ = u.heap.engine.RoundUp(preferred)
-	} else if whole := u.heap.engine.Capacity(); preferred > whole/2 {
+	} else if whole := u.heap.engine.Capacity(); preferred > whole/2 && u.heap.engine.Holds(u.source) {
 		preferred = u.heap.engine.RoundDown(whole / smallDeviceShare)
 	}
 	preferred = min(max(preferred, least), u.heap.engine.RoundDown(room))
@@ -205,7 +205,7 @@ func (u *supply) preAlloc() error {
 				u.heap.config.InitialSizeBytes, u.heap.engine.Info().GranularityBytes).On(u.heap.engine.ID())
 		}
 	}
-	if err := u.heap.engine.NeverFits("pool.new", what, size); err != nil {
+	if err := u.heap.engine.NeverFits(u.source, "pool.new", what, size); err != nil {
 		return err
 	}
 	defer u.heap.engine.SegmentsChanged()

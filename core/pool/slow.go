@@ -169,7 +169,7 @@ func (u *supply) neverFits(n *need) error {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
 			"%s can never fit: no segment is that large", what).On(u.heap.engine.ID())
 	}
-	if err := u.heap.engine.NeverFits(opAlloc, what, segment); err != nil {
+	if err := u.heap.engine.NeverFits(u.source, opAlloc, what, segment); err != nil {
 		return err
 	}
 	u.heap.mu.Lock()

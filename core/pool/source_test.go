@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pressure"
 )
 
 func ordered(c *Config) { c.StreamOrdered, c.ReleaseThresholdBytes = true, 0 }
@@ -109,4 +110,36 @@ func TestStreamOrderedSegmentsUnderFaults(t *testing.T) {
 			return
 		}
 	}
+}
+
+// Page-locked and managed memory of a device that the host cannot address is not memory of
+// the device. Neither its limit nor its use includes it.
+func TestMemoryOutsideTheDeviceIsNoUseOfIt(t *testing.T) {
+	b := newBench(devicetest.Config{Kinds: true, PinnedBytes: 8 * mib}, engine.Options{})
+	require.NoError(t, b.engine.SetLimit(1*mib))
+	for name, open := range map[string]func() (*Pool, error){
+		"pinned":  func() (*Pool, error) { return NewPinned(b.engine, DefaultConfig(), nil) },
+		"managed": func() (*Pool, error) { return NewManaged(b.engine, DefaultConfig(), nil) },
+	} {
+		p, err := open()
+		require.NoError(t, err, name)
+		block, err := p.Alloc(Request{SizeBytes: 4 * mib})
+		require.NoError(t, err, "%s: the limit is of the device's own memory", name)
+		require.GreaterOrEqual(t, p.Statistics().Active.Current, 4*mib, name)
+		now, err := b.engine.MemoryInfo()
+		require.NoError(t, err)
+		recent, err := b.engine.RecentMemoryInfo(device.Forever)
+		require.NoError(t, err)
+		for _, info := range []engine.MemoryInfo{now, recent} {
+			require.Equal(t, 1*mib, info.TotalBytes, name)
+			require.Zero(t, info.UsedBytes, name)
+			require.Zero(t, info.UtilizationPercent(), name)
+			require.Equal(t, pressure.Low, info.Pressure, name)
+		}
+		require.Zero(t, b.engine.Totals().Used(), name)
+		require.Zero(t, b.engine.Statistics().Active.Current, name)
+		require.NoError(t, p.Free(block.Addr, nil))
+		require.NoError(t, p.Close(false))
+	}
+	require.NoError(t, b.engine.Close())
 }

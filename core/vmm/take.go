@@ -96,7 +96,7 @@ func (ph *Physical) findRoom(f *fetching) error {
 	if carry != 0 {
 		return device.Errorf(device.CodeOverflow, f.op, "%s overflow", what).On(ph.engine.ID())
 	}
-	err := ph.engine.NeverFits(f.op, what, size)
+	err := ph.engine.NeverFits(engine.SourceDevice, f.op, what, size)
 	if err == nil {
 		err = ph.engine.FindRoom(engine.Need{
 			Pool: ph, Op: f.op, SizeBytes: size, AlignmentBytes: ph.pageBytes,
