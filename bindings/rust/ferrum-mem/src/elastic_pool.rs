@@ -10,7 +10,8 @@ use crate::library::c_text;
 use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, Stream};
 use crate::{
-    sys, ElasticPoolConfig, ModelConfig, ModelInfo, ModelLimits, ModelRequest, Rejected, Result,
+    sys, BatchOptions, ByteRange, ElasticPoolConfig, ModelConfig, ModelInfo, ModelLimits,
+    ModelRequest, Rejected, Result,
 };
 
 /// Several models under one physical limit. Clones share one pool. The pool is destroyed after its
@@ -307,6 +308,65 @@ impl Model {
             })
         })?;
         Ok(self.range(address, offset, request.size_bytes))
+    }
+
+    /// Maps many ranges of the model in one call, as
+    /// [`VirtualPool::alloc_batch`](crate::VirtualPool::alloc_batch). The pages of all ranges are one request
+    /// to the pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Model::alloc_with`], and of the list as there.
+    ///
+    /// C function: [`ferrum_elastic_pool_alloc_batch`](crate::sys::ferrum_elastic_pool_alloc_batch).
+    pub fn alloc_batch(
+        &self,
+        ranges: &[ByteRange],
+        options: &BatchOptions<'_>,
+    ) -> Result<Vec<MappedRange>> {
+        let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
+        options.with_raw("ferrum_elastic_pool_alloc_batch", |options| {
+            // SAFETY: the id and the list, of that length, live through the call.
+            check(unsafe {
+                sys::ferrum_elastic_pool_alloc_batch(
+                    self.pool().raw(),
+                    self.c_id().as_ptr(),
+                    raw.as_ptr(),
+                    raw.len() as u64,
+                    options,
+                )
+            })
+        })?;
+        let base = self.base_address();
+        let made = |r: &ByteRange| self.range(base + r.offset_bytes, r.offset_bytes, r.size_bytes);
+        Ok(ranges.iter().map(made).collect())
+    }
+
+    /// Unmaps many ranges of the model by offset in one call: all of them, or none.
+    ///
+    /// # Safety
+    ///
+    /// As for [`VirtualPool::free`](crate::VirtualPool::free).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Model::free`], and of the list as for
+    /// [`VirtualPool::free_batch`](crate::VirtualPool::free_batch).
+    ///
+    /// C function: [`ferrum_elastic_pool_free_batch`](crate::sys::ferrum_elastic_pool_free_batch).
+    pub unsafe fn free_batch(&self, ranges: &[ByteRange], stream: Option<&Stream>) -> Result<()> {
+        let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
+        // SAFETY: the id and the list, of that length, live through the call; the ranges are the
+        // caller's word.
+        check(unsafe {
+            sys::ferrum_elastic_pool_free_batch(
+                self.pool().raw(),
+                self.c_id().as_ptr(),
+                raw.as_ptr(),
+                raw.len() as u64,
+                raw_of(stream),
+            )
+        })
     }
 
     pub(crate) fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {

@@ -107,14 +107,14 @@ pub use generated::enums::{
     PressureProfile, ReadyPages, SegmentSource, Strategy, ThreadCache, UsageHint,
 };
 pub use generated::records::{
-    AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BlockInfo, BlockOwner,
-    BufferRequest, BufferUse, Collected, CompactReport, Config, DefragmentationStats, DeviceInfo,
-    DeviceLevel, ElasticPoolConfig, ElasticPoolInfo, EstimateRequest, FallbackStats, Gauge,
-    GraphInfo, HostInfo, InferenceMemoryEstimate, KvCacheShape, LinkRequest, MemoryConfig,
-    MemoryInfo, MemoryStats, ModelConfig, ModelInfo, ModelLimits, ModelRequest, ModelShape,
-    MonitorConfig, MonitorPressure, PageSizes, PlacementOption, PoolConfig, PoolInfo,
-    ReclaimConfig, SharedMemory, Statistics, TrackerTotals, UsageHints, VirtualPoolConfig,
-    VirtualPoolInfo, VirtualPoolRequest, WakeReport,
+    AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BatchOptions, BlockInfo,
+    BlockOwner, BufferRequest, BufferUse, ByteRange, Collected, CompactReport, Config,
+    DefragmentationStats, DeviceInfo, DeviceLevel, ElasticPoolConfig, ElasticPoolInfo,
+    EstimateRequest, FallbackStats, Gauge, GraphInfo, HostInfo, InferenceMemoryEstimate,
+    KvCacheShape, LinkRequest, MemoryConfig, MemoryInfo, MemoryStats, ModelConfig, ModelInfo,
+    ModelLimits, ModelRequest, ModelShape, MonitorConfig, MonitorPressure, PageSizes,
+    PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics, TrackerTotals,
+    UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
 };
 pub use generic_pool::{BufferLease, GenericMemoryPool};
 pub use graph::Graph;

@@ -5,7 +5,7 @@ use crate::ending::shared_handle;
 use crate::error::check;
 use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, Stream};
-use crate::{sys, Result, VirtualPoolConfig};
+use crate::{sys, BatchOptions, ByteRange, Result, VirtualPoolConfig};
 
 /// Address space that is reserved as a whole. `alloc` maps memory by offset. Clones share one pool.
 /// It is destroyed after its last clone and its ranges are dropped.
@@ -128,6 +128,54 @@ impl VirtualPool {
             sys::ferrum_vpool_alloc(self.raw(), offset_bytes, size_bytes, &mut address)
         })?;
         Ok(self.range(address, offset_bytes, size_bytes))
+    }
+
+    /// Maps many ranges in one call: all of them, or none. Each becomes a [`MappedRange`] of its own, in the
+    /// order of the list. An empty list maps nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`VirtualPool::alloc_with`](crate::VirtualPool::alloc_with). An error about one range names it by
+    /// its index; [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) also for two ranges that touch
+    /// the same page. Nothing has changed then.
+    ///
+    /// C function: [`ferrum_vpool_alloc_batch`](crate::sys::ferrum_vpool_alloc_batch).
+    pub fn alloc_batch(
+        &self,
+        ranges: &[ByteRange],
+        options: &BatchOptions<'_>,
+    ) -> Result<Vec<MappedRange>> {
+        let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
+        options.with_raw("ferrum_vpool_alloc_batch", |options| {
+            // SAFETY: the list has the length that is passed, and lives through the call.
+            check(unsafe {
+                sys::ferrum_vpool_alloc_batch(self.raw(), raw.as_ptr(), raw.len() as u64, options)
+            })
+        })?;
+        let base = self.base_address();
+        let made = |r: &ByteRange| self.range(base + r.offset_bytes, r.offset_bytes, r.size_bytes);
+        Ok(ranges.iter().map(made).collect())
+    }
+
+    /// Unmaps many ranges by offset in one call: all of them, or none.
+    ///
+    /// # Safety
+    ///
+    /// As for [`VirtualPool::free`]: no [`MappedRange`] that one of them touches may be alive.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`VirtualPool::free`]. An error about one range names it by its index;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) also for two ranges that touch the same
+    /// page. Nothing has changed then.
+    ///
+    /// C function: [`ferrum_vpool_free_batch`](crate::sys::ferrum_vpool_free_batch).
+    pub unsafe fn free_batch(&self, ranges: &[ByteRange], stream: Option<&Stream>) -> Result<()> {
+        let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
+        // SAFETY: the list has the length that is passed; the ranges are the caller's word.
+        check(unsafe {
+            sys::ferrum_vpool_free_batch(self.raw(), raw.as_ptr(), raw.len() as u64, raw_of(stream))
+        })
     }
 
     pub(crate) fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {

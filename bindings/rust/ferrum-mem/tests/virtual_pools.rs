@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    leak_report_json, BlockState, Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Facts,
-    Library, ModelConfig, ModelLimits, ModelRequest, VirtualPool, VirtualPoolConfig,
-    VirtualPoolRequest,
+    leak_report_json, BatchOptions, BlockState, ByteRange, Config, Device, ElasticPool,
+    ElasticPoolConfig, ErrorKind, Facts, Library, ModelConfig, ModelLimits, ModelRequest,
+    VirtualPool, VirtualPoolConfig, VirtualPoolRequest,
 };
 
 const MIB: u64 = 1 << 20;
@@ -280,4 +280,59 @@ fn test_failures_state_their_numbers() {
     assert_eq!(error.kind, ErrorKind::OutOfVirtualMemory);
     assert_eq!(error.facts.model.as_deref(), Some("chat"));
     assert_eq!(error.facts.capacity_bytes, Some(64 * PAGE));
+}
+
+#[test]
+fn test_ranges_in_batches() {
+    let (device, _one) = session();
+    let pages = |list: &[(u64, u64)]| -> Vec<ByteRange> {
+        let range = |&(page, pages): &(u64, u64)| ByteRange {
+            offset_bytes: page * PAGE,
+            size_bytes: pages * PAGE,
+        };
+        list.iter().map(range).collect()
+    };
+    let options = BatchOptions::default();
+    let pool = pool(&device);
+    assert!(pool.alloc_batch(&[], &options).unwrap().is_empty());
+    let mut ranges = pool
+        .alloc_batch(&pages(&[(9, 1), (0, 2)]), &options)
+        .unwrap();
+    assert_eq!(ranges[0].address(), pool.base_address() + 9 * PAGE);
+    assert_eq!(ranges[1].size_bytes(), 2 * PAGE);
+    let error = pool
+        .alloc_batch(&pages(&[(3, 1), (1, 1)]), &options)
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::AlreadyMapped);
+    assert!(error.to_string().contains("ranges[1]"), "{error}");
+    assert!(!pool.is_mapped(3 * PAGE, PAGE).unwrap());
+    // One range ends by itself, the others by offset.
+    ranges.remove(0).free(None).unwrap();
+    for range in ranges {
+        range.into_address();
+    }
+    // SAFETY: nobody has an object of these ranges.
+    unsafe {
+        let error = pool.free_batch(&pages(&[(0, 2), (9, 1)]), None);
+        assert_eq!(error.unwrap_err().kind, ErrorKind::NotMapped);
+        pool.free_batch(&pages(&[(1, 1), (0, 1)]), None).unwrap();
+    }
+    assert_eq!(pool.info().unwrap().mapped_pages, 0);
+
+    let shared = shared(&device);
+    let model = shared.register_model("chat", &model_config()).unwrap();
+    let ranges = model
+        .alloc_batch(&pages(&[(7, 1), (2, 2)]), &options)
+        .unwrap();
+    assert_eq!(ranges[1].address(), model.base_address() + 2 * PAGE);
+    let error = model
+        .alloc_batch(&pages(&[(20, 1), (30, 1)]), &options)
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::OutOfPhysicalMemory);
+    for range in ranges {
+        range.into_address();
+    }
+    // SAFETY: nobody has an object of these ranges.
+    unsafe { model.free_batch(&pages(&[(2, 2), (7, 1)]), None) }.unwrap();
+    assert_eq!(model.info().unwrap().mapped_pages, 0);
 }
