@@ -175,6 +175,7 @@ if TYPE_CHECKING:
         share_memory,
     )
     from .ranges import MappedRange, MappedSpan
+    from .reservations import ReservationArray
     from .results import (
         Estimate,
         ModelBooks,
@@ -337,6 +338,7 @@ __all__ = [
     "ProcessUse",
     "RateLimitedError",
     "Registration",
+    "ReservationArray",
     "ResourceExhaustedError",
     "SegmentSource",
     "SerializationError",
@@ -590,6 +592,7 @@ _HOMES = {
         "MappedRange",
         "MappedSpan",
     ),
+    "reservations": ("ReservationArray",),
     "results": (
         "Estimate",
         "ModelBooks",

@@ -123,6 +123,14 @@ class Model(Spanning, Sleeper):
     def _place(self) -> tuple[Any, ...]:
         return (self._handle, self._text)
 
+    def _range_functions(self) -> tuple[Any, Any, Any]:
+        library = _native.functions()
+        return (
+            library.ferrum_elastic_pool_alloc_batch,
+            library.ferrum_elastic_pool_free_batch,
+            library.ferrum_elastic_pool_free,
+        )
+
     def _functions(self) -> tuple[Any, Any, Any]:
         library = _native.functions()
         return (
@@ -224,8 +232,7 @@ class Model(Spanning, Sleeper):
         unmap = _native.functions().ferrum_elastic_pool_free
         unmap_pages(
             self._owned,
-            offset,
-            size,
+            [(offset, size)],
             self._page_bytes,
             lambda: unmap(handle, text, offset, size, queue),
         )

@@ -8,15 +8,17 @@ handle, an access through a view crashes the process.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
-from collections.abc import Callable, Iterator
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _abi, _native
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._owned import LateEnds, Node, Owned, doom, views_lock
-from ._values import u64
+from ._values import nanoseconds, u64
 from .devices import Device
 from .errors import InvalidSizeError, NotMappedError
 from .sleep import refuse_asleep
@@ -24,6 +26,7 @@ from .streams import Stream, optional_handle
 
 if TYPE_CHECKING:
     from ._records import ModelInfo, VirtualPoolInfo
+    from .reservations import ReservationArray
 
 # Unmaps (offset, size) after the stream's work; returns a status.
 Unmap = Callable[[int, int, Any], int]
@@ -60,10 +63,16 @@ class _MappedRange(Owned):
         if not self.ended:
             self._late.add(self, mark)
 
-    def touches(self, offset: int, size: int, page: int) -> bool:
-        """Whether the range shares a page with another range."""
+    def touches(self, spans: list[tuple[int, int]], firsts: list[int], page: int) -> bool:
+        """Whether the range shares a page with one of these spans of pages.
+
+        Args:
+            spans: first page and end of each, in order of pages.
+            firsts: the first page of each.
+        """
         first, end = self.offset // page, -(-(self.offset + self.size) // page)
-        return first < -(-(offset + size) // page) and offset // page < end
+        before = bisect.bisect_left(firsts, end) - 1
+        return before >= 0 and spans[before][1] > first
 
 
 class MappedRange(HostBuffer, DeviceArray):
@@ -239,6 +248,102 @@ class Spanning:
     _owned: Owned
     _page_bytes: int
 
+    def alloc_batch(
+        self: _Space,
+        ranges: Iterable[tuple[int, int]],
+        *,
+        tag: str | None = None,
+        asleep_wait_s: float | None = 0,
+        stream: Stream | None = None,
+    ) -> list[MappedRange]:
+        """Maps many ranges in one call: all of them, or none. Each gets an object of its own,
+        in the order of the list.
+
+        Args:
+            ranges: (offset_bytes, size_bytes) of each, in any order; at most BATCH_MAX. No
+                two may touch the same page. An empty list maps nothing.
+            tag,asleep_wait_s,stream: as for alloc(), for all of them.
+
+        Raises:
+            AlreadyMappedError, InvalidOffsetError, InvalidSizeError: a range is wrong, or two
+                touch the same page. The message names the range by its index.
+            OutOfPhysicalMemoryError: there is no room for all of them.
+            InvalidStateError, TimeoutError: as for alloc().
+        """
+        given = _pairs(ranges)
+        alloc, _, unmap = self._range_functions()
+        place = self._place()
+        options = _abi.ferrum_batch_options.init()
+        options.tag = _native.encode("tag", tag)
+        options.asleep_wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+        options.stream = optional_handle(stream)
+        if not given:
+            return []
+        base = self.info().base_address
+        _native.check(alloc(*place, _cells(given), len(given), ctypes.byref(options)))
+
+        def free(at: int, length: int, stream: Any) -> int:
+            status: int = unmap(*place, at, length, stream)
+            return status
+
+        return [MappedRange(self, base + at, at, size, tag, free) for at, size in given]
+
+    def free_batch(
+        self: _Space,
+        ranges: Iterable[MappedRange | tuple[int, int]],
+        *,
+        stream: Stream | None = None,
+    ) -> None:
+        """Unmaps many ranges in one call: all of them, or none. Each range waits for the
+        streams that use it and for the work that is queued on this one now.
+
+        Args:
+            ranges: objects of alloc_batch() and alloc(), or (offset_bytes, size_bytes) as for
+                free(), in any order; at most BATCH_MAX. No two may touch the same page. An
+                empty list frees nothing.
+            stream: a further stream that used them; None: the default one.
+
+        Raises:
+            NotMappedError, InvalidOffsetError, InvalidSizeError: a range is wrong. The message
+                names it by its index; nothing has changed.
+            ViewExistsError: a range has a view; nothing has changed.
+            BusyError: a sleep or a wake is working on one; nothing has changed.
+        """
+        given = _pairs(ranges)
+        _, free, _ = self._range_functions()
+        place, queue = self._place(), optional_handle(stream)
+        if given:
+            cells = _cells(given)
+            unmap_pages(
+                self._owned,
+                given,
+                self._page_bytes,
+                lambda: free(*place, cells, len(given), queue),
+            )
+
+    def array(
+        self: _Space,
+        dtype: Any = "uint8",
+        shape: int | Sequence[int] | None = None,
+        *,
+        offset_bytes: int = 0,
+    ) -> ReservationArray:
+        """An array over the address space, also where nothing is mapped.
+
+        Args:
+            dtype: type of the elements.
+            shape: shape of the array; None: one dimension with all elements that fit.
+            offset_bytes: its start in the address space.
+
+        Raises:
+            UnsupportedError: the host cannot address the device.
+            InvalidOffsetError: it ends outside of the address space.
+            InvalidArgumentError: of dtype or shape.
+        """
+        from .reservations import ReservationArray
+
+        return ReservationArray(self, dtype, shape, u64("offset_bytes", offset_bytes))
+
     def span(self: _Space, offset_bytes: int, size_bytes: int) -> MappedSpan:
         """A part of the address space as one array, over all ranges that it touches.
 
@@ -297,6 +402,29 @@ def _live_ranges(space: Owned) -> list[_MappedRange]:
     return sorted(live, key=lambda owned: owned.offset)
 
 
+def _pairs(ranges: Iterable[MappedRange | tuple[int, int]]) -> list[tuple[int, int]]:
+    """Offset and size of each range of a list."""
+    found = []
+    for i, given in enumerate(ranges):
+        if isinstance(given, MappedRange):
+            _ = given._handle  # rejects a range that was unmapped
+            found.append((given.offset_bytes, given.size_bytes))
+        else:
+            offset, size = given
+            found.append(
+                (
+                    u64(f"offset_bytes of ranges[{i}]", offset),
+                    u64(f"size_bytes of ranges[{i}]", size),
+                )
+            )
+    return found
+
+
+def _cells(ranges: list[tuple[int, int]]) -> Any:
+    cells = [_abi.ferrum_byte_range(offset, size) for offset, size in ranges]
+    return (_abi.ferrum_byte_range * len(cells))(*cells)
+
+
 class _Space(Protocol):
     """A virtual pool or a model."""
 
@@ -311,6 +439,18 @@ class _Space(Protocol):
     def device(self) -> Device:
         """The device of it."""
 
+    def _place(self) -> tuple[Any, ...]:
+        """What names it in a call."""
+
+    def _range_functions(self) -> tuple[Any, Any, Any]:
+        """The functions that map a batch, unmap a batch and unmap a range."""
+
+    def span(self, offset_bytes: int, size_bytes: int) -> MappedSpan:
+        """A part of the address space that is mapped completely."""
+
+    def spans(self) -> list[MappedSpan]:
+        """All parts of the address space that are mapped."""
+
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
         """Whether every page that a range touches is mapped."""
 
@@ -321,16 +461,20 @@ class _Space(Protocol):
         """Raises if a sleep is working on the range."""
 
 
-def unmap_pages(space: Owned, offset: int, size: int, page: int, call: Callable[[], int]) -> None:
-    """Unmaps whole pages by offset: several ranges, or a part of one. The objects of all
+def unmap_pages(
+    space: Owned, ranges: list[tuple[int, int]], page: int, call: Callable[[], int]
+) -> None:
+    """Unmaps by offset what may be several ranges, or a part of one. The objects of all
     touched ranges end, also if a part of a range stays mapped.
     """
     _native.refuse_forked()
+    spans = sorted((offset // page, -(-(offset + size) // page)) for offset, size in ranges)
+    firsts = [first for first, _ in spans]
     with contextlib.ExitStack() as locks:
         hit = [
             owned
             for owned in sorted(_ranges_of(space), key=id)
-            if owned.touches(offset, size, page)
+            if owned.touches(spans, firsts, page)
         ]
         for owned in hit:
             locks.enter_context(owned._closing)

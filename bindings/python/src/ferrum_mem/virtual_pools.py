@@ -51,6 +51,14 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
     def _place(self) -> tuple[Any, ...]:
         return (self._handle,)
 
+    def _range_functions(self) -> tuple[Any, Any, Any]:
+        library = _native.functions()
+        return (
+            library.ferrum_vpool_alloc_batch,
+            library.ferrum_vpool_free_batch,
+            library.ferrum_vpool_free,
+        )
+
     def _functions(self) -> tuple[Any, Any, Any]:
         library = _native.functions()
         return (
@@ -180,5 +188,8 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
         handle, queue = self._handle, optional_handle(stream)
         unmap = _native.functions().ferrum_vpool_free
         unmap_pages(
-            self._owned, offset, size, self._page_bytes, lambda: unmap(handle, offset, size, queue)
+            self._owned,
+            [(offset, size)],
+            self._page_bytes,
+            lambda: unmap(handle, offset, size, queue),
         )
