@@ -71,7 +71,7 @@ func TestCloseRejectedByTheLastModelKeepsAllModels(t *testing.T) {
 		require.False(t, p.shared.IsOver())
 		require.Equal(t, ids, p.shared.Models())
 		require.Equal(t, before, p.shared.Stats())
-		require.Len(t, p.shared.callbacksOf(p.shared.models[ids[0]]), 1)
+		require.Len(t, p.shared.models[ids[0]].callbacks(), 1)
 		first, err := p.shared.Model(ids[0])
 		require.NoError(t, err)
 		free(t, first, get(t, first, 1))

@@ -82,9 +82,10 @@ func (r *Reclaim) HasEnded() bool {
 	return s.models[r.model.id] != r.model
 }
 
-func (s *Elastic) callbacksOf(m *Model) []*Reclaim {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// callbacks lists the reclaim callbacks of a model.
+func (m *Model) callbacks() []*Reclaim {
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
 	return m.reclaims.Copy()
 }
 

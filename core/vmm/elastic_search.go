@@ -106,7 +106,7 @@ func (f *search) findRoom() bool {
 		return true
 	}
 	for _, m := range f.helpers() {
-		for _, r := range f.shared.callbacksOf(m) {
+		for _, r := range m.callbacks() {
 			if f.order.over() {
 				return false
 			}

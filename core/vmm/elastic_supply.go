@@ -79,8 +79,8 @@ func (s *Elastic) placeInTurn(o *order, w *waiter) (extent.Span, error) {
 		return at, err
 	}
 	for _, m := range s.helpersOf(o.model) {
-		for _, r := range s.callbacksOf(m) {
-			s.ask(r, s.excessOf(m, o.pages), w.ended)
+		for _, r := range m.callbacks() {
+			s.ask(r, m.excess(o.pages), w.ended)
 			if at, err = o.serve(); !isShort(err) {
 				return at, err
 			}
@@ -89,10 +89,10 @@ func (s *Elastic) placeInTurn(o *order, w *waiter) (extent.Span, error) {
 	return extent.Span{}, err
 }
 
-// excessOf returns how many of that many pages a model has above its guarantee.
-func (s *Elastic) excessOf(m *Model, pages uint64) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// excess returns how many of that many pages a model has above its guarantee.
+func (m *Model) excess(pages uint64) uint64 {
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
 	return min(pages, m.share.excess())
 }
 

@@ -326,7 +326,7 @@ func (s *space) back(c *claim) error {
 		}
 		c.mapped = c.fresh[:i+1]
 		at += r.Pages
-		if err := s.grant(r); err != nil {
+		if err := s.table.grant(s.physical.virtual, r); err != nil {
 			return err
 		}
 	}
@@ -334,7 +334,7 @@ func (s *space) back(c *claim) error {
 		return nil
 	}
 	for _, r := range c.revived {
-		if err := s.grant(r); err != nil {
+		if err := s.table.grant(s.physical.virtual, r); err != nil {
 			return err
 		}
 	}
@@ -342,8 +342,8 @@ func (s *space) back(c *claim) error {
 }
 
 // grant gives the device, and the host, read and write access to a run.
-func (s *space) grant(r pageset.Run) error {
-	return s.physical.virtual.SetAccess(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes, device.AccessReadWrite)
+func (t *pageTable) grant(virtual device.VirtualMemory, r pageset.Run) error {
+	return virtual.SetAccess(t.extent.Addr(r.Start), r.Pages*t.extent.PageBytes, device.AccessReadWrite)
 }
 
 // commit makes the pages of a claim live.

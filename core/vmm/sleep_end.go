@@ -54,7 +54,7 @@ func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
 			return false
 		}
 		j.Unmapped = false
-		if s.grant(r) != nil {
+		if s.table.grant(s.physical.virtual, r) != nil {
 			return false
 		}
 	}

@@ -133,12 +133,12 @@ func (s *space) mapWaking(w *waking) error {
 			return err
 		}
 		w.Mapped = append(w.Mapped, sleep.Mapping{Run: r, Pages: part})
-		if err := s.grant(r); err != nil {
+		if err := s.table.grant(s.physical.virtual, r); err != nil {
 			return err
 		}
 	}
 	for _, r := range w.Jammed {
-		if err := s.grant(r); err != nil {
+		if err := s.table.grant(s.physical.virtual, r); err != nil {
 			return err
 		}
 	}
