@@ -189,7 +189,7 @@ def drills() -> list[Drill]:
 
 
 def with_sanitizer() -> list[Drill]:
-    """The programs of C with the address sanitizer of which make test runs a part."""
+    """The programs with the address sanitizer that make test runs a part of, or not at all."""
     programs, options = TEST / "asan/c", {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
     found = [
         Drill(f"asan_{name}@host", (str(programs / f"test_{name}"), "{seed}"), options, 900)
@@ -199,6 +199,11 @@ def with_sanitizer() -> list[Drill]:
     found.append(Drill("asan_pool_calls@host", (*words, "400", "{seed}"), options, 900))
     whole = {**options, "SOAK": "1"}
     found.append(Drill("long:asan_bounded", (str(programs / "test_bounded"),), whole, 1900, 0.3))
+    # make test runs the programs in C++ without the sanitizer only.
+    library = {**options, "FERRUM_TEST_LIBRARY": str(TEST / "libferrum_mem.so")}
+    for source in sorted((ROOT / "tests/c").glob("test_*.cpp")):
+        name = source.stem.removeprefix("test_")
+        found.append(Drill(f"long:asan_{name}", (str(programs / source.stem),), library, 900, 0.1))
     return found
 
 
