@@ -1,14 +1,14 @@
 /*
- * Allocators that are Rust crates, or that a crate carries, out of the library
- * of peers/, and a pool under C++'s memory resource, out of that of pmr/. Their
- * functions are called directly, through the same pointers as every other
- * allocator's.
+ * Allocators that are Rust crates, or that a crate contains, from the library
+ * of peers/, and a pool under C++'s memory resource, from the library of pmr/.
+ * Their functions are called directly, through the same pointers as every
+ * other allocator's.
  */
 #include "bench.h"
 
 #include <stdio.h>
 
-/* As peers/src/lib.rs and pmr/pmr.cpp have it. */
+/* The layout of peers/src/lib.rs and pmr/pmr.cpp. */
 struct peer {
     void *context;
     uint64_t (*allocate)(void *context, uint64_t size_bytes);

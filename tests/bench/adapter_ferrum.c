@@ -3,17 +3,17 @@
  *
  *   ferrum_pool           a pool with its default settings,
  *   ferrum_pool_uncached  the same without thread caches,
- *   ferrum_pool_tracking  the same that keeps the time of each allocation,
+ *   ferrum_pool_tracking  the same, and it records the time of each allocation,
  *   ferrum_pool_fixed     a pool of blocks of 2 MiB,
- *   ferrum_pool_aligned   the first one, each block asked for with an alignment,
- *   ferrum_pool_tagged    the first one, each block asked for with a tag,
+ *   ferrum_pool_aligned   the first one, each block requested with an alignment,
+ *   ferrum_pool_tagged    the first one, each block requested with a tag,
  *   ferrum_manager        a manager with its default settings,
  *
- * and two probes that take the cost of a call apart.
+ * and two probes that measure the parts of the cost of a call.
  *
  * A probe makes the same trivial call once as "allocate" and once as
- * "release", so that its pair is two calls like a pair of a pool. Its addresses
- * are made up; no workload touches memory.
+ * "release", so that its pair is two calls like a pair of a pool. Its
+ * addresses are invented; no workload accesses memory.
  */
 #include "bench.h"
 #include "ferrum_mem.h"
@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The alignment that is asked for lies within that of every pool. */
+/* The requested alignment is within the alignment of every pool. */
 enum { FIXED_BLOCK_BYTES = 2 << 20, ALIGNMENT_BYTES = 64 };
 
 struct ferrum {
@@ -206,7 +206,8 @@ static bool pool_open(const struct adapter_settings *settings,
     return true;
 }
 
-/* What ferrum_pool_aligned and ferrum_pool_tagged ask for, but for the size. */
+/* The requests of ferrum_pool_aligned and ferrum_pool_tagged, except the
+ * size. */
 static ferrum_pool_request asked_for = FERRUM_POOL_REQUEST_INIT;
 
 static uint64_t pool_allocate_with(void *context, uint64_t size_bytes) {

@@ -1,5 +1,5 @@
 /*
- * The bare crossing: a C-shared Go library of its own (crossing/), whose one
+ * The bare crossing: a separate C-shared Go library (crossing/) whose only
  * function returns at once. Its pair is two such calls.
  */
 #include "bench.h"

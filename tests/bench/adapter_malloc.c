@@ -1,7 +1,7 @@
 /*
- * The process's malloc: the C library's, or one that was put in its place with
- * LD_PRELOAD, which is how programs use them. The adapter makes sure that malloc
- * is the one that was asked for. "none" hands out made-up addresses.
+ * The process's malloc: the C library's, or one that replaces it by
+ * LD_PRELOAD, as programs do. The adapter checks that malloc is the requested
+ * one. "none" returns invented addresses.
  */
 #include "bench.h"
 
@@ -93,7 +93,7 @@ static void mimalloc_trim(void *context) {
         mi_collect(true);
 }
 
-/* The number stands for all arenas of its interface (MALLCTL_ARENAS_ALL). */
+/* The number means all arenas in its interface (MALLCTL_ARENAS_ALL). */
 static void jemalloc_trim(void *context) {
     int (*mallctl)(const char *, void *, size_t *, void *, size_t);
     (void)context;

@@ -2,13 +2,13 @@
  * Pools of the Unified Memory Framework over its OS memory provider:
  *
  *   umf_disjoint        with all defaults,
- *   umf_disjoint_tuned  with the settings that were fastest for these workloads
- *                       of all combinations tried (slabs of 64 KiB to 64 MiB,
- *                       4 to 100,000 free slabs kept a size class, classes from
- *                       64 or 256 B, up to 2 MiB or 1 GiB),
+ *   umf_disjoint_tuned  with the fastest settings for these workloads of all
+ *                       combinations tried (slabs of 64 KiB to 64 MiB, 4 to
+ *                       100,000 free slabs kept for each size class, classes
+ *                       from 64 or 256 B, up to 2 MiB or 1 GiB),
  *   umf_scalable        with all defaults (TBB's allocator).
  *
- * Without UMF's headers the adapters are built to say so.
+ * Without UMF's headers the adapters report that UMF is missing.
  */
 #include "bench.h"
 
@@ -101,7 +101,7 @@ static bool pool_release(void *context, uint64_t address) {
            UMF_RESULT_SUCCESS;
 }
 
-/* A pool that cannot do it says so and is left as it is. */
+/* A pool that does not support trimming returns an error and stays as it is. */
 static void pool_trim(void *context) {
     (void)context;
     umf_result_t result = umf.pool_trim(umf.pool, 0);
@@ -143,7 +143,8 @@ static void open_disjoint(bool tuned) {
     must(umf.disjoint_params_destroy(params), "umfDisjointPoolParamsDestroy");
 }
 
-/* The pool's own library, TBB, may not be there; the pool then says no. */
+/* The pool's own library, TBB, may be missing. Then the pool cannot be
+ * created. */
 static bool open_scalable(void) {
     umf_scalable_pool_params_handle_t params;
     must(umf.scalable_params_create(&params), "umfScalablePoolParamsCreate");

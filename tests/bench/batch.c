@@ -1,7 +1,8 @@
 /*
- * Batches: the blocks of one step of an engine, taken and given back together.
- * A few batches are alive; each time the oldest goes and a new one comes. An
- * allocator that has no call for a batch is called once a block.
+ * Batches: the blocks of one step of an engine, allocated and freed together.
+ * A few batches are live. In each step the oldest is freed and a new one is
+ * allocated. An allocator without a call for a batch is called once for each
+ * block.
  */
 #include "workloads.h"
 
@@ -48,7 +49,7 @@ void run_batch(const struct allocator *allocator,
         take_batch(allocator, options, &blocks[i * count]);
     double each = (double)(clock_ns() - begin) / LIVE_BATCHES;
     uint64_t batches = affordable(options->pairs, each, options->budget_ns);
-    /* The first repetition's figures are overwritten by the second's. */
+    /* The values of the first repetition are overwritten by the second. */
     for (uint64_t i = 0; i <= repetitions; i++) {
         uint64_t taking = 0, giving = 0;
         for (uint64_t batch = 0; batch < batches; batch++) {

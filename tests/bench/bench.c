@@ -7,36 +7,36 @@
  *         [--pairs N] [--repetitions N] [--singles N] [--seed N] [--trace FILE]
  *         [--granule BYTES] [--budget-ns N]
  *
- * Each repetition times --pairs pairs together, fewer when they take longer than
+ * Each repetition times --pairs pairs together, fewer if they take longer than
  * the budget. Random sizes are log-uniform between --smallest and --largest.
  *
- *   hot       allocate and free one block of --size bytes, over and over; then
+ *   hot       allocates and frees one block of --size bytes, over and over; then
  *             --singles pairs one by one with the cycle counter
  *   random    --live blocks; each pair replaces one by one of another size; then
- *             --singles pairs one by one; then what memory that takes
+ *             --singles pairs one by one; then the memory that this needs
  *   threads   random (or hot, with --size) in one thread and in two at once,
  *             each with its own blocks, beside a plain arithmetic loop
  *   queue     one thread allocates (random sizes, or --size), another frees,
  *             beside the queue between them alone
- *   batch     --batch blocks of --size bytes at once; --pairs batches a
+ *   batch     --batch blocks of --size bytes at once; --pairs batches in each
  *             repetition
- *   trace     the steps of a --trace, from the start to the end a repetition;
- *             first once for what memory that takes
+ *   trace     the steps of a --trace from start to end in each repetition; first
+ *             once for the memory that this needs
  *   phases    --first-pairs pairs of --first-size bytes, 10,000 pairs of --size
- *             bytes, then --pairs of these a repetition
+ *             bytes, then --pairs of these in each repetition
  *   model     --live large blocks of random sizes are loaded, a --trace is
- *             served, all is given back, and the same once more
- *   churn     threads that each do --pairs pairs of random sizes, hand half of
+ *             served, everything is freed, and the same once more
+ *   churn     threads that each do --pairs pairs of random sizes, pass half of
  *             their --live blocks to others and end; --repetitions generations
- *   tables    resident memory a block, with --live blocks and after --pairs
- *             replacements
+ *   tables    resident memory for each block, with --live blocks and after
+ *             --pairs replacements
  *   first     opens the library and makes the first call, once (ferrum_mem only)
- *   calm      a loop of arithmetic, as fast as it went in five tries: what it
- *             takes more than at other times, something outside takes away
- *   describe  says whether the allocator is here, and its version
+ *   calm      a loop of arithmetic: its fastest time of five. If it takes longer
+ *             than at other times, something outside uses the processor
+ *   describe  reports whether the allocator is available, and its version
  *
- * Exit status: 0, 1 for a failure, 2 for wrong usage, 3 when the allocator is
- * not here (the reason is on stderr).
+ * Exit status: 0, 1 for a failure, 2 for wrong usage, 3 if the allocator is
+ * not available (the reason is on stderr).
  */
 #include "options.h"
 
@@ -80,8 +80,8 @@ static int run_first(const struct options *options) {
 
 enum takes { TAKES_SIZE = 1, TAKES_RANDOM = 2, TAKES_TRACE = 4 };
 
-/* What there is to measure, which kinds of sizes it takes, and in how many
- * threads it calls the allocator. */
+/* The workloads, which kinds of sizes each takes, and in how many threads
+ * each calls the allocator. */
 static const struct kind {
     const char *name;
     void (*run)(const struct allocator *, const struct options *);
@@ -179,8 +179,8 @@ int main(int count, char **arguments) {
         return EXIT_MISSING;
     if (kind != NULL && kind->threads > 1 && allocator.single_threaded)
         die("%s is not made for several threads", options.adapter.name);
-    /* After the library's threads have been started: they stay free to run
-     * anywhere. */
+    /* This comes after the start of the library's threads, so that they can
+     * run anywhere. */
     if (kind != NULL && kind->threads == 1)
         stay_on_core(0);
     printf("{\"version\": \"%s\", ", allocator.version);

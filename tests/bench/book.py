@@ -1,4 +1,4 @@
-"""Reads results, and writes numbers and tables for people."""
+"""Reads results, and formats numbers and tables for people."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Book:
         self.results = results
 
     def named(self, name: str) -> list[Result]:
-        """Results of one name, in their order."""
+        """Results with one name, in their order."""
         return [entry for entry in self.results if entry["name"] == name]
 
     def against(self, name: str, peer: str) -> Result | None:
-        """The result against one peer."""
+        """The result compared with one peer."""
         return next((entry for entry in self.named(name) if entry["peer"] == peer), None)
 
     def ours(self, name: str) -> float:
-        """Our value of a result."""
+        """Our value in a result."""
         entries = self.named(name)
         if not entries:
             raise BenchError(f"the results lack {name}")
@@ -33,7 +33,7 @@ class Book:
         return float(entries[0]["value_ours"])
 
     def peer(self, name: str, peer: str) -> float:
-        """A peer's value of a result."""
+        """A peer's value in a result."""
         entry = self.against(name, peer)
         if entry is None:
             raise BenchError(f"the results lack {name} against {peer}")
@@ -42,7 +42,7 @@ class Book:
         return float(entry["value_peer"])
 
     def fastest(self, name: str) -> tuple[float, str]:
-        """The least value of the peers that keep their tables apart, and whose it is."""
+        """The lowest value of the peers with separate tables, and the peer's name."""
         values = [
             (float(entry["value_peer"]), str(entry["peer"]))
             for entry in self.named(name)
@@ -54,7 +54,7 @@ class Book:
 
 
 class MissingError(Exception):
-    """A figure that this machine could not give; the text says why."""
+    """A value that this machine could not measure. The text states why."""
 
 
 def number(value: float | None) -> str:
@@ -67,7 +67,7 @@ def number(value: float | None) -> str:
 
 
 def precise(value: float | None) -> str:
-    """A quotient that is told to three places."""
+    """A quotient with three decimals."""
     return "–" if value is None else f"{value:.3f}"
 
 
@@ -83,7 +83,7 @@ def table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def label(name: str, version: str | None = None) -> str:
-    """An allocator's name with its version: ours bold, those for orientation in italics."""
+    """An allocator's name with its version: ours in bold, those for orientation in italics."""
     if name.startswith("ferrum"):
         return f"**{name}**"
     text = f"{name} {version or ''}".strip()

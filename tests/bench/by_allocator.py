@@ -30,7 +30,7 @@ PAIR_WORKLOADS = {
     "trace_azure_paged": "Azure paged",
     "trace_mooncake_contiguous": "Mooncake contiguous",
 }
-# Single pairs are timed in these.
+# The workloads in which single pairs are timed.
 SINGLE = ("hot_pair_256b", "random_1000_live", "random_100000_live", "large_blocks")
 
 PAIRS = [Column(name, "median", heading) for name, heading in PAIR_WORKLOADS.items()]
@@ -93,7 +93,7 @@ TABLES = {
 
 
 def entries_of(book: Book, column: Column) -> dict[str, tuple[Result, str]]:
-    """The entry of every allocator in a column, and its side of the entry; ours first."""
+    """The entry of every allocator in a column, and its side of the entry. Ours comes first."""
     found: dict[str, tuple[Result, str]] = {}
     for entry in book.named(f"{column.workload}_{column.metric}"):
         if entry.get("group") == "probe":
@@ -119,7 +119,7 @@ def in_order(columns: list[dict[str, tuple[Result, str]]]) -> list[str]:
 
 
 def by_allocator(book: Book, columns: list[Column]) -> list[str]:
-    """A table of medians. Below our pool's row stands the middle half of its samples."""
+    """A table of medians. Below the row of our pool is the middle half of its samples."""
     found = [entries_of(book, column) for column in columns]
     heads = ["allocator", *(column.heading for column in columns)]
     rows: list[list[str]] = []
@@ -139,12 +139,12 @@ def by_allocator(book: Book, columns: list[Column]) -> list[str]:
 
 
 def split(entry: tuple[Result, str] | None) -> tuple[Result | None, str]:
-    """An entry and its side, of a cell that may be empty."""
+    """An entry and its side, for a cell that may be empty."""
     return entry or (None, "")
 
 
 def tables(book: Book) -> list[str]:
-    """All tables that the run has values for."""
+    """All tables for which the run has values."""
     lines: list[str] = []
     for heading, columns in TABLES.items():
         rows = by_allocator(book, columns)

@@ -1,13 +1,14 @@
 /*
- * Threads that come and go: generation after generation, two threads start, take
- * over blocks that two others left, do their pairs, leave half of their blocks to
- * the next ones, and end. All of that is timed, the threads' own start and end
- * too: an allocator that keeps something for each thread pays for it then.
+ * Threads that start and end: generation after generation, two threads start,
+ * take over blocks that two others left, do their pairs, leave half of their
+ * blocks to the next ones, and end. All of this is timed, including the start
+ * and the end of the threads. An allocator with data for each thread pays for
+ * it there.
  *
- * Some generations more write their blocks, so that memory is had. When the last
- * thread has ended and every block was given back, what is still held is told:
- * after a short rest, for allocators that give memory back behind the caller, and
- * after the allocator was asked to give up what nothing uses.
+ * More generations write to their blocks, so that the blocks have memory.
+ * After the last thread has ended and every block was freed, the held memory
+ * is reported: after a short pause, for allocators that release memory in the
+ * background, and after the allocator was asked to release unused memory.
  */
 #include "workloads.h"
 
@@ -20,7 +21,7 @@
 
 enum { THREADS = 2, WRITING_GENERATIONS = 4, REST_NS = 100000000 };
 
-/* A block on its way from a thread that ended to one that starts. */
+/* A block on its way from an ended thread to a new one. */
 struct parcel {
     uint64_t block;
     uint64_t size_bytes;
@@ -28,7 +29,7 @@ struct parcel {
 
 static struct counts {
     atomic_uint_fast64_t taken, given, handed;
-    /** Counted while blocks are written only. */
+    /** Counted only while blocks are written. */
     atomic_uint_fast64_t live_bytes, peak_bytes;
 } counts;
 
@@ -40,7 +41,7 @@ struct worker {
     bool writing;
     uint64_t pairs;
     uint64_t *sizes;
-    /** What it takes over, and what it leaves. */
+    /** The blocks that a thread takes over, and the blocks that it leaves. */
     struct parcel *inherited, *left;
     uint64_t inherited_count, left_count;
 };
@@ -101,15 +102,15 @@ static void *live_through(void *argument) {
     return NULL;
 }
 
-/* What one generation left, for the threads of the next one. */
+/* What one generation left for the threads of the next one. */
 struct heirs {
     struct worker workers[THREADS];
     struct parcel *left[2][THREADS];
     uint64_t generations;
 };
 
-/* One generation; the last one leaves nothing. Each thread takes over what a
- * thread on another core has left. */
+/* Runs one generation. The last one leaves nothing. Each thread takes over
+ * what a thread on another core has left. */
 static void generation(struct heirs *heirs, bool writing, bool last) {
     uint64_t turn = heirs->generations++;
     for (unsigned i = 0; i < THREADS; i++) {
@@ -161,8 +162,8 @@ static void heirs_free(struct heirs *heirs) {
     }
 }
 
-/* Generations that write: the first one is the first of all that counts what is
- * live, so those before it have left nothing. */
+/* Runs generations that write. The first of them is the first generation
+ * that counts live bytes, so the earlier ones must have left nothing. */
 static void print_held(struct heirs *heirs, const struct allocator *allocator) {
     double before = held_bytes();
     heirs->generations = 0;

@@ -1,4 +1,4 @@
-"""One quick run of the bench, for all tests of what comes of it."""
+"""One quick run of the bench, for all tests of its results."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ LIBRARY = pathlib.Path(
 
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Results of a quick run with a peer that cannot be found and no trace but the own one."""
+    """Results of a quick run, with a peer that cannot be found and only the project's own trace."""
     output = tmp_path_factory.mktemp("bench") / "results.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(harness.PRELOADS, "mimalloc", ("libthere-is-no-such-malloc.so",))

@@ -1,4 +1,4 @@
-"""Virtual memory: rows held against the bare system in one process, and replays of real load."""
+"""Virtual memory: rows compared with the bare system in one process, and replays of real load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNITS = {"us": "us", "ms": "ms", "bytes": "B"}
 
 @dataclass(frozen=True)
 class Row:
-    """One process of the program: a row, with how much of it is done."""
+    """One process of the program: a row, and how much work it does."""
 
     name: str
     row: str
@@ -50,7 +50,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """All rows that have a bare system beside them."""
+    """All rows that are compared with the bare system."""
     threads = min(2, len(os.sched_getaffinity(0)))
     shared = "ferrum_elastic_pool"
     found = []
@@ -77,7 +77,7 @@ def rows() -> list[Row]:
 
 
 class Elastic:
-    """Measures the rows, and plays the replays."""
+    """Measures the rows, and runs the replays."""
 
     def __init__(self, harness: Harness, quick: bool) -> None:
         self.library = relative(harness.library)
@@ -87,7 +87,7 @@ class Elastic:
         compile_program(sources, self.program)
 
     def run(self, progress: Callable[[str], None]) -> list[Result]:
-        """All figures."""
+        """All values."""
         results: list[Result] = []
         for row in rows():
             progress(f"virtual memory: {row.name}")
@@ -96,7 +96,7 @@ class Elastic:
         return results + self.replays()
 
     def measured(self, row: Row) -> list[Result]:
-        """One row: a result for each of its figures, against the bare system."""
+        """One row: a result for each of its values, compared with the bare system."""
         command = [relative(self.program), "--library", self.library]
         command += row.arguments(self.quick)
         answer = answer_of(command)
@@ -121,14 +121,14 @@ class Elastic:
         return found
 
     def replays(self) -> list[Result]:
-        """Pages on a real trace: of one model, and of two that share a limit."""
+        """Pages on a real trace: of one model, and of two models that share a limit."""
         try:
             if not COMMAND.exists():
                 raise NotHereError("build/bin/ferrum-mem has not been built")
             trace = relative(trace_file(AZURE))
         except NotHereError as reason:
             return [nothing("pages_replay", "ratio", str(reason))]
-        # The second core is free: nothing of this is about time.
+        # The second core can be used, because these values do not depend on time.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             single = pool.map(lambda r: one_model(trace, *r), SINGLE)
             delays = QUICK_DELAYS if self.quick else DELAYS
@@ -137,7 +137,7 @@ class Elastic:
 
 
 def flat(lists: Iterable[list[Result]]) -> list[Result]:
-    """One list of many."""
+    """Joins lists into one."""
     return [entry for entries in lists for entry in entries]
 
 
@@ -157,7 +157,7 @@ def answer_of(command: list[str]) -> dict[str, Any]:
 
 
 PAGED = ["--mode", "paged", "--strategy", "fixed"]
-# Name, options, whether the peak is told.
+# The name, the options, and whether the peak is reported.
 SINGLE: tuple[tuple[str, list[str], bool], ...] = (
     ("contiguous", [], True),
     *((f"paged_{size}", [*PAGED, "--bytes-per-token", str(size)], False) for size in (32768, 4096)),
@@ -167,7 +167,7 @@ QUICK_DELAYS = (1800,)
 
 
 def replayed(name: str, value: float, command: list[str], **more: Any) -> Result:
-    """A figure of the command: it is the same on every machine."""
+    """A value of the command, which is the same on every machine."""
     return result(
         f"pages_replay_{name}", "ratio", summary([value]), None,
         ours_name="ferrum_replay", command=shlex.join(command), **more,
@@ -186,7 +186,7 @@ def one_model(trace: str, name: str, options: list[str], peak: bool) -> list[Res
 
 
 def two_models(trace: str, delay: int, quick: bool) -> list[Result]:
-    """The smallest limit without a failure, over a static split and over what lives at once."""
+    """The smallest limit without a failure, over a static split and over the bytes live at once."""
     command = [relative(COMMAND), "replay", "--model", f"a={trace}"]
     command += ["--model", f"b={trace}@{delay}s", "--find-limit", "--json"]
     command += ["--page", "32MiB"] if quick else []

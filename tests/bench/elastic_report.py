@@ -33,7 +33,7 @@ UNITS = {"us": MICROSECONDS}
 
 
 def text_of(name: str) -> str:
-    """A figure's name for people."""
+    """The display name of a value."""
     rest = name.removeprefix("pages_")
     row = next(row for row in sorted(TEXTS, key=len, reverse=True) if rest.startswith(row))
     rest = rest.removeprefix(row).strip("_")
@@ -43,7 +43,7 @@ def text_of(name: str) -> str:
 
 
 def figure_lines(book: Book) -> list[str]:
-    """Every figure that has the bare system beside it."""
+    """Every value that is compared with the bare system."""
     rows = []
     for entry in book.results:
         if entry["peer"] != BARE:
@@ -59,7 +59,7 @@ def figure_lines(book: Book) -> list[str]:
 
 
 def model_lines(book: Book) -> list[str]:
-    """Two models in one limit, by how much later the second one starts."""
+    """Two models under one limit, by the delay of the second one."""
     keys = ("over_static", "over_peak")
     rows = [
         [f"{d} s", *(precise(book.ours(f"pages_replay_models_{d}_{key}")) for key in keys)]

@@ -15,7 +15,7 @@ LIMIT_GIB = 8
 
 
 def measured(book: Book, name: str) -> Result:
-    """A row against the bare system."""
+    """A row compared with the bare system."""
     entry = book.against(f"pages_{name}", BARE)
     if entry is None:
         raise MissingError("it was not measured")
@@ -34,7 +34,7 @@ def pair(name: str) -> Callable[[Book], Reading]:
 
 
 def many(backing: str) -> Callable[[Book], Reading]:
-    """512 pages in one call, above the system's own call, a page."""
+    """512 pages in one call, in addition to the system's own call, for each page."""
 
     def read(book: Book) -> Reading:
         entry = measured(book, f"many_contiguous_{backing}_map")
@@ -52,12 +52,12 @@ def reserved(key: str) -> Callable[[Book], float]:
 
 
 def wake(backing: str) -> Callable[[Book], float]:
-    """A plain copy's time over ours."""
+    """The time of a plain copy over ours."""
     return lambda book: 1 / float(measured(book, f"wake_{backing}_wake")["ratio"])
 
 
 def limit(backing: str, key: str) -> Callable[[Book], Reading]:
-    """A limit that is lowered by 8 GiB; a quick run's is less, and told in proportion."""
+    """A limit that is lowered by 8 GiB. A quick run lowers less, and the value is scaled."""
 
     def read(book: Book) -> Reading:
         entry = measured(book, f"limit_{backing}_{key}")
@@ -69,7 +69,7 @@ def limit(backing: str, key: str) -> Callable[[Book], Reading]:
 
 
 def replayed(name: str) -> Callable[[Book], float]:
-    """What a trace's pages take."""
+    """The memory that a trace's pages need."""
 
     def read(book: Book) -> float:
         played(book)
@@ -79,18 +79,18 @@ def replayed(name: str) -> Callable[[Book], float]:
 
 
 def played(book: Book) -> None:
-    """Says why nothing was played, if it was not."""
+    """Raises an error with the reason if no replay was run."""
     for entry in book.named("pages_replay"):
         raise MissingError(entry["missing"])
 
 
 def delays(book: Book) -> list[int]:
-    """By how much the second model was late in this run."""
+    """The delays of the second model in this run."""
     return [d for d in DELAYS if book.named(f"pages_replay_models_{d}_over_static")]
 
 
 def models(key: str) -> Callable[[Book], Reading]:
-    """Two models in one limit, in the mean over how late the second one is."""
+    """Two models under one limit, averaged over the delays of the second one."""
 
     def read(book: Book) -> Reading:
         played(book)

@@ -1,4 +1,4 @@
-"""What is not a round over allocators: loading, the core by itself, the profile."""
+"""Measurements outside the rounds over allocators: loading, the core alone, the profile."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def loading(harness: Harness, ours: Allocator, quick: bool) -> list[Result]:
 
 
 def core_pairs() -> list[Result]:
-    """Pair time of the core itself, as the command's replay of a serving trace tells it."""
+    """The pair time of the core alone, as the command's replay of a serving trace reports it."""
     command = ["build/bin/ferrum-mem", "replay", TRACE, "--json"]
     text = " ".join(command)
     try:
@@ -52,7 +52,7 @@ def core_pairs() -> list[Result]:
     ]
 
 
-# Which part of the library a function belongs to, first match wins.
+# The part of the library that a function belongs to. The first match wins.
 PARTS = (
     (r"ferrum_mem/(core/\w+|drivers/\w+)", None),
     (
@@ -70,7 +70,7 @@ PARTS = (
 
 
 def profile(harness: Harness, ours: Allocator, workloads: list[Workload]) -> list[Result]:
-    """Where the time of a pair goes: shares of perf's samples. Empty without perf."""
+    """Where the time of a pair is spent: shares of perf's samples. Empty without perf."""
     debug = harness.library.parent / "debug" / harness.library.resolve().name
     if not debug.exists():
         return []

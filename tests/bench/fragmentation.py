@@ -1,6 +1,7 @@
-"""How far up the addresses reach in real traces: ours by `ferrum-mem replay`, peers in the harness.
+"""How far up the addresses reach in real traces: ours by `ferrum-mem replay`, peers in the
+harness.
 
-Both play the same sequence; that the peaks of what is alive are equal is checked for each.
+Both play the same sequence. For each trace it is checked that the peaks of live bytes are equal.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ JITTER_NS = 50_000_000
 SEEDS = 15
 SEEDS_QUICK = 2
 PEERS = ("offset_allocator", "vma", "vma_min_memory", "vma_min_offset", "gpu_allocator")
-# Of how the command is asked to place blocks.
+# The options that tell the command how to place blocks.
 OPTIONS: dict[str, list[str]] = {
     "hints": ["--lifetime-hints"],
     "no_hints": [],
     "best_fit": ["--strategy", "best_fit"],
 }
-# It takes memory in pieces of at least 4 MiB; these buffers have 1 MiB in all.
+# It allocates memory in units of at least 4 MiB; these buffers have 1 MiB in total.
 NOT_FOR_SMALL = ("gpu_allocator",)
 
 Figures = dict[str, list[float]]
 
 
 def replay(file: pathlib.Path, options: list[str]) -> dict[str, Any]:
-    """What `ferrum-mem replay` says."""
+    """The result of `ferrum-mem replay`."""
     command = [str(COMMAND), "replay", str(file), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -45,7 +46,7 @@ def replay(file: pathlib.Path, options: list[str]) -> dict[str, Any]:
 
 
 class Fragmentation:
-    """Plays traces against ours and the peers that tell where a block lies."""
+    """Plays traces with our pool and with the peers that report the place of a block."""
 
     def __init__(self, harness: Harness, peers: list[Allocator], quick: bool) -> None:
         self.harness = harness
@@ -54,7 +55,7 @@ class Fragmentation:
         self.steps = harness.folder / "fragmentation.steps"
 
     def run(self, progress: Callable[[str], None]) -> list[Result]:
-        """All figures."""
+        """All values."""
         if not COMMAND.exists():
             return [nothing("fragmentation", "ratio", "build/bin/ferrum-mem has not been built")]
         results: list[Result] = []
@@ -70,7 +71,7 @@ class Fragmentation:
         return results
 
     def played(self, trace: Trace, file: pathlib.Path) -> Figures:
-        """High water over peak live by who it is; a figure for each order of arrival."""
+        """High water over peak live bytes by allocator, with a value for each order of arrival."""
         if trace in MINIMALLOC:
             return self.one_order(file, schedule.lifetimes(file), [], NOT_FOR_SMALL)
         requests = schedule.read_requests(file)
@@ -85,7 +86,7 @@ class Fragmentation:
     def one_order(
         self, file: pathlib.Path, steps: schedule.Steps, jitter: list[str], without: tuple[str, ...]
     ) -> Figures:
-        """One recorded or jittered order, played by all."""
+        """One recorded or jittered order, played by all allocators."""
         figures: Figures = {}
         for name, options in OPTIONS.items():
             answer = replay(file, [*jitter, *options])
@@ -103,7 +104,7 @@ class Fragmentation:
 
     @staticmethod
     def same(peak_live_bytes: int, steps: schedule.Steps, who: str) -> None:
-        """Refuses to compare figures of two different sequences."""
+        """Raises an error if values of two different sequences would be compared."""
         if peak_live_bytes != steps.peak_live_bytes:
             raise BenchError(
                 f"{who}: {peak_live_bytes} bytes were alive at the peak, "
@@ -111,7 +112,7 @@ class Fragmentation:
             )
 
     def results(self, trace: Trace, figures: Figures) -> list[Result]:
-        """Ours with and without hints against best fit and every peer."""
+        """Our pool with and without hints, compared with best fit and every peer."""
         contiguous = trace not in MINIMALLOC
         jitter = f" --jitter {JITTER_NS // 1_000_000}ms --seed 1" if contiguous else ""
         results = []
@@ -141,9 +142,9 @@ class Fragmentation:
 
 
 def minimalloc_lead(results: list[Result]) -> tuple[float, float, int] | None:
-    """Ours over the best peer's: the mean over the files, the greatest, and how many files.
+    """Ours over the best peer's: the mean over the files, the maximum, and the number of files.
 
-    The better of ours with and without hints does not count: it is ours with hints.
+    The value of our pool is the one with hints, even if the one without hints is better.
     """
     ratios = []
     for trace in MINIMALLOC:

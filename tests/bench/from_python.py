@@ -1,4 +1,4 @@
-"""What a program in Python waits for: the package, its first block, and pairs."""
+"""How long a program in Python waits: for the package, its first block, and pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_ADDRESSES = "the package has no functions for plain addresses"
 
 
 class FromPython:
-    """Measures in processes of their own, with this Python."""
+    """Measures in separate processes, with this Python."""
 
     def __init__(self, harness: Harness, quick: bool) -> None:
         self.library = harness.library
@@ -33,7 +33,7 @@ class FromPython:
         self.calm = harness.calm
 
     def run(self, progress: Callable[[str], None]) -> list[Result]:
-        """All figures."""
+        """All values."""
         progress("from Python")
         return self.starts() + self.pairs()
 
@@ -43,7 +43,8 @@ class FromPython:
             **ENVIRONMENT,
             "FERRUM_MEM_LIBRARY": relative(self.library),
             "PYTHONPATH": relative(PACKAGE),
-            # An installed package is compiled; here that is kept out of the sources.
+            # An installed package is compiled. Here the compiled files are kept out of the
+            # sources.
             "PYTHONPYCACHEPREFIX": relative(self.compiled),
         }
         python = relative_to_root(sys.executable)
@@ -56,9 +57,9 @@ class FromPython:
         return self.calm.measure(lambda: answer_of(command))
 
     def starts(self) -> list[Result]:
-        """Importing the package, and the way to the first block."""
+        """Importing the package, and the time to the first block."""
         command = self.command("start.py")
-        # The first process of all compiles the package.
+        # The very first process compiles the package.
         answer_of(command)
         answers = [self.answer(command) for _ in range(2 if self.quick else STARTS)]
         return [
@@ -90,6 +91,6 @@ class FromPython:
 
 
 def relative_to_root(path: str) -> str:
-    """A program's path as one would type it in the repository's root, links left as they are."""
+    """The path of a program from the repository's root, with links kept."""
     inside = Path(os.path.relpath(path, ROOT))
     return path if inside.parts[0] == ".." else str(inside)

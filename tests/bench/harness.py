@@ -1,4 +1,4 @@
-"""Builds the C harness and what it loads, and runs it, one process for each measurement."""
+"""Builds the C harness and its libraries, and runs it, one process for each measurement."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ MISSING = 3
 
 
 class BenchError(Exception):
-    """A measurement went wrong, as opposed to an allocator that is not here."""
+    """A measurement failed. This differs from an allocator that is not available."""
 
 
 class NotHereError(Exception):
-    """Something to measure is not on this machine; the text says why."""
+    """A thing to measure is not available on this machine. The text states why."""
 
 
 class Group(enum.Enum):
-    """How an allocator stands to ours."""
+    """The relation of an allocator to ours."""
 
     OURS = "ours"
     # Keeps its tables outside the memory, as a device allocator must.
     APART = "apart"
     # Writes into the memory that it manages.
     ORIENTATION = "orientation"
-    # What calls cost by themselves.
+    # Measures the cost of calls alone.
     PROBE = "probe"
 
 
 @dataclass
 class Allocator:
-    """An allocator to measure, and how the harness gets at it."""
+    """An allocator to measure, and how the harness loads it."""
 
     name: str
     group: Group
@@ -58,7 +58,7 @@ UNCACHED = "ferrum_pool_uncached"
 TRACKING = "ferrum_pool_tracking"
 FIXED = "ferrum_pool_fixed"
 MANAGER = "ferrum_manager"
-# The plain pool, asked in other ways.
+# The plain pool with other kinds of requests.
 ALIGNED = "ferrum_pool_aligned"
 TAGGED = "ferrum_pool_tagged"
 PMR = "ferrum_pool_pmr"
@@ -84,20 +84,22 @@ GROUPS = {
     Group.PROBE: ("none", "ferrum_plain_call", "ferrum_go_call", CROSSING),
 }
 
-# Names under which the dynamic linker may find them, best first.
+# The names by which the dynamic linker may find them, best first.
 PRELOADS = {
     "mimalloc": ("libmimalloc.so.3", "libmimalloc.so.2"),
     "jemalloc": ("libjemalloc.so.2",),
     "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"),
 }
 
-# Our host device pretends to have as much memory as the other allocators' ranges,
-# for no workload touches any.
+# Our host device claims as much memory as the other allocators' ranges, because no workload
+# accesses the memory.
 ENVIRONMENT = {"FERRUM_HOST_MEMORY": "1TiB!"}
 
 
 def umf_files() -> tuple[pathlib.Path, pathlib.Path, str] | None:
-    """Header folder, library and version of the wheel `umf` of this Python, if it is there."""
+    """The header folder, library and version of the wheel `umf` of this Python, if it is
+    installed.
+    """
     try:
         wheel = importlib.metadata.distribution("umf")
     except importlib.metadata.PackageNotFoundError:
@@ -129,7 +131,7 @@ def last_line(text: str) -> str:
 
 
 def built(command: list[str], folder: pathlib.Path, library: pathlib.Path) -> str:
-    """Runs a build; an empty text, or why its library cannot be had."""
+    """Runs a build. Returns "", or the reason why its library is not available."""
     if shutil.which(command[0]) is None:
         return f"{command[0]} is not installed"
     try:
@@ -146,7 +148,7 @@ def built(command: list[str], folder: pathlib.Path, library: pathlib.Path) -> st
 def compile_program(
     sources: Iterable[pathlib.Path], program: pathlib.Path, more: Sequence[str] = ()
 ) -> None:
-    """Compiles a program that measures."""
+    """Compiles a measuring program."""
     compiler = os.environ.get("CC", "cc")
     command = [*shlex.split(compiler), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
     command += ["-Werror", f"-I{ROOT / 'include'}", *more, *map(str, sorted(sources))]
@@ -200,7 +202,7 @@ class Harness:
         return command + arguments
 
     def environment(self, allocator: Allocator) -> dict[str, str]:
-        """What one measurement's environment has more than ours."""
+        """The variables of one measurement beside our own environment."""
         added = dict(ENVIRONMENT) if allocator.name.startswith("ferrum") else {}
         if allocator.preload:
             added["LD_PRELOAD"] = allocator.preload
@@ -212,7 +214,7 @@ class Harness:
         return "".join(added) + shlex.join(self.command(allocator, arguments))
 
     def measure(self, allocator: Allocator, arguments: list[str]) -> dict[str, Any]:
-        """Runs one process in a calm moment and gives what it printed."""
+        """Runs one process in a calm moment and returns what it printed."""
         return self.calm.measure(lambda: self._run(allocator, arguments))
 
     def _run(self, allocator: Allocator, arguments: list[str]) -> dict[str, Any]:
@@ -242,7 +244,7 @@ class Harness:
         return answer
 
     def find(self, name: str) -> Allocator:
-        """Finds an allocator; `missing` says why it cannot be measured."""
+        """Finds an allocator. `missing` states why it cannot be measured."""
         group = next(group for group, names in GROUPS.items() if name in names)
         allocator = Allocator(name, group)
         if name == CROSSING:
@@ -270,6 +272,6 @@ class Harness:
                 allocator.missing = ""
                 break
         if name.startswith("umf") and self.umf is not None and not allocator.missing:
-            # The library tells the version of its interface only.
+            # The library reports only the version of its interface.
             allocator.version = self.umf[2]
         return allocator

@@ -1,8 +1,8 @@
 /*
- * What a process has from the system, by the kernel's count. Pages of a file in
- * memory (memfd) belong to it whether they are mapped or not, so their number is
- * asked from the file; resident shared memory counts those of them once more that
- * are mapped and were written.
+ * The memory that a process holds, as the kernel counts it. Pages of a memory
+ * file (memfd) belong to the process whether they are mapped or not, so their
+ * number is read from the file. Resident shared memory counts those of them
+ * that are mapped and written a second time.
  */
 #include "workloads.h"
 

@@ -1,4 +1,4 @@
-"""Single calls of the C ABI, and what discovery takes, each in processes of their own."""
+"""Single calls of the C ABI, and discovery, each in separate processes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from elastic import answer_of
 from harness import CROSSING, SOURCES, Harness, compile_program, relative
 from measure import Result, nothing, result, summary
 
-# Calls timed together; few, so that some samples are not interrupted. Those that ask
-# the device are fewer.
+# Calls that are timed together. They are few, so that some samples are not interrupted. Fewer of
+# the calls that query the device.
 CALLS = 3000
 CALLS_QUICK = 100
 REPETITIONS = 100
-# Times of one process's start to differ: its place in memory, where it runs.
+# The number of processes, because each start differs: its place in memory, its core.
 PROCESSES = 5
 LOOKS = 20
 
-# Of the program's figures: the name here, and the function that is called.
+# The values of the program: the name here, and the function that is called.
 KINDS = {
     "handle_ns": ("call_handle", "ferrum_placement_get_name"),
     "cached_handle_ns": ("call_cached_handle", "ferrum_pool_usable_size"),
@@ -43,7 +43,7 @@ class Latency:
         compile_program([SOURCES / "calls" / "calls.c", SOURCES / "process.c"], self.program)
 
     def run(self, progress: Callable[[str], None]) -> list[Result]:
-        """All figures."""
+        """All values."""
         progress("single calls")
         results = self.calls()
         progress("discovery")
@@ -55,7 +55,7 @@ class Latency:
         return command + [str(argument) for argument in arguments]
 
     def samples(self, command: list[str]) -> dict[str, list[float]]:
-        """What several processes say, put together."""
+        """The samples of several processes, joined."""
         together: dict[str, list[float]] = {}
         for _ in range(1 if self.quick else PROCESSES):
             for name, values in answer_of(command).items():
@@ -64,7 +64,7 @@ class Latency:
         return together
 
     def calls(self) -> list[Result]:
-        """Nanoseconds a call, beside a bare crossing."""
+        """Nanoseconds for each call, beside a bare crossing."""
         if self.no_crossing:
             return [nothing(name, "ns", self.no_crossing, ours) for name, ours in KINDS.values()]
         command = self.command(
@@ -85,7 +85,7 @@ class Latency:
         ]  # fmt: skip
 
     def discovery(self) -> list[Result]:
-        """The first look of a process, one that asks everybody again, one at what is known."""
+        """The first survey of a process, a repeated survey, and a read of the known result."""
         command = self.command("discovery", "--repetitions", 1 if self.quick else LOOKS)
         found = self.samples(command)
         text = shlex.join(command)

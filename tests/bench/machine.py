@@ -1,4 +1,4 @@
-"""What the numbers were measured on, and how busy it was."""
+"""The machine of a measurement, and how busy it was."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _own_seconds() -> float:
 
 
 def _commit() -> str:
-    """What the sources were; a plus tells that files were changed since."""
+    """The commit of the sources. A plus means that files were changed since."""
     git = ["git", "-C", str(ROOT)]
     commit = _first_line([*git, "rev-parse", "--short=12", "HEAD"])
     changed = _first_line([*git, "status", "--porcelain", "--untracked-files=no"])
@@ -58,7 +58,7 @@ def _commit() -> str:
 
 
 class Watch:
-    """Notes how busy the machine is while the bench runs."""
+    """Records how busy the machine is while the bench runs."""
 
     def __init__(self) -> None:
         self.load_before = os.getloadavg()[0]

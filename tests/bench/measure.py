@@ -1,4 +1,6 @@
-"""The rounds over all allocators, so that a change of the machine hits all alike."""
+"""The rounds over all allocators. In a round all are measured, so that a change of the machine
+affects all alike.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from workloads import Workload
 Result = dict[str, Any]
 Samples = dict[str, list[float]]
 ROUNDS = 10
-# Enough for medians, and for a look at a change; spreads are those of few processes.
+# Enough for medians and a first look at a change. Spreads are those of few processes.
 ROUNDS_SHORT = 3
 UNITS = plain.UNITS | mixed.UNITS
 
 
 def metrics(answer: dict[str, Any]) -> Samples:
-    """What a process's answer says, by metric."""
+    """The values of a process's answer, by metric."""
     return plain.metrics(answer) | mixed.metrics(answer)
 
 
@@ -39,7 +41,9 @@ def summary(values: list[float]) -> dict[str, float]:
 
 
 def turn_of(turn: int, workload: Workload, name: str, rounds: int) -> bool:
-    """Whether an allocator is measured in a round; the few of a slow one are spread."""
+    """Whether an allocator is measured in a round. The few measurements of a slow one are spread
+    out.
+    """
     wanted = min(workload.rounds.get(name, rounds), rounds)
     return (turn + 1) * wanted // rounds > turn * wanted // rounds
 
@@ -78,11 +82,11 @@ class Rounds:
                         into[metric] += values
 
     def command(self, workload: Workload, name: str) -> str:
-        """What one would type for one allocator."""
+        """The command that measures one allocator."""
         return self.harness.command_text(self.allocators[name], workload.command(self.quick))
 
     def compared(self, workload: Workload) -> list[Result]:
-        """Our pool against everyone else, metric by metric."""
+        """Our pool compared with every other allocator, metric by metric."""
         ours = self.samples[workload.name, workload.ours]
         if not ours:
             raise BenchError(f"{workload.name} gave nothing")
@@ -129,7 +133,7 @@ class Rounds:
         )
 
     def alone(self, workload: Workload, name: str, metric: str) -> Result:
-        """A figure of one of ours that no peer has."""
+        """A value of one of our allocators that no peer has."""
         return result(
             f"{workload.name}_{metric}",
             UNITS[metric],
@@ -141,7 +145,7 @@ class Rounds:
         )
 
     def probes(self, workload: Workload) -> list[Result]:
-        """What the harness and bare calls cost in this workload."""
+        """The cost of the harness and of bare calls in this workload."""
         results = []
         for name in workload.probes:
             samples = self.samples[workload.name, name]
@@ -157,7 +161,7 @@ class Rounds:
 
 
 def nothing(name: str, unit: str, missing: str, ours: str = OURS) -> Result:
-    """The entry of a figure that cannot be had."""
+    """The entry of a value that is not available."""
     entry = result(name, unit, summary([0.0]), None, ours_name=ours, missing=missing)
     return {**entry, "value_ours": None, "spread": None}
 

@@ -1,4 +1,4 @@
-"""Mixed phases: sizes that change, the life of a model, threads that come and go."""
+"""Mixed phases: changing sizes, the life of a model, threads that start and end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from workloads import (
 )
 
 KIB = 1 << 10
-# Blocks of the other peers that keep their tables apart are numbers, and no memory.
+# For the other peers with separate tables, blocks are numbers and not memory.
 WITH_MEMORY = tuple(name for name in GROUPS[Group.APART] if name.startswith("umf"))
 
-# First size, later size.
+# The first size, and the later size.
 CHANGES = (
     (256, MIB),
     (MIB, 256),
@@ -38,7 +38,7 @@ REQUESTS_QUICK = 60
 
 
 def size_text(size: int) -> str:
-    """A size for people."""
+    """A formatted size."""
     for unit, text in ((MIB, "MiB"), (KIB, "KiB")):
         if size >= unit:
             return f"{size // unit} {text}"
@@ -46,7 +46,7 @@ def size_text(size: int) -> str:
 
 
 def change(first: int, later: int, quick: bool) -> Workload:
-    """Pairs of one size after many of another, beside a fresh pool."""
+    """Pairs of one size after many of another, beside a new pool."""
     texts = size_text(first), size_text(later)
     labels = [text.replace(" ", "").lower() for text in texts]
     pairs = FIRST_PAIRS_QUICK if quick else FIRST_PAIRS
@@ -65,7 +65,7 @@ def change(first: int, later: int, quick: bool) -> Workload:
 
 
 def churn() -> Workload:
-    """Threads that start, hand blocks on and end."""
+    """Threads that start, pass blocks on and end."""
     return Workload(
         "churn",
         "Threads that come and go: 4000 pairs each, 256 B to 1 MiB, half of 100 blocks handed on",
@@ -101,7 +101,7 @@ def model(folder: pathlib.Path, quick: bool) -> Workload:
 
 
 def workloads(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[str]]:
-    """All of them, and what is left out."""
+    """All workloads, and the ones that are left out."""
     found = [*(change(first, later, quick) for first, later in CHANGES), churn()]
     try:
         return [*found, model(folder, quick)], []
@@ -109,7 +109,7 @@ def workloads(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[s
         return found, [f"the life of a model: {reason}"]
 
 
-# Of a model's answer: how its table calls it, and whether it is of time.
+# The values in a model's answer: the name in the table, and whether the value is a time.
 MODEL_TIMES = {
     "load_ms": "load with first write, ms",
     "load_calls_ms": "calls of the load, ms",
@@ -130,7 +130,7 @@ MODEL_MEMORY = {
 
 
 def metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
-    """What the answers of these workloads say beside the times of pairs."""
+    """The values in the answers of these workloads, beside the times of pairs."""
     found: dict[str, list[float]] = {}
     if "fresh_ns" in answer:
         found["fresh"] = answer["fresh_ns"]

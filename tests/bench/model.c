@@ -1,12 +1,12 @@
 /*
- * The life of a model in one pool: its weights are loaded (large blocks), a trace
- * of conversations is served (small and large ones), it sleeps (everything is
- * given back, and the pool is asked to give up what nothing uses), it wakes and
- * serves once more.
+ * The life of a model in one pool: its weights are loaded (large blocks), a
+ * trace of conversations is served (small and large blocks), it sleeps
+ * (everything is freed, and the pool is asked to release unused memory), it
+ * wakes and serves once more.
  *
- * A page of each block is written as soon as the block is there, so that the
- * memory is had; the calls are timed apart from that, one by one. What is held is
- * the process's memory above that before the first phase.
+ * A page of each block is written as soon as the block is allocated, so that
+ * it has memory. The calls are timed without that, one by one. The held memory
+ * is the process's memory above the amount before the first phase.
  */
 #include "trace.h"
 #include "workloads.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* How often what is held is looked at while a trace is served. */
+/* How often the held memory is read while a trace is served. */
 enum { LOOKS = 64 };
 
 /* More than a model has at its peak. */
@@ -28,17 +28,17 @@ struct model {
     struct trace trace;
     uint64_t weights_count;
     uint64_t *weights, *weight_sizes;
-    /** By slot of the trace. */
+    /** Indexed by slot of the trace. */
     uint64_t *blocks, *sizes;
     uint64_t live_bytes, peak_bytes;
     double held_before;
 };
 
-/** What a phase took and came to. */
+/** The time and the results of a phase. */
 struct phase {
     uint64_t calls_ns;
     uint64_t all_ns;
-    /** Held over live memory at the end; in the mean, of a trace. */
+    /** Held over live memory at the end of the phase. For a trace, the mean. */
     double held_over_live;
 };
 
@@ -100,7 +100,7 @@ static struct phase serve(struct model *model) {
     return phase;
 }
 
-/* Nothing is live at the end: what is held is put beside the most that was. */
+/* Nothing is live at the end, so the held memory is compared with the peak. */
 static struct phase go_to_sleep(struct model *model) {
     struct phase phase = {0};
     uint64_t begin = clock_ns();
@@ -120,9 +120,9 @@ static uint64_t *resident_numbers(uint64_t count) {
     return memset(values, 1, count * sizeof *values);
 }
 
-/* Has memory in huge pages and gives it back: in a virtual machine the first use
- * of a page that the machine has not had yet takes its host many times as long,
- * and who comes first would pay for it. */
+/* Allocates memory in huge pages and frees it. In a virtual machine the
+ * first use of a page that the machine has not used yet takes many times as
+ * long, and the first allocator would pay for it. */
 static void warm_machine(void) {
     void *memory = mmap(NULL, WARM_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,8 @@
 /*
- * One thread: pairs timed together, for the medians, and pairs timed one by one
- * with the cycle counter, for the quantiles. The counter's own cost is measured
- * in the same process and taken off each single timing. At the end, pairs that
- * nobody times, for how much memory the allocator needs for them.
+ * One thread: pairs timed together for the medians, and pairs timed one by one
+ * with the cycle counter for the quantiles. The counter's own cost is measured
+ * in the same process and subtracted from each single timing. At the end,
+ * untimed pairs measure how much memory the allocator needs.
  */
 #include "workloads.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Single pairs may take as long as so many repetitions. */
+/* Single pairs may take as long as this many repetitions. */
 enum { SINGLES_BUDGETS = 10, SETTLE_BUDGETS = 100 };
 
 static int compare_u32(const void *a, const void *b) {
@@ -18,14 +18,14 @@ static int compare_u32(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Value below which so many thousandths of the sorted values lie. */
+/* The value below which this many thousandths of the sorted values lie. */
 static uint32_t quantile(const uint32_t *sorted, size_t count,
                          size_t thousandths) {
     size_t index = (count * thousandths + 999) / 1000;
     return sorted[index > 0 ? index - 1 : 0];
 }
 
-/* What timing costs by itself: the median of timing nothing. */
+/* The cost of timing itself: the median of timing nothing. */
 static uint32_t cycles_of_timing(void) {
     static uint32_t samples[10001];
     size_t count = sizeof samples / sizeof samples[0];
@@ -45,7 +45,7 @@ static double ns_per_cycle(void) {
     return (double)(clock_ns() - start_ns) / (double)cycles;
 }
 
-/* Times single pairs and prints their quantiles, timing itself taken off. */
+/* Times single pairs and prints their quantiles, without the cost of timing. */
 static void print_single(struct runner *runner, size_t count) {
     uint32_t *cycles = calloc(count, sizeof *cycles);
     if (cycles == NULL)
@@ -69,9 +69,9 @@ static void print_single(struct runner *runner, size_t count) {
     free(cycles);
 }
 
-/* Goes on for so many pairs and prints the most bytes that were alive, how far
- * the blocks lay apart, and the allocator's own books. Needs blocks that are all
- * of the workload's steps, so it starts with new ones. */
+/* Continues for this many pairs and prints the maximum of live bytes, the
+ * distance between the blocks, and the allocator's own counters. All blocks
+ * must come from the workload's steps, so it starts with new ones. */
 static void print_memory(struct runner *runner, uint64_t pairs) {
     const struct allocator *allocator = runner->allocator;
     uint64_t count = runner->workload->live_blocks;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step keeps its size in 32 bits and its slot in 24 bits of a trace. */
+/* In a trace, a step stores its size in 32 bits and its slot in 24 bits. */
 #define RANDOM_MAX_BYTES (UINT64_C(1) << 31)
 #define LIVE_MAX (UINT64_C(1) << 24)
 #define BATCH_MAX (UINT64_C(1) << 20)
@@ -27,7 +27,7 @@ static uint64_t number_of(const char *option, const char *text) {
     return value;
 }
 
-/* Options that are numbers, and where they go. */
+/* Options that are numbers, and their destinations. */
 static void numeric_option(struct options *options, const char *name,
                            const char *text) {
     const struct {

@@ -6,7 +6,7 @@
 
 enum { EXIT_USAGE = 2, EXIT_MISSING = 3 };
 
-/** Reads the command line; ends the process with EXIT_USAGE when it is wrong. */
+/** Parses the command line. Ends the process with EXIT_USAGE if it is wrong. */
 struct options options_parse(int count, char **arguments);
 
 #endif

@@ -11,13 +11,13 @@ import report
 from harness import BenchError
 from summary import summary_lines
 
-# Of the folder beside the page with its pictures.
+# The folder beside the page with its pictures.
 FOLDER = "performance"
 DIGITS = 5
 
 
 def rounded(value: Any) -> Any:
-    """Numbers with as many digits as mean something."""
+    """Numbers with a meaningful number of digits."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
@@ -26,12 +26,12 @@ def rounded(value: Any) -> Any:
 
 
 def one_a_line(entries: list[Any]) -> str:
-    """A list as JSON that a change shows up in line by line."""
+    """A list as JSON with one entry on each line, so that a change is visible."""
     return "[\n" + ",\n".join(json.dumps(entry) for entry in entries) + "\n]\n"
 
 
 def keep(results: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """Puts the results of a run, and its machine, into the folder; gives the results' file."""
+    """Puts the results of a run, and its machine, into the folder. Returns the results' file."""
     book, machine = report.load(results)
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "results.json"
@@ -59,9 +59,9 @@ def filled(text: str, results: pathlib.Path) -> str:
 
 
 def publish(results: pathlib.Path, page: pathlib.Path) -> None:
-    """Writes the page, and beside it its pictures and the results that it is from."""
+    """Writes the page, and beside it its pictures and its results."""
     old = page.read_text(encoding="utf-8")
-    # A page that cannot take them is left alone, with all that is beside it.
+    # If the page has no markers, the page and the files beside it are not changed.
     filled(old, results)
     kept = keep(results, page.parent / FOLDER)
     page.write_text(filled(old, kept), encoding="utf-8")

@@ -1,8 +1,8 @@
 /*
- * Sizes that change: many pairs of one size, then pairs of another from the same
- * pool. Without the first ones it is the same on a fresh pool, which is what the
- * times are put beside: an allocator that keeps what only the first size can use,
- * or learns too slowly, is slower here than there.
+ * Changing sizes: many pairs of one size, then pairs of another from the same
+ * pool. Without the first ones it is the same on a new pool, with which the
+ * times are compared. An allocator that keeps memory that only the first size
+ * can use, or adapts too slowly, is slower here than there.
  */
 #include "workloads.h"
 
@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a pool may take to find into the new size. The first pairs of a slow
- * allocator may take as long as so many repetitions. */
+/* The pairs that a pool may need to adapt to the new size. The first pairs
+ * of a slow allocator may take as long as this many repetitions. */
 enum { SETTLING_PAIRS = 10000, LIMIT_BUDGETS = 100 };
 
-/* So many pairs, or fewer if they take too long; tells how many. */
+/* Does this many pairs, or fewer if they take too long. Returns the number. */
 static uint64_t pairs_within(const struct allocator *allocator,
                              uint64_t size_bytes, uint64_t pairs,
                              uint64_t limit_ns) {

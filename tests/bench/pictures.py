@@ -1,4 +1,4 @@
-"""Pictures of the results, as SVG: the same results always give the same files."""
+"""Pictures of the results, as SVG. The same results always give the same files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import GROUPS, BenchError, Group
 from traces import AZURE, MINIMALLOC, MOONCAKE
 
-# Of the Okabe-Ito palette, which people with any colour vision can tell apart.
+# From the Okabe-Ito palette, which people with any colour vision can distinguish.
 OURS_COLOUR = "#0072B2"
 APART_COLOUR = "#E69F00"
 ORIENTATION_COLOUR = "#BBBBBB"
@@ -26,7 +26,7 @@ Bar = tuple[str, float]
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture and how it is drawn."""
+    """A picture and the function that draws it."""
 
     file: str
     title: str
@@ -34,7 +34,7 @@ class Picture:
 
 
 def bars_of(book: Book, name: str) -> list[Bar]:
-    """Ours and every peer that was there, fastest first."""
+    """Ours and every available peer, fastest first."""
     entries = book.named(name)
     if not entries:
         raise BenchError(f"the results lack {name}, which a picture shows")
@@ -48,13 +48,13 @@ def bars_of(book: Book, name: str) -> list[Bar]:
 
 
 def group_of(name: str) -> Group | None:
-    """How an allocator stands to ours."""
+    """The relation of an allocator to ours."""
     first = name.partition(" ")[0]
     return next((group for group, names in GROUPS.items() if first in names), None)
 
 
 def style(name: str) -> dict[str, Any]:
-    """Ours stands out, those for orientation are grey and hatched."""
+    """Ours stands out; those for orientation are grey and hatched."""
     group = group_of(name)
     if group is Group.OURS:
         return {"facecolor": OURS_COLOUR, "edgecolor": "black", "linewidth": 1.2}
@@ -103,7 +103,7 @@ def panels(names: tuple[tuple[str, str], ...], unit: str) -> Callable[[Any, Book
 
 
 def legend(figure: Any) -> None:
-    """What the colours mean."""
+    """The meaning of the colours."""
     patch = importlib.import_module("matplotlib.patches").Patch
     keys = [
         patch(label="ferrum_mem", **style("ferrum_pool")),
@@ -114,7 +114,7 @@ def legend(figure: Any) -> None:
 
 
 def fragmentation(plot: Any, book: Book) -> Any:
-    """High water over peak live of ours and the peers, trace by trace."""
+    """High water over peak live bytes of ours and the peers, trace by trace."""
     entries = [e for e in book.results if e["name"].startswith("fragmentation_")]
     traces: list[str] = []
     for entry in entries:
@@ -157,7 +157,7 @@ def fragmentation(plot: Any, book: Book) -> Any:
 
 
 def reach(book: Book, trace: str, key: str) -> float | None:
-    """A median, or None for who was not there."""
+    """A median, or None for an allocator that was not available."""
     if key in ("hints", "no_hints"):
         return book.ours(f"fragmentation_{trace}_{key}")
     entry = book.against(f"fragmentation_{trace}_no_hints", key)

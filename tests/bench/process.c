@@ -1,4 +1,4 @@
-/* What every measuring process needs, whatever it measures. */
+/* Functions for every measuring process. */
 #include "bench.h"
 
 #include <dlfcn.h>
@@ -45,8 +45,8 @@ bool library_symbol(void *library, const char *name, void *function_out) {
 void stay_on_core(unsigned n) {
     cpu_set_t one;
     static cpu_set_t allowed;
-    /* What the process may use does not change, but what a thread that was
-     * started by a held one may use is that one's. */
+    /* The allowed cores of the process do not change. But a thread that a
+     * bound thread started may use only the core of that thread. */
     if (CPU_COUNT(&allowed) == 0 &&
         sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return;

@@ -1,8 +1,8 @@
 /*
- * One thread allocates and puts blocks into a bounded queue, another takes them
- * out and frees them, so that every block is freed by a thread that has not
- * allocated it. Beside it, in each repetition, the same queue with numbers in
- * place of blocks: what is above that is the allocator's.
+ * One thread allocates and puts blocks into a bounded queue. Another takes
+ * them out and frees them, so that every block is freed by a thread that did
+ * not allocate it. Beside it, in each repetition, the same queue runs with
+ * numbers in place of blocks. The difference is the allocator's time.
  */
 #include "workloads.h"
 
@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As many blocks as may be on their way. */
+/* The maximum number of blocks in the queue. */
 enum { QUEUE_PLACES = 1024, CACHE_LINE = 64 };
 
-/* One producer, one consumer. Each keeps the last position that it saw of the
- * other, so that the shared lines move only when the queue seems full or
- * empty. */
+/* One producer, one consumer. Each keeps the last position that it read of
+ * the other, so that the shared lines move only when the queue seems full
+ * or empty. */
 struct queue {
     _Alignas(CACHE_LINE) atomic_size_t head;
     size_t tail_seen;
@@ -63,7 +63,7 @@ struct side {
     const struct workload *workload;
     struct queue *queue;
     pthread_barrier_t *start;
-    /** So many pairs are timed, after so many that are not. */
+    /** This many pairs are timed, after some that are not. */
     uint64_t pairs, warm_pairs;
     uint64_t begin_ns, end_ns;
     uint64_t sum;
@@ -108,8 +108,8 @@ static void *consume(void *argument) {
     return NULL;
 }
 
-/* Nanoseconds a pair, from one free to the last; with no allocator, of the queue
- * alone. */
+/* Nanoseconds for each pair, from the first free to the last. With no
+ * allocator, the time of the queue alone. */
 static double pass(const struct allocator *allocator,
                    const struct workload *workload, uint64_t pairs) {
     static struct queue queue;

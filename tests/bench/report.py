@@ -1,4 +1,4 @@
-"""Tables of the results, in Markdown, as docs/performance.md holds them."""
+"""Tables of the results, in Markdown, for docs/performance.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROBED = ("hot_pair_256b", "random_1000_live", "random_100000_live", "large_bloc
 
 
 def fragmentation_table(book: Book) -> list[str]:
-    """High water over peak live, trace by trace."""
+    """High water over peak live bytes, trace by trace."""
     peers = [f"{name} (held)" if name == "gpu_allocator" else name for name in FRAGMENTATION_PEERS]
     header = ["trace", "**with hints**", "**without**", "**best_fit**", *peers]
     rows = []
@@ -52,7 +52,7 @@ def fragmentation_table(book: Book) -> list[str]:
 
 
 def probe_table(book: Book) -> list[str]:
-    """What calls cost by themselves."""
+    """The cost of calls alone."""
     headings = {"hot_pair_256b": "hot 256 B", "random_1000_live": "1000 live"}
     headings |= {"random_100000_live": "100,000 live", "large_blocks": "large"}
     rows = []
@@ -65,7 +65,7 @@ def probe_table(book: Book) -> list[str]:
 
 
 def profile_table(book: Book) -> list[str]:
-    """Where the time of a pair goes."""
+    """Where the time of a pair is spent."""
     shares = {w: book.named(f"{w}_share") for w in PROBED[:2]}
     if not any(shares.values()):
         return []
@@ -120,7 +120,7 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
 
 
 def other_table(book: Book) -> list[str]:
-    """Loading, single calls, discovery and the replay's figures."""
+    """Loading, single calls, discovery and the replay's values."""
     names = {
         "library_size": "library, stripped",
         "library_open": "`dlopen`",
@@ -155,7 +155,7 @@ def other_table(book: Book) -> list[str]:
 
 
 def load(results: pathlib.Path) -> tuple[Book, dict[str, Any]]:
-    """A file of results and its machine.json."""
+    """Reads a file of results and its machine.json."""
     try:
         book = Book(json.loads(results.read_text(encoding="utf-8")))
         machine = json.loads(results.with_name("machine.json").read_text(encoding="utf-8"))
@@ -165,7 +165,7 @@ def load(results: pathlib.Path) -> tuple[Book, dict[str, Any]]:
 
 
 def render(results: pathlib.Path, pictures: str = "performance") -> str:
-    """All tables of a file of results; pictures are in a folder beside the page."""
+    """All tables of a file of results. Pictures are in a folder beside the page."""
     book, machine = load(results)
     lines = ["### Machine", "", *machine_lines(machine)]
     lines += ["### Pictures", ""]

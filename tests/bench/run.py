@@ -5,11 +5,11 @@
   run.py --output build/bench/results.json --markdown [FILE]
 
 The first form builds the harness, measures, writes the results (a list) and, beside them,
-machine.json and a folder of pictures, and prints summary and tables. The second measures nothing:
-it prints those of results that are there or, with FILE, puts them between that file's markers, and
-the pictures and the results themselves into a folder beside it.
+machine.json and a folder of pictures, and prints summary and tables. The second form measures
+nothing. It prints summary and tables of existing results. With FILE, it puts them between that
+file's markers, and the pictures and the results into a folder beside the file.
 
-Exit status: 0, 1 when a measurement went wrong, 2 for wrong usage.
+Exit status: 0, 1 if a measurement failed, 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def patience(quick: bool, short: bool) -> float:
 
 
 def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = False) -> None:
-    """Measures everything and writes the results; a short run has fewer rounds and orders."""
+    """Measures everything and writes the results. A short run has fewer rounds and orders."""
     if not library.exists():
         raise BenchError(f"there is no {library}; make build makes it")
     progress("building the harness")
@@ -61,7 +61,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
     for allocator in allocators:
         if not allocator.missing:
             continue
-        # It needs a compiler for C++, as no other of ours does.
+        # It needs a compiler for C++, unlike our other allocators.
         if allocator.group is Group.OURS and allocator.name != PMR:
             raise BenchError(f"{allocator.name}: {allocator.missing}")
         left_out.append(f"{allocator.name}: {allocator.missing}")
@@ -107,14 +107,14 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
 
 
 def write(path: pathlib.Path, content: Any) -> None:
-    """Writes JSON so that nobody sees half of it."""
+    """Writes JSON atomically."""
     draft = path.with_name(path.name + ".part")
     draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     draft.replace(path)
 
 
 def show(results: pathlib.Path, file: pathlib.Path | None) -> None:
-    """Prints summary and tables, or puts them where a page wants them."""
+    """Prints summary and tables, or puts them into a page."""
     if file is not None:
         page.publish(results, file)
         return

@@ -1,7 +1,7 @@
-"""The steps of a trace, for allocators that `ferrum-mem replay` cannot play it against.
+"""The steps of a trace, for allocators against which `ferrum-mem replay` cannot play it.
 
-The rules are those of docs/replay.md, jitter included, so that every allocator sees the very
-sequence that the command's own replay makes; fragmentation.py compares the two's peaks.
+The rules are those of docs/replay.md, including jitter, so that every allocator gets exactly the
+sequence of the command's own replay. fragmentation.py compares the peaks of the two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Request:
 
     @property
     def end_ns(self) -> int:
-        """When its memory is given back."""
+        """When its memory is freed."""
         return self.arrival_ns + PREFILL_NS * self.tokens_in + DECODE_NS * self.tokens_out
 
 
@@ -70,7 +70,7 @@ JITTER_STREAM = 0x6A6974746572
 
 
 def jittered(requests: list[Request], jitter_ns: int, seed: int) -> list[Request]:
-    """Each arrival moved by 0 up to the jitter, in their new order."""
+    """Each arrival delayed by 0 up to the jitter, in the new order."""
     if jitter_ns == 0:
         return requests
     generator = Pcg(seed, JITTER_STREAM)
@@ -82,7 +82,7 @@ def jittered(requests: list[Request], jitter_ns: int, seed: int) -> list[Request
 
 
 def read_requests(path: pathlib.Path) -> list[Request]:
-    """Requests of an Azure CSV or of Mooncake's JSON lines, in order of arrival."""
+    """Requests of an Azure CSV file or of Mooncake's JSON lines, in order of arrival."""
     with path.open(encoding="utf-8", newline="") as file:
         if path.suffix == ".jsonl":
             lines = [json.loads(line) for line in file]
@@ -111,7 +111,7 @@ def nanoseconds(text: str) -> int:
 
 @dataclass
 class Steps:
-    """Allocations and frees in their order; blocks live in slots that are used again."""
+    """Allocations and frees in their order. Blocks have slots, which are reused."""
 
     packed: array.array[int] = field(default_factory=lambda: array.array("Q"))
     slots: int = 0
@@ -121,7 +121,7 @@ class Steps:
     _free: list[int] = field(default_factory=list)
 
     def alloc(self, size: int) -> tuple[int, int]:
-        """Takes a block; gives back what free wants."""
+        """Allocates a block. Returns the argument of free."""
         slot = self._free.pop() if self._free else self.slots
         self.slots = max(self.slots, slot + 1)
         self.packed.append(slot << SIZE_BITS | size)
@@ -131,14 +131,14 @@ class Steps:
         return slot, size
 
     def free(self, block: tuple[int, int]) -> None:
-        """Gives a block back."""
+        """Frees a block."""
         slot, size = block
         self.packed.append(slot << SIZE_BITS)
         self._free.append(slot)
         self._live -= size
 
     def write(self, path: pathlib.Path) -> None:
-        """Writes the file that the harness reads."""
+        """Writes the file for the harness."""
         numbers = array.array("Q", [self.slots, len(self.packed)]) + self.packed
         if sys.byteorder == "big":
             numbers.byteswap()
@@ -147,7 +147,7 @@ class Steps:
 
 
 def contiguous(requests: list[Request], bytes_per_token: int = BYTES_PER_TOKEN) -> Steps:
-    """One block a request, from its arrival to its end."""
+    """One block for each request, from its arrival to its end."""
     spans = [
         (r.arrival_ns, r.end_ns, (r.tokens_in + r.tokens_out) * bytes_per_token) for r in requests
     ]
@@ -155,7 +155,7 @@ def contiguous(requests: list[Request], bytes_per_token: int = BYTES_PER_TOKEN) 
 
 
 def from_spans(spans: list[tuple[int, int, int]]) -> Steps:
-    """Blocks from (begin, end, bytes), sorted by begin; ends come first at one instant."""
+    """Blocks from (begin, end, bytes), sorted by begin. At one instant, ends come first."""
     steps = Steps()
     ends: list[tuple[int, int, tuple[int, int]]] = []
     for index, (begin, end, size) in enumerate(spans):
@@ -169,7 +169,7 @@ def from_spans(spans: list[tuple[int, int, int]]) -> Steps:
 
 
 def paged(requests: list[Request]) -> Steps:
-    """Blocks of 16 tokens that follow what has been generated, without sharing."""
+    """Blocks of 16 tokens that are allocated as tokens are generated, without sharing."""
     steps = Steps()
     held: dict[int, list[tuple[int, int]]] = {}
     pending: list[tuple[int, int, int]] = []  # time, 0 for an end or 1, request
@@ -207,11 +207,12 @@ CONVERSATION_BYTES_PER_TOKEN = 1024
 
 
 def conversations(requests: list[Request]) -> Steps:
-    """Large blocks and small ones: a request's prompt is one block, what it generates comes in
-    blocks of 16 tokens, and all of them are given back at its end."""
+    """Large blocks and small ones: a request's prompt is one block, the generated tokens are in
+    blocks of 16 tokens, and all of them are freed at its end.
+    """
     steps = Steps()
     held: dict[int, list[tuple[int, int]]] = {}
-    # Time, 0 for an end or 1, request, tokens that have been generated.
+    # The time, 0 for an end or 1, the request, and the number of generated tokens.
     pending: list[tuple[int, int, int, int]] = []
 
     def follow(index: int, generated: int) -> None:

@@ -1,4 +1,4 @@
-"""The page's first words: what fell short of its target, and what was met, of one run."""
+"""The first words of the page: which targets one run missed, and which it met."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from verdict import Verdict
 
 
 def worst_first(verdict: Verdict) -> tuple[bool, float]:
-    """What was not told comes last."""
+    """Values that are not known come last."""
     return verdict.off is None, -(verdict.off or 0)
 
 
 def run_lines(machine: dict[str, Any]) -> list[str]:
-    """Which run all figures are of."""
+    """The run of all values."""
     kind = "A short run" if machine.get("short") else "A run"
     commit = machine.get("commit") or "unknown"
     others = machine["cores_used_by_others"]
@@ -30,7 +30,7 @@ def run_lines(machine: dict[str, Any]) -> list[str]:
 
 
 def summary_lines(book: Book, machine: dict[str, Any]) -> list[str]:
-    """Shortfalls first, the worst one first; then what was met."""
+    """Missed targets first, the worst one first; then the met ones."""
     found = verdicts(book)
     short = sorted((v for v in found if not v.met), key=worst_first)
     met = [v for v in found if v.met]

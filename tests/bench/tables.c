@@ -1,9 +1,10 @@
 /*
- * What an allocator keeps for its blocks: how much more memory of the process
- * is resident with many live blocks than before, by the kernel's count; apart
- * from it, what opening the allocator took, for some make their tables then.
- * Pages of files are left out: they are code that ran for the first time. The
- * blocks themselves are never touched by the bench.
+ * The memory that an allocator keeps for its blocks: how much more memory of
+ * the process is resident with many live blocks than before, as the kernel
+ * counts it. The memory that opening the allocator took is reported
+ * separately, because some create their tables then. Pages of files are left
+ * out: they are code that ran for the first time. The bench never touches the
+ * blocks themselves.
  */
 #include "workloads.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The replacements may take as long as so many repetitions. */
+/* The replacements may take as long as this many repetitions. */
 enum { WARM_BLOCKS = 256, LIMIT_BUDGETS = 50 };
 
 void run_tables(const struct allocator *allocator,

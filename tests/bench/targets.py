@@ -1,5 +1,6 @@
-"""The targets of a run, and whether they were met. Those of virtual memory are in
-elastic_targets.py."""
+"""The targets of a run, and whether they were met. The targets of virtual memory are in
+elastic_targets.py.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +13,26 @@ from harness import ALIGNED, CROSSING, PMR, TAGGED, TRACKING, UNCACHED
 from mixed import CHANGES, change, size_text
 from verdict import Reading, Target, Verdict
 
-# Below this scaling of a plain loop the machine had no second core to spare, and
-# how an allocator scales cannot be told.
+# If a plain loop scales less than this, the machine had no second core free, and the scaling of
+# an allocator cannot be measured.
 FREE_CORES = 0.9
 HOT, FEW, MANY = "hot_pair_256b", "random_1000_live", "random_100000_live"
 OFFSET = "offset_allocator_mutex"
 
 
 def ours(name: str) -> Callable[[Book], float]:
-    """Our own figure of that name."""
+    """Our own value of that name."""
     return lambda book: book.ours(name)
 
 
 def over(one: float, two: float, unit: str = "ns") -> Reading:
-    """A quotient, with what it is of."""
+    """A quotient, with the two values that it is made of."""
     text = f"{number(one)} ÷ {number(two)} {unit} = {number(one / two)}"
     return Reading(one / two, text)
 
 
 def ahead(name: str) -> Callable[[Book], Reading]:
-    """Ours over the fastest peer that keeps its tables apart."""
+    """Ours over the fastest peer with separate tables."""
 
     def read(book: Book) -> Reading:
         own = book.ours(name)
@@ -42,7 +43,7 @@ def ahead(name: str) -> Callable[[Book], Reading]:
 
 
 def scaling(name: str) -> Callable[[Book], Reading]:
-    """Two threads against one, over what a plain loop makes of them."""
+    """Two threads over one, divided by the same quotient of a plain loop."""
 
     def read(book: Book) -> Reading:
         loop = book.peer(name, "arithmetic loop")
@@ -54,29 +55,29 @@ def scaling(name: str) -> Callable[[Book], Reading]:
 
 
 def handle(book: Book) -> Reading:
-    """A call that looks one handle up in Go, over a bare call into Go of the same run."""
+    """A call that looks up one handle in Go, over a bare call into Go of the same run."""
     own, bare = book.ours("call_handle"), book.peer("call_handle", CROSSING)
     return Reading(own - bare, f"{number(own)} − {number(bare)} = {number(own - bare)} ns")
 
 
 def tables_per_block(book: Book) -> float:
-    """Growth of all tables, less what the harness itself grows by."""
+    """Growth of all tables, minus the growth of the harness itself."""
     name = "tables_100000_live_filled"
     return book.ours(name) - book.ours(f"{name}_none")
 
 
 def against_plain(variant: str) -> Callable[[Book], Reading]:
-    """A pair that is asked for in another way, over the plain pair."""
+    """A pair with another kind of request, over the plain pair."""
     return lambda book: over(book.peer(f"{HOT}_median", variant), book.ours(f"{HOT}_median"))
 
 
 def tracking(book: Book) -> Reading:
-    """What keeping times costs over a pool without thread caches."""
+    """The cost of recording times over a pool without thread caches."""
     return over(book.peer(f"{HOT}_median", TRACKING), book.peer(f"{HOT}_median", UNCACHED))
 
 
 def against_offset(name: str) -> Callable[[Book], Reading]:
-    """Over the crate offset-allocator in a mutex."""
+    """Over the crate offset-allocator with a mutex."""
     return lambda book: over(book.ours(name), book.peer(name, OFFSET))
 
 
@@ -143,7 +144,7 @@ def thread_targets() -> list[Target]:
 
 
 def phase_targets() -> list[Target]:
-    """Traces, and sizes that change."""
+    """Traces, and changing sizes."""
     found = []
     for name, what, limit in (
         ("azure_contiguous", "Azure code, contiguous", 1.6),
@@ -169,14 +170,14 @@ def phase_targets() -> list[Target]:
 
 
 def there(book: Book, trace: str) -> None:
-    """Says why a trace was not played, if it was not."""
+    """Raises an error with the reason if a trace was not played."""
     for name in ("fragmentation", f"fragmentation_{trace}"):
         for entry in book.named(name):
             raise MissingError(entry["missing"])
 
 
 def high_water(trace: str) -> Callable[[Book], float]:
-    """High water over peak live, with hints."""
+    """High water over peak live bytes, with hints."""
 
     def read(book: Book) -> float:
         there(book, trace)
@@ -198,7 +199,7 @@ def best_fit(trace: str) -> Callable[[Book], Reading]:
 
 
 def lead(book: Book) -> tuple[float, float, int]:
-    """Against the best peer of each of minimalloc's files."""
+    """Compared with the best peer for each of minimalloc's files."""
     found = minimalloc_lead(book.results)
     if found is None:
         raise MissingError("the traces are not there")
@@ -206,13 +207,13 @@ def lead(book: Book) -> tuple[float, float, int]:
 
 
 def minimalloc_each(book: Book) -> Reading:
-    """The file on which ours does worst."""
+    """The file with our worst result."""
     _, worst, files = lead(book)
     return Reading(worst, f"at most {precise(worst)} of the best peer, {files} files")
 
 
 def memory_targets() -> list[Target]:
-    """What memory is used for."""
+    """The use of memory."""
     found = [
         Target(f"{key}_allocated", f"allocated ÷ requested, {what}",
                ours(f"{name}_allocated_over_requested"), 1.12)
@@ -241,7 +242,7 @@ def memory_targets() -> list[Target]:
 
 
 def call_targets() -> list[Target]:
-    """Single calls, discovery, loading, and what Python waits for."""
+    """Single calls, discovery, loading, and how long Python waits."""
     return [
         Target("memory_recent", "device memory from the counters", ours("call_memory_recent"),
                300, "ns"),

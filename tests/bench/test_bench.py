@@ -1,6 +1,6 @@
-"""The bench works, end to end, on a run too short to say anything about speed.
+"""The bench works from end to end, on a run that is too short to measure speed.
 
-No test looks at how fast anything is: the machine that runs tests is busy with others.
+No test checks how fast anything is, because the test machine is also busy with other work.
 """
 
 import json
@@ -38,7 +38,7 @@ KEYS = {
     "command",
 }
 MACHINE_KEYS = {"date", "cpu", "cores", "kernel", "load_before", "cores_used_by_others", "version"}
-# What is above something else, or grows, may be nothing or less.
+# Differences and growths may be zero or negative.
 MAY_BE_NOTHING = (
     "above_queue",
     "opened",
@@ -272,7 +272,7 @@ CRATES = str(harness.ROOT / "build" / "rust" / "release" / "libferrum_bench_peer
             1,
             "several threads",
         ),
-        # More than any address space: the run must end, not time failures.
+        # More than any address space: the run must end without timing failures.
         (
             ["--allocator", "glibc", "--workload", "hot", "--size", "9223372036854775807"],
             1,
@@ -307,8 +307,8 @@ def test_steps_free_before_they_allocate_at_one_instant() -> None:
 
 
 def test_a_paged_request_takes_a_block_for_each_16_tokens() -> None:
-    # 20 tokens fill two blocks; the 13th generated one opens a third, and the
-    # last one has no block of its own.
+    # 20 tokens fill two blocks. The 13th generated token opens a third block, and the last one
+    # needs no new block.
     request = schedule.Request(0, 20, 30)
     assert schedule.paged([request]).allocations == 4
     assert schedule.paged([schedule.Request(0, 32, 1)]).allocations == 2

@@ -1,4 +1,4 @@
-"""The rows of virtual memory work, end to end, on a run too short to say how fast they are."""
+"""The rows of virtual memory work from end to end, on a run that is too short to measure speed."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ LIBRARY = pathlib.Path(
 
 
 class Folder:
-    """What the rows need of the harness."""
+    """What the rows need from the harness."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ def test_every_row_is_told_beside_the_bare_system(results: list[dict[str, Any]])
         for entry in found:
             assert entry["peer"] == elastic.BARE
             assert f"| {elastic_report.text_of(entry['name'])} |" in text
-            # All that is a time has taken some.
+            # Every time is above zero.
             assert entry["unit"] == "B" or min(entry["value_ours"], entry["value_peer"]) > 0
 
 

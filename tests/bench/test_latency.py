@@ -1,4 +1,4 @@
-"""Single calls and discovery are measured, on a run too short to say how fast they are."""
+"""Single calls and discovery are measured, on a run that is too short to measure speed."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ LIBRARY = pathlib.Path(
 
 
 class Folder:
-    """What the rows need of the harness."""
+    """What the rows need from the harness."""
 
     def __init__(self, folder: pathlib.Path, no_crossing: str = "") -> None:
         self.folder = folder

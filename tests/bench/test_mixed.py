@@ -1,6 +1,6 @@
-"""The workloads of mixed phases do what they say: counts, live bytes, everything freed.
+"""The workloads of mixed phases do what they document: counts, live bytes, everything freed.
 
-No test looks at how fast anything is.
+No test checks how fast anything is.
 """
 
 import json
@@ -22,7 +22,7 @@ LIBRARY = pathlib.Path(
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The harness alone, without the peers that other languages build."""
+    """The harness alone, without the peers in other languages."""
     program = tmp_path_factory.mktemp("mixed") / "bench"
     harness.compile_program(harness.SOURCES.glob("*.c"), program)
     return program
@@ -46,7 +46,7 @@ ALLOCATORS = ("ferrum_pool", "ferrum_pool_uncached", "glibc")
 def test_the_first_size_comes_before_the_later_one(bench: pathlib.Path, allocator: str) -> None:
     later = ("--workload", "phases", "--size", "65536", "--pairs", "50", "--repetitions", "3")
     first = ("--first-size", "256", "--first-pairs", "2500")
-    # Nothing keeps the clock from ending the pairs early on a busy machine.
+    # With this budget the clock does not end the pairs early on a busy machine.
     patient = ("--budget-ns", "100000000000")
     answer = run(bench, allocator, *later, *first, *patient)
     assert answer["first_pairs"] == 2500
@@ -86,7 +86,7 @@ def test_every_block_of_threads_that_end_is_given_back(bench: pathlib.Path, allo
     )  # fmt: skip
     lives = (generations + writing) * threads
     assert answer["taken"] == answer["given"] == lives * (live + pairs)
-    # The first generation of each of the two runs takes nothing over.
+    # The first generation of each of the two runs takes over nothing.
     assert answer["handed"] == (generations + writing - 2) * threads * live // 2
     assert answer["live_bytes"] == 0
     assert answer["peak_bytes"] > live * 256
@@ -108,7 +108,7 @@ def test_a_model_lives_twice_and_leaves_nothing(
     assert 3 * MIB <= answer["weights_bytes"] <= 12 * MIB
     assert answer["peak_bytes"] == answer["weights_bytes"] + steps.peak_live_bytes
     assert answer["live_bytes"] == 0
-    # What was written is held.
+    # The written memory is held.
     for phase in ("load", "wake"):
         assert answer[f"{phase}_held_over_live"] > 0.9
     assert set(mixed.MODEL_TIMES) | set(mixed.MODEL_MEMORY) <= set(answer)
@@ -126,12 +126,12 @@ def test_a_pool_that_sleeps_gives_its_memory_back(
 
 
 def test_a_conversation_has_a_prompt_and_blocks_of_16_tokens() -> None:
-    # 100 tokens of prompt are one block; of 40 generated ones, 16, 16 and 8 have one each.
+    # 100 tokens of prompt are one block. 40 generated tokens are blocks of 16, 16 and 8.
     steps = schedule.conversations([schedule.Request(0, 100, 40)])
     assert steps.allocations == 4
     assert steps.peak_live_bytes == (100 + 3 * 16) * schedule.CONVERSATION_BYTES_PER_TOKEN
     assert len(steps.packed) == 2 * steps.allocations
-    # The second comes when the first is over.
+    # The second request arrives after the first has ended.
     late = schedule.Request(10**12, 100, 40)
     both = schedule.conversations([schedule.Request(0, 100, 40), late])
     assert both.allocations == 8
@@ -155,6 +155,6 @@ def test_requests_are_pairs_of_the_same_pool(bench: pathlib.Path, allocator: str
         bench, allocator, "--workload", "random", "--live", 50, "--pairs", 100,
         "--repetitions", 2, "--singles", 100,
     )  # fmt: skip
-    # The pool's books know the blocks that were asked for in this way.
+    # The pool's counters include the blocks of this kind of request.
     assert answer["requested_bytes"] > 0
     assert len(answer["pair_ns"]) == 2

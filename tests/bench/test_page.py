@@ -1,4 +1,4 @@
-"""docs/performance.md is what the bench writes, and says of every target whether it was met."""
+"""docs/performance.md is what the bench writes, and states for every target whether it was met."""
 
 import json
 import pathlib
@@ -50,7 +50,7 @@ def needs_kept_results() -> None:
 
 
 def test_the_page_is_what_its_results_make() -> None:
-    """Nobody edits figures by hand: make bench-docs writes them."""
+    """Values are not edited by hand: make bench-docs writes them."""
     needs_kept_results()
     text = PAGE.read_text(encoding="utf-8")
     assert page.filled(text, KEPT) == text
@@ -71,7 +71,7 @@ def test_the_page_has_room_for_summary_and_tables(quick: pathlib.Path) -> None:
 
 
 def sections(text: str) -> tuple[str, str]:
-    """What the summary lists as short of the target, and what as met."""
+    """What the summary lists as missed, and what as met."""
     short = re.search(r"### Short of the target \(\d+\)\n(.*?)(?=\n### |\Z)", text, re.DOTALL)
     met = re.search(r"### Met \(\d+\)\n(.*)", text, re.DOTALL)
     return short.group(1) if short else "", met.group(1) if met else ""
@@ -87,7 +87,7 @@ def test_each_target_is_either_met_or_short(found: book.Book) -> None:
         assert row in lists[verdict.met], verdict
         assert row not in lists[not verdict.met], verdict
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    # Each of the two lists has a head; the line below it is no row of a target.
+    # Each of the two lists has a heading; the line below it is not the row of a target.
     heads = [row for row in rows if row.startswith(("| what ", "| --- "))]
     assert len(rows) - len(heads) == len(targets.TARGETS)
 
@@ -193,7 +193,7 @@ def test_a_page_is_written_with_all_that_is_beside_it(
     assert "\nbetween\n" in text
     assert text.endswith("\nafter\n")
     assert "\nold\n" not in text
-    # Written again, from what lies beside it, nothing changes.
+    # Written again from the files beside it, the page does not change.
     beside = tmp_path / page.FOLDER
     assert page.filled(text, beside / "results.json") == text
     for picture in pictures.PICTURES:

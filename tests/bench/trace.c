@@ -1,9 +1,10 @@
 /*
- * A recorded trace: its allocations and frees in their order, as fast as they
- * go. The file is made by schedule.py: 8 bytes of name, then little-endian
- * 64-bit numbers: how many slots, how many steps, and the steps, each a slot in
- * the upper 24 bits and below it the size of the block that it takes, 0 for
- * giving it back. Every block that it takes it gives back.
+ * A recorded trace: its allocations and frees in their order, as fast as
+ * possible. schedule.py writes the file: 8 bytes of name, then little-endian
+ * 64-bit numbers: the number of slots, the number of steps, and the steps.
+ * Each step has a slot in the upper 24 bits. Below it is the size of the block
+ * to allocate, or 0 to free the block of the slot. The trace frees every block
+ * that it allocates.
  */
 #include "trace.h"
 #include "workloads.h"
@@ -53,8 +54,8 @@ static void play(const struct allocator *allocator, const struct trace *trace,
     }
 }
 
-/* Plays the trace once more, and prints the most bytes that were alive and how
- * far the blocks lay apart. */
+/* Plays the trace once more, and prints the maximum of live bytes and the
+ * distance between the blocks. */
 static void print_memory(const struct allocator *allocator,
                          const struct trace *trace, uint64_t *live) {
     uint64_t *sizes = calloc(trace->slots, sizeof *sizes);
@@ -80,7 +81,7 @@ static void print_memory(const struct allocator *allocator,
     print_use(allocator, peak, used, alive);
 }
 
-/* The memory comes first: on an allocator that nothing was done with before. */
+/* The memory is measured first, on an allocator that was not used before. */
 void run_trace(const struct allocator *allocator,
                const struct options *options) {
     struct trace trace = trace_read(options->trace);

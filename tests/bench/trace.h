@@ -11,15 +11,15 @@ struct trace {
     uint64_t *steps;
 };
 
-/** Reads a file of steps, or ends the process. The steps are freed with free. */
+/** Reads a file of steps, or ends the process. The steps are freed by free. */
 struct trace trace_read(const char *path);
 
-/** The slot that a step takes a block into, or whose block it gives back. */
+/** The slot of a step, for the block that it allocates or frees. */
 static inline uint64_t slot_of(uint64_t step) {
     return step >> TRACE_SIZE_BITS;
 }
 
-/** The size of the block that a step takes; 0: it gives one back. */
+/** The size of the block that a step allocates. 0: it frees one. */
 static inline uint64_t size_of(uint64_t step) {
     return step & ((UINT64_C(1) << TRACE_SIZE_BITS) - 1);
 }

@@ -1,4 +1,4 @@
-"""The recorded workloads: where their files are."""
+"""The recorded workloads, and where their files are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MINIMALLOC = tuple(
 
 
 def trace_file(trace: Trace) -> pathlib.Path:
-    """The file of a trace: one is part of the project, the others are in a folder beside it."""
+    """The file of a trace. One is part of the project; the others are in a folder beside it."""
     elsewhere = os.environ.get("FERRUM_TRACES_DIR") or ROOT.parent / "shared" / "traces"
     for folder in (ROOT / "examples" / "traces", pathlib.Path(elsewhere)):
         if (folder / trace.file).is_file():

@@ -1,20 +1,20 @@
 /*
- * Measures single calls of the C ABI that programs make often, and what discovery
- * takes, and prints one JSON object.
+ * Measures single calls of the C ABI that programs make often, and discovery,
+ * and prints one JSON object.
  *
  *   calls --row calls --library FILE --crossing FILE [--repetitions N] [--calls N]
  *   calls --row discovery --library FILE [--repetitions N]
  *
- *   calls      nanoseconds a call, so many calls together, every kind in turn:
- *              "crossing", of a Go library whose function returns at once;
- *              "handle", that looks a handle up and tells how long a name is;
- *              "cached_handle", that looks the handle of a pool up, and a block of
- *              it, without entering Go, and tells how large the block is; "recent",
- *              a device's memory from the books; "asked", the same with the device
- *              asked
- *   discovery  "cold", milliseconds of the first look at all backends of this
- *              process; "refresh", those of asking all of them again; "cached",
- *              microseconds of a look at what is known
+ *   calls      nanoseconds for each call, measured over many calls, every kind in
+ *              turn: "crossing", of a Go library whose function returns at once;
+ *              "handle", looks up a handle and returns the length of a name;
+ *              "cached_handle", looks up the handle of a pool and a block of
+ *              it, without entering Go, and returns the block's size; "recent",
+ *              a device's memory from the counters; "asked", the same by a query
+ *              of the device
+ *   discovery  "cold", milliseconds of the first survey of all backends in this
+ *              process; "refresh", of a repeated survey; "cached", microseconds
+ *              of a read of the known result
  *
  * Exit status: 0, 1 for a failure, 2 for wrong usage.
  */
@@ -32,7 +32,7 @@ static struct {
     ferrum_device device;
     ferrum_placement placement;
     ferrum_pool pool;
-    /* The first one comes from the core, the second from the caches. */
+    /* The first block comes from the core, the second from the caches. */
     ferrum_address blocks[2];
     __typeof__(&ferrum_init) init;
     __typeof__(&ferrum_shutdown) shutdown;
@@ -97,7 +97,7 @@ static void resolve(void *handle) {
 
 /* ------------------------------------------------------------ single calls */
 
-/* Each does so many calls. */
+/* Each function makes this many calls. */
 static void call_crossing(uint64_t calls) {
     for (uint64_t i = 1; i <= calls; i++)
         if (cross(i) != i)
@@ -139,7 +139,7 @@ static void call_asked(uint64_t calls) {
 static const struct {
     const char *name;
     void (*run)(uint64_t calls);
-    /* One in so many of the calls asked for: those that are slow. */
+    /* Slow kinds make only one in this many of the requested calls. */
     uint64_t fewer;
 } kinds[] = {
     {"crossing_ns", call_crossing, 1},

@@ -1,5 +1,5 @@
-// Command crossing is built as a C shared library with one function that does
-// nothing: calling it from C costs what entering and leaving Go costs.
+// Command crossing is built as a C shared library with one function that does nothing. A
+// call of it from C costs as much as entering and leaving Go.
 package main
 
 import "C"

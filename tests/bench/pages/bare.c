@@ -1,4 +1,4 @@
-/* The bare system: what a program without the library calls. */
+/* The bare system: the calls of a program without the library. */
 #include "pages.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static void *map_at(void *address, uint64_t bytes, int protection, int flags,
 
 struct bare bare_open(const struct row *row, uint64_t bytes) {
     struct bare bare = {.row = row, .bytes = bytes, .file = -1};
-    /* One page more, to start at a multiple of a page. */
+    /* One page more, so that the range can start at a multiple of a page. */
     char *at = map_at(NULL, bytes + PAGE_BYTES, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     uint64_t off = (uintptr_t)at % PAGE_BYTES;

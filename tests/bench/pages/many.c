@@ -1,12 +1,12 @@
-/* Many recycled pages in one call, and much address space. */
+/* Many reused pages in one call, and much address space. */
 #include "pages.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Has the pages that are to be recycled come into being, as many as the row has:
- * in one run, or every other one of twice as many, of which the rest stay in use. */
+/* Creates the pages that will be reused, as many as the row has: in one
+ * run, or every other one of twice as many, of which the rest stays in use. */
 static void supply(const struct row *row, ferrum_vpool vpool) {
     ferrum_address address;
     uint64_t bytes = row->apart ? 2 * row->bytes : row->bytes;
@@ -18,7 +18,8 @@ static void supply(const struct row *row, ferrum_vpool vpool) {
              "ferrum_vpool_free");
 }
 
-/* The same pages, one mmap each: from the last to the first, every other one. */
+/* The same pages, by one mmap for each: from the last to the first, every
+ * other one. */
 static void map_each(const struct bare *bare, uint64_t bytes) {
     for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
         bare_map(bare, at, 2 * (bytes - PAGE_BYTES - at), PAGE_BYTES);
@@ -38,7 +39,7 @@ void run_many(const struct row *row) {
     for (uint64_t i = 0; i < row->repetitions; i++) {
         ferrum_compact_report report = FERRUM_COMPACT_REPORT_INIT;
         ferrum_address address;
-        /* No page is mapped anywhere afterwards. */
+        /* After this no page is mapped. */
         must(library.vpool_compact(vpool, &report), "ferrum_vpool_compact");
         uint64_t start = clock_ns();
         must(library.vpool_alloc(vpool, front, row->bytes, &address),

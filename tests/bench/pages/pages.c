@@ -1,20 +1,22 @@
 /*
- * Measures one row of virtual memory through the C ABI, turn and turn about with
- * the bare system, and prints one JSON object with the samples of both.
+ * Measures one row of virtual memory through the C ABI, in turn with the bare
+ * system, and prints one JSON object with the samples of both.
  *
  *   pages --library FILE --row ROW [--backing movable|private] [--apart]
  *         [--bytes N] [--repetitions N] [--threads N]
  *
- *   pair     allocate, write and free one recycled page of 2 MiB: where it was,
- *            or --apart: in another place each time; beside mapping and unmapping
+ *   pair     allocates, writes and frees one reused page of 2 MiB: at the same
+ *            place, or with --apart at another place each time; beside mapping
+ *            and unmapping
  *   tenants  the same by two models of an elastic pool in turn
- *   many     --bytes of recycled pages in one call, in one run or --apart: out of
- *            pages of which no two lie together; beside one mmap, or one a page
- *   reserve  a virtual pool of --bytes, and a model with as many; what memory and
- *            page tables that takes; beside reserving the addresses
+ *   many     --bytes of reused pages in one call, in one run or with --apart: out
+ *            of pages of which no two are adjacent; beside one mmap, or one for
+ *            each page
+ *   reserve  a virtual pool of --bytes, and a model with as many; the memory and
+ *            page tables for that; beside reserving the addresses
  *   wake     --bytes from host memory, with --threads streams; beside a memcpy of
  *            as many threads into memory that is touched for the first time
- *   limit    the limit is lowered by --bytes of cached pages; beside giving back
+ *   limit    the limit is lowered by --bytes of cached pages; beside releasing
  *
  * Exit status: 0, 1 for a failure, 2 for wrong usage.
  */

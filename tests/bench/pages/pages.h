@@ -1,6 +1,7 @@
 /*
- * What the rows of virtual memory share: the functions of the library that they
- * call, what a row is asked for, and the bare system that each is held against.
+ * What the rows of virtual memory share: the functions of the library that
+ * they call, the options of a row, and the bare system that each row is
+ * compared with.
  */
 #ifndef FERRUM_BENCH_PAGES_H
 #define FERRUM_BENCH_PAGES_H
@@ -11,13 +12,13 @@
 
 enum { PAGE_BYTES = 2 << 20 };
 
-/** What a row is measured with. */
+/** The options of a row. */
 struct row {
     /** Memory that can be mapped elsewhere, or that stays where it is. */
     bool movable;
-    /** FERRUM_BACKING_* of that. */
+    /** The FERRUM_BACKING_* of the memory. */
     ferrum_backing backing;
-    /** Another place each time; pages that do not lie together. */
+    /** Another place each time; pages that are not adjacent. */
     bool apart;
     uint64_t bytes;
     uint64_t repetitions;
@@ -54,10 +55,10 @@ struct library {
 
 extern struct library library;
 
-/** Ends the process for a call that failed. */
+/** Ends the process if a call failed. */
 void must(ferrum_status status, const char *what);
 
-/** Samples of one figure of a row: of ours and of the bare system. */
+/** Samples of one value of a row: of ours and of the bare system. */
 struct figure {
     const char *name;
     double *ours, *bare;
@@ -69,7 +70,8 @@ struct figure figure_open(const char *name, uint64_t count);
 /** Prints the samples, divided, as members of a JSON object, and frees them. */
 void figure_print(struct figure *figure, double divisor);
 
-/** The bare system: address space, and memory behind it as a row has it. */
+/** The bare system: address space, and memory behind it with the backing of
+ *  the row. */
 struct bare {
     const struct row *row;
     char *base;
@@ -78,21 +80,21 @@ struct bare {
     int file;
 };
 
-/** Reserves address space, and makes a file as large. */
+/** Reserves address space, and creates a file of the same size. */
 struct bare bare_open(const struct row *row, uint64_t bytes);
 void bare_close(struct bare *bare);
 
-/** Makes a range usable: a part of the file, or memory of its own. */
+/** Makes a range usable: with a part of the file, or with private memory. */
 void bare_map(const struct bare *bare, uint64_t offset, uint64_t file_offset,
               uint64_t bytes);
 
-/** Takes a range away, and what private memory has; a file keeps its memory. */
+/** Unmaps a range and releases private memory. A file keeps its memory. */
 void bare_unmap(const struct bare *bare, uint64_t offset, uint64_t bytes);
 
-/** Makes a part of the file zeros, where its memory is. */
+/** Writes zeros over a part of the file in place. */
 void bare_zero(const struct bare *bare, uint64_t file_offset, uint64_t bytes);
 
-/** Gives the memory of a mapped range back to the system. */
+/** Releases the memory of a mapped range to the system. */
 void bare_release(const struct bare *bare, uint64_t offset, uint64_t bytes);
 
 /** Writes a byte of every small page. */
@@ -100,7 +102,7 @@ void touch(char *memory, uint64_t bytes);
 
 ferrum_vpool vpool_open(const struct row *row, ferrum_vpool_config config);
 
-/* The rows: each prints the members of a JSON object. */
+/* The rows. Each prints the members of a JSON object. */
 void run_pair(const struct row *row);
 void run_tenants(const struct row *row);
 void run_many(const struct row *row);

@@ -1,16 +1,16 @@
 /*
- * Allocate and free of one recycled page: the path of the caller, and the first
- * write after it.
+ * Allocation and free of one reused page: the path of the caller, and the
+ * first write after it.
  */
 #include "pages.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* Ours and the bare system take turns of so many pairs. */
+/* Ours and the bare system take turns of this many pairs. */
 enum { TURN = 32 };
 
-/* How far the places are apart that are taken one after the other. */
+/* The distance between places that are used one after the other. */
 enum { PLACES = 256 };
 
 static void *pointer(ferrum_address address) {
@@ -55,7 +55,7 @@ void run_pair(const struct row *row) {
     struct figure pair = figure_open("pair_us", count);
     struct figure write = figure_open("write_us", count);
     double unused;
-    /* Pages that have come into being are recycled from here on. */
+    /* From here on, existing pages are reused. */
     for (uint64_t i = 0; i < 2 * TURN; i++) {
         uint64_t offset = row->apart ? i * PAGE_BYTES : 0;
         our_pair(offset, &unused);
@@ -78,10 +78,10 @@ void run_pair(const struct row *row) {
 
 /* ------------------------------------------------------------- two models */
 
-/* As many pages go to and fro, and there are no others. */
+/* This many pages move between the models, and there are no others. */
 enum { BURST = 4 };
 
-/* Long enough for the library's worker to have looked at idle pages. */
+/* Long enough for the library's worker to check the idle pages. */
 enum { REST_US = 300000 };
 
 static ferrum_elastic_pool shared;
@@ -113,7 +113,7 @@ static double model_burst(const char *model, double *write_ns) {
     return (double)(clock_ns() - written + mapped - start) / BURST;
 }
 
-/* The system makes private pages zeros by itself. */
+/* The system itself zeroes private pages. */
 static double bare_burst(const struct bare *bare, double *write_ns) {
     double pairs_ns = 0, writes_ns = 0;
     for (uint64_t i = 0; i < BURST; i++) {

@@ -1,4 +1,4 @@
-/* Waking from host memory, and a limit that is lowered. */
+/* Waking from host memory, and a lowered limit. */
 #include "pages.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What one thread copies at a time. */
+/* The size of one step of a thread's copy. */
 #define PART_BYTES (UINT64_C(8) << 20)
 
 struct copying {
@@ -59,7 +59,7 @@ static double our_wake(const struct row *row, ferrum_vpool vpool) {
     char *memory = (char *)(uintptr_t)address;
     fill(memory, row->bytes);
     must(library.vpool_sleep(vpool, &sleep, NULL), "ferrum_vpool_sleep");
-    /* It wakes into memory that is touched for the first time. */
+    /* The wake uses memory that is touched for the first time. */
     must(library.vpool_trim(vpool, 0, &released), "ferrum_vpool_trim");
     uint64_t start = clock_ns();
     must(library.vpool_wake(vpool, &wake, NULL), "ferrum_vpool_wake");
@@ -104,7 +104,7 @@ void run_wake(const struct row *row) {
 
 /* ---------------------------------------------------------------- limit */
 
-/* How often it is looked whether the pages have gone. */
+/* The interval at which the pages are checked. */
 enum { LOOK_US = 1000 };
 
 static uint64_t held_bytes(ferrum_vpool vpool) {
@@ -113,7 +113,7 @@ static uint64_t held_bytes(ferrum_vpool vpool) {
     return info.held_bytes;
 }
 
-/* No more than an eighth of it is left for others. */
+/* Leaves at least an eighth of the memory to others. */
 static uint64_t bytes_here(const struct row *row) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     must(library.memory_get_info(library.device, &info),
@@ -126,7 +126,7 @@ void run_limit(const struct row *row) {
     const uint64_t kept = UINT64_C(64) * PAGE_BYTES, bytes = bytes_here(row);
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
     config.capacity_bytes = bytes + kept;
-    /* All of it stays cached until the limit says otherwise. */
+    /* All of it stays cached until the limit changes. */
     config.ready_pages = (uint32_t)(config.capacity_bytes / PAGE_BYTES);
     struct figure call = figure_open("call_ms", row->repetitions);
     struct figure done = figure_open("done_ms", row->repetitions);

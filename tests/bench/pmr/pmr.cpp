@@ -1,7 +1,8 @@
 /*
- * ferrum_pool_pmr: a pool with its default settings under the standard library's
- * memory resource, as C++ programs use it. A library of its own, since the rest
- * of the harness is C; it is opened as the peers from crates are.
+ * ferrum_pool_pmr: a pool with its default settings under the standard
+ * library's memory resource, as C++ programs use it. It is a separate library,
+ * because the rest of the harness is C. It is opened like the peers from
+ * crates.
  */
 #include "ferrum_mem.hpp"
 #include "ferrum_mem/pool_resource.hpp"
@@ -12,7 +13,7 @@
 extern "C" {
 struct place;
 
-/* As adapter_crates.c has it. */
+/* The layout of adapter_crates.c. */
 struct peer {
     void *context;
     uint64_t (*allocate)(void *context, uint64_t size_bytes);
@@ -29,8 +30,8 @@ bool bench_peer_open(const char *name, uint64_t granule_bytes, peer *peer_out);
 
 namespace {
 
-/* A memory resource is told the size again when a block is given back, which a
- * pool has no use for. */
+/* A memory resource gets the size again when a block is freed. A pool does
+ * not use it. */
 constexpr std::size_t any_size = 1;
 
 struct resource_on_pool {

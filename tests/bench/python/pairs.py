@@ -1,9 +1,10 @@
-"""Prints what a pair of allocate and free takes from Python, in microseconds, as one JSON object.
+"""Prints the time of a pair of allocate and free from Python, in microseconds, as one JSON
+object.
 
   pairs.py PAIRS REPETITIONS
 
-"block_us" is of pairs with a block object; "address_us" of pairs by the functions that hand out
-plain addresses, and null where the package has none.
+"block_us" is for pairs with a block object. "address_us" is for pairs by the functions that
+return plain addresses, and null if the package has none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SIZE_BYTES = 256
 
 
 def times(pair: Callable[[], None], pairs: int, repetitions: int) -> list[float]:
-    """Microseconds a pair, in each repetition; a first one is not told."""
+    """Microseconds for each pair, in each repetition. A first repetition is not reported."""
     found = []
     for _ in range(repetitions + 1):
         begin = time.perf_counter_ns()
@@ -30,7 +31,7 @@ def times(pair: Callable[[], None], pairs: int, repetitions: int) -> list[float]
 
 
 def main(pairs: int, repetitions: int) -> None:
-    """Measures both."""
+    """Measures both kinds."""
     with ferrum_mem.Device("cpu:0") as device, ferrum_mem.Pool(device) as pool:
 
         def by_block() -> None:

@@ -1,6 +1,6 @@
 """Prints how long a program waits for the package, and for its first block, in milliseconds.
 
-Nothing is imported before that the package would have to import itself.
+Before that, nothing is imported that the package itself would have to import.
 """
 
 from time import perf_counter
