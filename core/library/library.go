@@ -152,8 +152,6 @@ func New(o Options) *Library {
 type object struct {
 	// library is the library that created it.
 	library *Library
-	// registry is that of the library.
-	registry *registry
 	// handle is 0 until the object is in its table.
 	handle    atomic.Uint64
 	createdAt time.Time

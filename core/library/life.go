@@ -24,7 +24,6 @@ type dropper interface{ dropped(l *Library) }
 func insert[T interface{ base() *object }](l *Library, table *handle.Table[T], value T) (uint64, error) {
 	o := value.base()
 	o.library, o.createdAt = l, time.Now()
-	o.registry = &l.registry
 	id, err := table.Insert(value)
 	if err == nil {
 		o.handle.Store(id)

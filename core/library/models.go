@@ -80,7 +80,7 @@ func (p *ElasticPool) AllocBatch(model string, ranges []ByteRange, r BatchReques
 	if err != nil {
 		return err
 	}
-	if r.Stream, err = p.registry.streamOrDefault("model.alloc_batch", r.StreamHandle, p.device); err != nil {
+	if r.Stream, err = p.library.registry.streamOrDefault("model.alloc_batch", r.StreamHandle, p.device); err != nil {
 		return err
 	}
 	return m.AllocBatch(ranges, r.BatchRequest)
@@ -92,11 +92,11 @@ func (p *ElasticPool) FreeBatch(model string, ranges []ByteRange, stream uint64)
 	if err != nil {
 		return err
 	}
-	last, err := p.registry.streamOrDefault("model.free_batch", stream, p.device)
+	last, err := p.library.registry.streamOrDefault("model.free_batch", stream, p.device)
 	if err != nil {
 		return err
 	}
-	return p.registry.callErrorOn(stream, m.FreeBatch(ranges, orDefault(last, p.device)), p)
+	return p.library.registry.callErrorOn(stream, m.FreeBatch(ranges, orDefault(last, p.device)), p)
 }
 
 // RecordStream records that a stream (0: the default one) also uses a range of a model.

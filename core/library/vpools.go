@@ -70,7 +70,7 @@ func (p *VPool) Free(r ByteRange, stream uint64) error {
 
 // AllocBatch maps many ranges, or none.
 func (p *VPool) AllocBatch(ranges []ByteRange, r BatchRequest) (err error) {
-	if r.Stream, err = p.registry.streamOrDefault("vpool.alloc_batch", r.StreamHandle, p.device); err != nil {
+	if r.Stream, err = p.library.registry.streamOrDefault("vpool.alloc_batch", r.StreamHandle, p.device); err != nil {
 		return err
 	}
 	return p.Pool.AllocBatch(ranges, r.BatchRequest)
@@ -78,11 +78,11 @@ func (p *VPool) AllocBatch(ranges []ByteRange, r BatchRequest) (err error) {
 
 // FreeBatch frees many ranges, or none.
 func (p *VPool) FreeBatch(ranges []ByteRange, stream uint64) error {
-	last, err := p.registry.streamOrDefault("vpool.free_batch", stream, p.device)
+	last, err := p.library.registry.streamOrDefault("vpool.free_batch", stream, p.device)
 	if err != nil {
 		return err
 	}
-	return p.registry.callErrorOn(stream, p.Pool.FreeBatch(ranges, orDefault(last, p.device)), p)
+	return p.library.registry.callErrorOn(stream, p.Pool.FreeBatch(ranges, orDefault(last, p.device)), p)
 }
 
 // orDefault returns the stream, or the default stream of the device for nil.

@@ -134,8 +134,8 @@ def test_an_array_with_holes_against_numpy(space, seed):
     mapped = numpy.zeros(PAGES, bool)
     kept: list[fm.MappedRange] = []
 
-    def key() -> tuple[object, ...]:
-        found: list[object] = []
+    def key() -> tuple[Any, ...]:
+        found: list[Any] = []
         for length in shape[: rng.randint(1, len(shape))]:
             at = rng.randrange(length)
             step = rng.choice([1, 1, -1, 2, 5, max(1, length // 7), -max(1, length // 5)])
