@@ -66,7 +66,7 @@ func (o *owedCalls) add(call owedCall) {
 }
 
 // pay makes the owed calls, up to the first one that the vendor driver still rejects. The
-// caller has the context current, or the device is lost.
+// caller has the context current.
 func (c *driverContext) pay(op string) error {
 	o := &c.owed
 	o.mu.Lock()
@@ -129,9 +129,20 @@ func (c *driverContext) payAll(op string) error {
 	}
 	err := c.current(op, func() error { return c.pay(op) })
 	if c.lost.Load() != nil {
-		return c.pay(op)
+		// A lost context that cannot be made current has ended with its objects. Without it
+		// the calls would act on the caller's context, or on none.
+		c.owed.forget()
+		return nil
 	}
 	return err
+}
+
+// forget drops what is owed.
+func (o *owedCalls) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.calls = nil
+	o.count.Store(0)
 }
 
 // payAtEnd is called when the device has ended, and nobody can call it again. It tries more
