@@ -110,7 +110,7 @@ FAMILY = (
     ),
     Edit(
         "bindings/rust/ferrum-mem/src/raw.rs",
-        "/// A flag of a set, if it is to be on.\n",
+        "/// The flag if `on`, otherwise 0.\n",
         """\
 /// A text for a field of so many bytes, its NUL among them; one that is longer, or has a
 /// NUL inside, is an error that names the argument.
