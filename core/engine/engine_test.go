@@ -18,7 +18,7 @@ import (
 
 const mib = uint64(1) << 20
 
-// books is a pool that only keeps numbers.
+// books is a pool that has counters and no memory.
 type books struct {
 	mu    sync.Mutex
 	name  string
@@ -111,7 +111,7 @@ func TestNeverFitsAndRounding(t *testing.T) {
 	require.EqualValues(t, 4096, e.RoundDown(8191))
 }
 
-// used + free + reserved = total, whatever the driver says.
+// The used, free and reserved bytes add up to the total, whatever the driver reports.
 func TestMemoryInfoAlwaysAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, e := open(0)
@@ -166,7 +166,7 @@ func TestMemoryInfoIsOfWhatTheLimitAllows(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeDevice)
 }
 
-// The test device copies one byte a nanosecond by its own clock.
+// The test device copies one byte per nanosecond of its own clock, which is 1 GB/s.
 func TestBandwidthIsByTheDevicesClock(t *testing.T) {
 	for _, total := range []uint64{256 * mib, 100 * mib, 3 * mib, 8192} {
 		dev, e := open(total)
@@ -237,7 +237,7 @@ func TestAnEngineInUseCannotBeClosed(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidState)
 }
 
-// use moves the use of a pool of books to so many percent of 100 MiB.
+// use changes the active bytes of the pool to percent of 100 MiB.
 func (p *books) use(e *Engine, percent uint64) {
 	p.change(func(b *track.Books) {
 		active := b.Statistics().Active.Current
@@ -264,7 +264,7 @@ func TestPressureCallbackRunsOnChangesOnly(t *testing.T) {
 		p.use(e, percent)
 	}
 	e.dispatcher.Flush()
-	// 69 after 70 is 1 % below the bound: the level is left.
+	// The level falls at 69 %, because 69 % is 1 % below the bound of 70 %.
 	require.Equal(t, []string{"1 medium", "1 low", "1 medium", "1 critical", "1 high"}, heard)
 
 	heard = nil
@@ -310,7 +310,7 @@ func TestRemoveWaitsForARunningCall(t *testing.T) {
 	e.SegmentsChanged()
 	<-started
 	removed := device.Go("remove", func() { r.Remove(false) })
-	// A second removal, as if from inside the call, does not wait.
+	// This removal does not wait: true states that the caller runs inside the callback.
 	r.Remove(true)
 	select {
 	case <-removed:
@@ -369,8 +369,8 @@ func TestRetryErrorEndsTheSearch(t *testing.T) {
 	require.Zero(t, asked)
 }
 
-// A callback that does not end is waited for no longer than its deadline, is
-// not entered again, and holds up no other.
+// FindRoom waits for a callback until the deadline of the callback. It does not enter the
+// same callback again while that call runs, and it goes on to the next callback.
 func TestReclaimThatOverrunsItsDeadline(t *testing.T) {
 	_, e := open(mib)
 	p := newBooks(t, e, "p")

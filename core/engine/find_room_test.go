@@ -10,12 +10,13 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// lateLanding is a pool whose block in flight another thread takes in at the moment in
-// which the search asks what there is to wait for.
+// lateLanding is a pool with one block in flight. While FindRoom calls WaitForFlight,
+// another thread completes the free of this block, so the pool has nothing left to wait
+// for.
 type lateLanding struct {
 	books
 	landed bool
-	// cached is what the block leaves to be given back.
+	// cached is the number of bytes that the freed block makes releasable.
 	cached uint64
 }
 

@@ -15,7 +15,7 @@ import (
 
 const gib = 1024 * mib
 
-// hold takes a segment of that size, of which so much is in a live block.
+// hold reserves a segment of size bytes. A live block takes active bytes of the segment.
 func hold(t require.TestingT, e *Engine, p *books, size, active uint64) Segment {
 	s, err := e.Reserve(Want{MinBytes: size, PreferredBytes: size})
 	require.NoError(t, err)
@@ -48,12 +48,12 @@ func TestTotalIsTheLimit(t *testing.T) {
 	}, info)
 }
 
-// What is free under a limit, and the totals that it is told of.
+// MemoryInfo under a limit: the totals and the free bytes.
 func TestMemoryInfoUnderALimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		device, others, limit uint64
 		held, active, lowered uint64
-		// All below are in MiB.
+		// The expected bytes are in MiB.
 		total, used, free, reserved uint64
 		level                       pressure.Level
 	}{
@@ -89,7 +89,7 @@ func TestMemoryInfoUnderALimit(t *testing.T) {
 	}
 }
 
-// Of a device that says nothing of itself the limit is all that is known.
+// A device of unknown capacity has its limit as the total.
 func TestTotalOfAnUnknownDeviceIsTheLimit(t *testing.T) {
 	_, e := open(0)
 	p := newBooks(t, e, "p")
@@ -106,7 +106,8 @@ func TestTotalOfAnUnknownDeviceIsTheLimit(t *testing.T) {
 	}, info)
 }
 
-// The levels follow the limit, also when it is moved while somebody listens.
+// The pressure level follows the limit, also when the limit changes while a callback is
+// registered.
 func TestPressureIsOfTheLimit(t *testing.T) {
 	_, e := open(24 * gib)
 	p := newBooks(t, e, "p")
@@ -128,8 +129,8 @@ func TestPressureIsOfTheLimit(t *testing.T) {
 	require.Empty(t, heard)
 }
 
-// The oracle of what is free is what the device and the limit let somebody take: the
-// model counts MiB by MiB who holds what, and takes until it is refused.
+// The test compares MemoryInfo with what can be allocated: it allocates until the device or
+// the limit rejects. A reference model counts the held bytes MiB by MiB.
 func TestWhatIsFreeUnderALimitCanBeTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Uint64Range(1, 60).Draw(t, "device")
@@ -150,7 +151,7 @@ func TestWhatIsFreeUnderALimitCanBeTaken(t *testing.T) {
 				want := rapid.Uint64Range(1, 20).Draw(t, "size")
 				active := rapid.Uint64Range(0, want).Draw(t, "active")
 				_, err := e.Reserve(Want{MinBytes: want * mib, PreferredBytes: want * mib})
-				// The model: MiB by MiB.
+				// The reference model adds one MiB at a time.
 				fits := true
 				for taken := range want {
 					held := live + cached + taken
@@ -171,7 +172,7 @@ func TestWhatIsFreeUnderALimitCanBeTaken(t *testing.T) {
 	})
 }
 
-// checkUnderLimit holds what is told of a device against the model. Numbers are in MiB.
+// checkUnderLimit compares MemoryInfo with the reference model. Its arguments are in MiB.
 func checkUnderLimit(t *rapid.T, e *Engine, size, others, limit, live, cached uint64) {
 	info, err := e.MemoryInfo()
 	require.NoError(t, err)
@@ -206,7 +207,7 @@ func checkUnderLimit(t *rapid.T, e *Engine, size, others, limit, live, cached ui
 		[3]uint64{info.LimitBytes, info.DeviceTotalBytes, info.DeviceFreeBytes})
 	percent := slices.Index([]bool{100*(whole-free) < 70*whole, 100*(whole-free) < 85*whole, 100*(whole-free) < 95*whole, true}, true)
 	require.Equal(t, pressure.Level(percent), info.Pressure)
-	// The level that is kept has hysteresis: it is left 1 % below its bound.
+	// The kept level has hysteresis: it falls only 1 % below its bound.
 	kept, _ := e.PressureLevel(pressure.Standard)
 	require.GreaterOrEqual(t, kept, info.Pressure)
 	if kept > info.Pressure {

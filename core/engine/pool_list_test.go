@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// counted is a pool that counts how often its books are read.
+// counted is a pool that counts how often its counters are read.
 type counted struct {
 	*books
 	readings *int
@@ -23,7 +23,8 @@ func (c counted) Statistics() track.Statistics {
 	return c.books.Statistics()
 }
 
-// registering is what it costs to have so many pools come, oldest first or not, and go.
+// registering registers that many pools and unregisters them. It returns how often counters
+// were read, and how many bytes were allocated.
 func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 	t.Helper()
 	_, e := open(mib)
@@ -37,7 +38,7 @@ func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 		require.NoError(t, e.Register(p))
 	}
 	for i := range made {
-		// Neither the order in which they came nor its reverse.
+		// This order is neither the order of registration nor its reverse.
 		p := made[(i*7919)%pools]
 		p.books.books.Close()
 		e.Unregister(p)
@@ -48,8 +49,8 @@ func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 	return readings, after.TotalAlloc - before.TotalAlloc
 }
 
-// TestAddingAndRemovingPoolsCostsLinearWork holds that a pool more or less costs the same however
-// many there are: in books that are read, and in bytes that are copied.
+// TestAddingAndRemovingPoolsCostsLinearWork tests that the cost to add or remove a pool
+// does not depend on the number of pools. The costs are counter reads and allocated bytes.
 func TestAddingAndRemovingPoolsCostsLinearWork(t *testing.T) {
 	const few = 2000
 	readings, bytes := registering(t, few)
@@ -60,7 +61,7 @@ func TestAddingAndRemovingPoolsCostsLinearWork(t *testing.T) {
 	require.Less(t, bytes, uint64(few*1024))
 }
 
-// TestPoolsAreVisitedInTheirOrder holds the list to a plain one.
+// TestPoolsAreVisitedInTheirOrder compares the list of pools with a plain slice.
 func TestPoolsAreVisitedInTheirOrder(t *testing.T) {
 	_, e := open(mib)
 	var want []Pool
@@ -79,7 +80,8 @@ func TestPoolsAreVisitedInTheirOrder(t *testing.T) {
 	require.Equal(t, want[1:], e.Pools(want[0]))
 }
 
-// TestPoolLeavesWhileOthersAreVisited holds that a visit goes on over pools that leave.
+// TestPoolLeavesWhileOthersAreVisited tests that an iteration continues when pools are
+// removed meanwhile.
 func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
 	_, e := open(mib)
 	var all []*books
@@ -97,8 +99,8 @@ func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
 	require.Equal(t, 50, visited)
 }
 
-// TestWatchersReadThePoolsOnce holds that a manager more, which watches the use, does not
-// have all pools read again.
+// TestWatchersReadThePoolsOnce tests that only the first of several watchers reads the
+// counters of all pools.
 func TestWatchersReadThePoolsOnce(t *testing.T) {
 	_, e := open(mib)
 	readings := 0
@@ -119,7 +121,8 @@ func TestWatchersReadThePoolsOnce(t *testing.T) {
 	e.WatchUse(false)
 }
 
-// hearing is the bytes that it takes to have so many callbacks come and go.
+// hearing registers and removes that many callbacks of each kind. It returns the allocated
+// bytes.
 func hearing(t *testing.T, callbacks int) uint64 {
 	t.Helper()
 	_, e := open(mib)
@@ -141,8 +144,8 @@ func hearing(t *testing.T, callbacks int) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestAddingAndRemovingCallbacksCostsLinearWork holds that nothing goes over all callbacks, or
-// copies them, when one comes or goes.
+// TestAddingAndRemovingCallbacksCostsLinearWork tests that adding or removing a callback
+// neither traverses nor copies all callbacks.
 func TestAddingAndRemovingCallbacksCostsLinearWork(t *testing.T) {
 	const few = 1000
 	bytes := hearing(t, few)
@@ -150,8 +153,8 @@ func TestAddingAndRemovingCallbacksCostsLinearWork(t *testing.T) {
 	require.Less(t, bytes, uint64(few*4096))
 }
 
-// TestReclaimCallbacksAreAskedInTheirOrder holds the order to that of the priorities, and
-// of coming among equal ones, also when some have gone.
+// TestReclaimCallbacksAreAskedInTheirOrder tests the order of reclaim callbacks, also after
+// some were removed: by priority, and by registration for equal priorities.
 func TestReclaimCallbacksAreAskedInTheirOrder(t *testing.T) {
 	_, e := open(mib)
 	var left []*Registration

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Listeners of both profiles hear exactly what a model with every use in its hand
-// would tell them.
+// The callbacks of both profiles receive exactly the levels that a reference model computes
+// from every change of the used bytes.
 func TestBothProfilesAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, e := open(100 * mib)

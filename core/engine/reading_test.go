@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// As long as others leave the device alone, the books and an old reading say what
-// a new reading would.
+// While other programs do not use the device, the counters and an old reading give the same
+// MemoryInfo as a new reading.
 func TestRecentMemoryInfoIsThatOfANewReading(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, e := open(100 * mib)

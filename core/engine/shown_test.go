@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// shownBooks is a pool that keeps its books in a lock of the kind that shows them.
+// shownBooks is a pool whose lock can publish its counters.
 type shownBooks struct {
 	*books
 	lock  mirror.Lock
@@ -111,7 +111,8 @@ func TestPoolsShareThePlacesWhereBooksAreShown(t *testing.T) {
 	for i := range place.Pool {
 		require.EqualValues(t, 1, place.Pool[i].Version.Load()%2)
 	}
-	// One more has no place; nor has one that cannot be shown.
+	// All places are in use, so the counters of one more pool are not published and Partial
+	// is 1.
 	more := &shownBooks{books: &books{name: "more", books: track.NewBooks(true, e.Totals())}}
 	require.NoError(t, e.Register(more))
 	e.Show()
@@ -124,7 +125,7 @@ func TestPoolsShareThePlacesWhereBooksAreShown(t *testing.T) {
 	e.Show()
 	require.EqualValues(t, uint64(1<<mirror.PoolCount-1)&^(1<<3), place.Books.Pools)
 	require.Zero(t, place.Pool[3].Version.Load()%2)
-	// A pool that comes has the place that is free.
+	// A new pool gets the place that the removed pool left.
 	require.NoError(t, e.Register(more))
 	e.Show()
 	require.EqualValues(t, 1, place.Pool[3].Version.Load()%2)

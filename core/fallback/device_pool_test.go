@@ -16,7 +16,8 @@ func openTest(t *testing.T, total uint64) (*devicetest.Device, *engine.Engine) {
 	return open(t, devicetest.Config{TotalBytes: total, NoVirtualMemory: true})
 }
 
-// openPaged has a device whose pools hold single pages and not whole segments.
+// openPaged opens a device with virtual memory, so its pools hold single pages instead of
+// whole segments.
 func openPaged(t *testing.T, total uint64) (*devicetest.Device, *engine.Engine) {
 	return open(t, devicetest.Config{TotalBytes: total})
 }
@@ -98,8 +99,8 @@ func TestFractionBoundsWhatIsHeld(t *testing.T) {
 	require.EqualValues(t, 70*mib, p.Stats().InUseBytes)
 }
 
-// The limit of the device is the total that the level and the fraction are of, also when
-// it comes later.
+// The limit of the device is the total for the pressure level and for the fraction, also
+// when the limit is set after the pool was created.
 func TestADevicePoolGoesByTheLimitOfItsDevice(t *testing.T) {
 	dev, e := openPaged(t, 1000*mib)
 	p := newPool(t, e, plainConfig().WithGPUMemoryFraction(0.7))
@@ -141,7 +142,8 @@ func TestMinimumStaysFree(t *testing.T) {
 	after.PoolMisses--
 	require.Equal(t, before, after)
 
-	// What others take is not ours to have, and what they give back is.
+	// Memory that other programs hold is not available to the pool. Memory that they
+	// release is available.
 	_, shared := openTest(t, 100*mib)
 	late := newPool(t, shared, plainConfig().WithMinFreeBytes(30*mib))
 	sharedDevice := shared.Device().(*devicetest.Device)
@@ -227,7 +229,7 @@ func TestPreAllocation(t *testing.T) {
 	require.NotZero(t, dev.HeldBytes())
 }
 
-// A buffer that queued work uses goes to nobody before that is done.
+// The pool reuses a buffer only after the queued work on that buffer has completed.
 func TestBusyBuffersAreNotPooled(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 100 * mib, NoVirtualMemory: true, Backed: true})
 	e := engine.New(dev, engine.Options{})

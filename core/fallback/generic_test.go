@@ -20,7 +20,7 @@ type slot struct {
 	bytes  uint64
 }
 
-// naive is the pool as its documentation has it, in a plain list.
+// naive is the reference model: the documented behaviour of the pool, with a plain list.
 type naive struct {
 	config fallback.MemoryConfig
 	free   []slot
@@ -31,7 +31,8 @@ type naive struct {
 
 func class(n uint64) int { return bits.Len64(n - 1) }
 
-// get is the smallest free buffer of the lowest class that has one that will do.
+// get removes and returns the smallest free buffer that has at least want bytes and at most
+// 4 times as many.
 func (m *naive) get(want uint64) (slot, bool) {
 	best := -1
 	for i, s := range m.free {
@@ -119,7 +120,7 @@ func TestGenericPoolMatchesReferenceModel(t *testing.T) {
 					require.GreaterOrEqual(t, lease.Bytes, want, "no buffer is smaller than what it serves")
 					m.stats.PoolHits++
 					m.stats.PooledBytes -= lease.Bytes
-					// Of two of one size either will do.
+					// Of two buffers of equal size, the pool may return either.
 					if lease.Buffer != expected.number {
 						i := slices.Index(m.free, slot{lease.Buffer, lease.Bytes})
 						require.GreaterOrEqual(t, i, 0)
@@ -150,8 +151,8 @@ func TestGenericPoolMatchesReferenceModel(t *testing.T) {
 	})
 }
 
-// A buffer of 520 bytes is filed beside those of 1024, and a request for 1000 would
-// overrun it.
+// A buffer of 520 bytes is in the same bucket as buffers of 1024 bytes. A request for 1000
+// bytes would overrun the smaller buffer.
 func TestASmallBufferServesNoLargerRequest(t *testing.T) {
 	pool, err := fallback.NewGenericMemoryPool[int](fallback.DefaultMemoryConfig(), nil)
 	require.NoError(t, err)
@@ -240,7 +241,7 @@ func TestGenericPoolUnderThreads(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				// The race detector sees a buffer that two have.
+				// The race detector reports a buffer that two threads hold at once.
 				*lease.Buffer++
 				if _, err := pool.ReturnBuffer(lease); err != nil {
 					t.Error(err)
@@ -257,8 +258,8 @@ func TestGenericPoolUnderThreads(t *testing.T) {
 	require.Zero(t, pool.Stats().TotalAllocatedBytes)
 }
 
-// Without tracking nothing is recorded and nothing is allocated for a record; with it a
-// record of each buffer in use is.
+// Without tracking, the pool makes no record and allocates nothing for one. With tracking,
+// it makes a record for each buffer in use.
 func TestTrackingCostsNothingWhenItIsOff(t *testing.T) {
 	for _, tracks := range []bool{false, true} {
 		p, err := fallback.NewGenericMemoryPool(plainConfig().WithTracking(tracks), func(int, uint64) error { return nil })

@@ -24,7 +24,7 @@ func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	big := make1(t, m, bytesOf(30*mib))
 	require.True(t, big.IsGPU())
 
-	// One that may come back by itself, and one that may not.
+	// The first buffer may move to the device by itself, the second may not.
 	loose, fixed := bytesOf(6*mib), bytesOf(4*mib)
 	loose.Movable, loose.Tag = true, "kv"
 	moves, stays := make1(t, m, loose), make1(t, m, fixed)
@@ -147,7 +147,8 @@ func TestOnDeviceStorageIsTakenAndAdopted(t *testing.T) {
 	require.NoError(t, m.Close(false))
 }
 
-// The manager against a model: where each buffer is and what is in it.
+// The test compares the manager with a model that knows the side and the contents of each
+// buffer.
 func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, mib/4)
@@ -241,7 +242,7 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 	})
 }
 
-// books is what a failed call must leave as it was.
+// books are the counters that a failed call must not change.
 type books struct {
 	inUse, cpuBytes, cpuBuffers, active, tracked uint64
 }
@@ -251,8 +252,8 @@ func booksOf(m *fallback.Manager) books {
 	return books{s.InUseBytes, s.CPUBytes, s.CPUBuffers, s.ActiveBuffers, m.Tracker().TotalBytes()}
 }
 
-// Each call fails at its n-th use of a device, for every n: it changes nothing, and
-// nothing is left behind.
+// Fault injection: each call fails at its n-th use of a device, for every n. A failed call
+// changes nothing and leaves nothing allocated.
 func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 	calls := map[string]struct {
 		on  func(*rig) *shaky
@@ -315,7 +316,7 @@ func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 func gpuOf(r *rig) *shaky  { return r.gpuDevice }
 func hostOf(r *rig) *shaky { return r.hostDevice }
 
-// b0 is the first byte that fill writes.
+// b0 returns the first byte that fill writes.
 func b0(b *fallback.Buffer) byte { return byte(uint64(b.ID()) * 31) }
 
 func allocateAndFree(m *fallback.Manager, bytes uint64, where fallback.Place) error {

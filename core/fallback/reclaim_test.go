@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/fallback"
 )
 
-// What a reclaim callback frees is had by the very request that it was asked for, and
-// the callback may use the manager, and the buffer that is on its way, meanwhile.
+// The memory that a reclaim callback frees serves the request that ran the callback.
+// Meanwhile the callback may use the manager, and also the buffer that the request moves.
 func TestOnDeviceAReclaimCallbackFreesBuffers(t *testing.T) {
 	r := newRig(t, 4*mib)
 	defer r.close(t)
@@ -42,8 +42,8 @@ func TestOnDeviceAReclaimCallbackFreesBuffers(t *testing.T) {
 	require.NoError(t, m.Close(false))
 }
 
-// A manager that cannot have what it is to allocate ahead leaves nothing, whichever
-// call of a device fails.
+// A manager that fails to preallocate leaves nothing allocated, whichever device call
+// fails.
 func TestOnDeviceEachFailedCallOfMakingAManagerLeavesNothing(t *testing.T) {
 	failures := 0
 	for n := 0; ; n++ {

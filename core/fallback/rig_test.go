@@ -20,15 +20,16 @@ const mib = 1 << 20
 
 func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
 
-// shaky is a real device whose n-th call can be made to fail, and that has so much
-// memory as a test wants. It has none of the further capabilities.
+// shaky wraps a real device. A test can make its n-th call fail and can choose the size of
+// its memory. It has none of the optional capabilities.
 type shaky struct {
 	device.Device
 	stream     *shakyStream
 	totalBytes uint64
 
 	mu sync.Mutex
-	// left is how many calls go well before one fails; below 0: all do.
+	// left is the number of calls that succeed before one fails. Below 0, all calls
+	// succeed.
 	left   int
 	calls  int
 	failed bool
@@ -55,14 +56,14 @@ func (d *shaky) enter() error {
 	return device.Errorf(device.CodeDevice, "shaky", "asked for by the test")
 }
 
-// failAfter lets so many calls go well and has the next one fail.
+// failAfter lets that many calls succeed and makes the next one fail.
 func (d *shaky) failAfter(calls int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left, d.calls, d.failed = calls, 0, false
 }
 
-// hasFailed ends that, and says whether a call failed.
+// hasFailed ends the fault injection, and returns whether a call failed.
 func (d *shaky) hasFailed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,14 +150,14 @@ func (s *shakyStream) CopyFromHost(dst device.Addr, src device.HostAddr, size ui
 	return s.Stream.CopyFromHost(dst, src, size)
 }
 
-// rig is the device that the suite runs on, for the GPU, and the host. Where the suite
-// runs on the host, another device of that backend plays the GPU.
+// rig is the device under test, in the role of the GPU, and the host. If the suite runs on
+// the host, a second device of the host backend has the role of the GPU.
 type rig struct {
 	gpuDevice, hostDevice *shaky
 	gpu, host             *engine.Engine
 }
 
-// newRig has each device with so many bytes.
+// newRig creates a rig with eachBytes of memory on each device.
 func newRig(t require.TestingT, eachBytes uint64) *rig {
 	driver, err := host.New(host.Config{Devices: 2, MemoryBytes: 2 * eachBytes})
 	require.NoError(t, err)
@@ -179,7 +180,7 @@ func newRig(t require.TestingT, eachBytes uint64) *rig {
 	return r
 }
 
-// close looks that nothing is left.
+// close checks that both devices hold no memory and no live block, and closes them.
 func (r *rig) close(t require.TestingT) {
 	for _, e := range []*engine.Engine{r.gpu, r.host} {
 		stats := e.Statistics()
@@ -194,15 +195,15 @@ func (r *rig) manager(t require.TestingT, c fallback.MemoryConfig) *fallback.Man
 	return m
 }
 
-// plainConfig keeps nothing free.
+// plainConfig allows the whole device and requires no free minimum.
 func plainConfig() fallback.MemoryConfig {
 	return fallback.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0)
 }
 
-// hostAddr is the address of a slice's memory, which the caller keeps alive.
+// hostAddr returns the address of the slice's memory. The caller keeps the slice alive.
 func hostAddr(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
 
-// fill writes bytes into a buffer that tell it apart, and gives them.
+// fill writes a pattern that is unique to the buffer, and returns the pattern.
 func fill(t require.TestingT, b *fallback.Buffer) []byte {
 	content := make([]byte, b.SizeBytes())
 	for i := range content {
@@ -212,7 +213,7 @@ func fill(t require.TestingT, b *fallback.Buffer) []byte {
 	return content
 }
 
-// contents reads a buffer.
+// contents returns the bytes of a buffer.
 func contents(t require.TestingT, b *fallback.Buffer) []byte {
 	got := make([]byte, b.SizeBytes())
 	require.NoError(t, b.Read(fallback.Part{SizeBytes: b.SizeBytes()}, hostAddr(got)))

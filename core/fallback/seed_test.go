@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// The numbers that the contract names, one test for each of its own.
+// The tests in this file check the numbers that the contract names.
 
 func TestBufferIDUniqueness(t *testing.T) {
 	a, b := fallback.NewBufferID(), fallback.NewBufferID()
@@ -135,7 +135,7 @@ func TestFallbackBufferOnBothSides(t *testing.T) {
 	require.True(t, empty.IsEmpty())
 }
 
-// named is storage that is a name.
+// named is a storage whose buffers are strings.
 type named struct{}
 
 func (named) Alloc(uint64) (string, error) { return "new", nil }

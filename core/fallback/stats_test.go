@@ -9,7 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Statistics are read while every lock of a manager, its pool and its tracker is held.
+// The statistics are read while the test holds every lock of a manager, its pool and its
+// tracker.
 func TestStatisticsTakeNoLock(t *testing.T) {
 	free, err := NewGenericMemoryPool[device.Addr](DefaultMemoryConfig().WithTracking(true), nil)
 	require.NoError(t, err)
@@ -34,7 +35,8 @@ func TestStatisticsTakeNoLock(t *testing.T) {
 		p.Stats()
 		read <- m.FallbackStats()
 	}()
-	// The time is for a failure alone: with a lock the reader would wait for ever.
+	// The timeout matters only for a failure: a reader that needs a lock would wait for
+	// ever.
 	select {
 	case stats := <-read:
 		require.EqualValues(t, 4096, stats.InUseBytes)
