@@ -17,10 +17,10 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// plainLevel is the level that a use in eighths of a percent leads to, by the rules as
-// the header of the library states them: a bound counts once it is reached, and a level
-// is left downwards once the use is 1 % below its bound. It shares nothing with the
-// package pressure but the names.
+// plainLevel returns the level for a use in eighths of a percent. It implements the rules
+// of the public header: a level starts when the use reaches its bound, and ends when the
+// use has fallen to 1 % below the bound. It shares only the names with the package
+// pressure, so it can serve as the reference model.
 func plainLevel(profile pressure.Profile, present pressure.Level, eighths uint64) pressure.Level {
 	medium, high, critical := uint64(8*70), uint64(8*85), uint64(8*95)
 	if profile == pressure.Early {
@@ -37,8 +37,8 @@ func plainLevel(profile pressure.Profile, present pressure.Level, eighths uint64
 	return pressure.Low
 }
 
-// Every crossing of every device is told, in order and once, and nothing else is:
-// the levels of a model with the rules written out.
+// The callback receives every change of level of every device, in order and once, and
+// nothing else. The reference model has the rules written out.
 func TestCallbackAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(1, 3).Draw(t, "devices")
@@ -95,8 +95,8 @@ func TestCallbackAgainstAModel(t *testing.T) {
 					}
 				}
 			}
-			// What the engine tells comes by its worker: the order between devices
-			// is settled before the next step.
+			// The engine reports a level on its own worker. The test waits for the report
+			// before the next step, so the order between devices is fixed.
 			for n, info := range m.Info(time.Hour) {
 				require.Equal(t, levels[registered[n]], info.ByBytes)
 			}
@@ -109,7 +109,7 @@ func TestCallbackAgainstAModel(t *testing.T) {
 	})
 }
 
-// settle waits until what engines have told has come here.
+// settle waits until the monitor has received the levels that the engines reported.
 func settle(t require.TestingT, m *Monitor, levels []pressure.Level, registered []int) {
 	for patience := time.Now().Add(time.Minute); time.Now().Before(patience); runtime.Gosched() {
 		m.mu.Lock()
@@ -152,7 +152,8 @@ func TestCallbackThatPanicsIsCalledAgain(t *testing.T) {
 	f.close()
 }
 
-// The callback may do anything, also end itself, its managers and the monitor.
+// The callback may call everything. It may also remove itself and close its managers and
+// the monitor.
 func TestCallbackMayCallEverything(t *testing.T) {
 	f := newFloor(t, 2, 100*mib)
 	m := newMonitor(t, Config{})

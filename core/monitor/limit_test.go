@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// The levels of a monitor, and its sums, are of the limits of its devices.
+// The levels and the sums of a monitor are computed from the limits of its devices.
 func TestAMonitorGoesByTheLimits(t *testing.T) {
 	f := newFloor(t, 2, 1000*mib)
 	m := newMonitor(t, Config{})

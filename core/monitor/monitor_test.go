@@ -21,11 +21,11 @@ import (
 
 const mib = uint64(1) << 20
 
-// How this package is tested: real managers over test devices, whose use by others
-// is in the test's hand and says exactly what the level is; managers that are
-// closed at the worst moment; a device that says what the system does.
+// The tests of this package use real managers over test devices. The test sets the bytes
+// that other programs use, and thereby the level. Some tests close a manager at the worst
+// moment. The devices report the system pressure that the test sets.
 
-// pressed is a test device that has the system's pressure.
+// pressed is a test device that also reports system pressure.
 type pressed struct {
 	*devicetest.Device
 	mu      sync.Mutex
@@ -44,7 +44,8 @@ func (p *pressed) stall(full uint32) {
 	p.reading.Machine.Stalls.Full.Avg10 = full
 }
 
-// floor is devices of 100 MiB with a manager factory.
+// floor is a group of devices with their engines and a manager factory. Most tests use
+// devices of 100 MiB.
 type floor struct {
 	t       require.TestingT
 	factory *manager.Factory
@@ -78,7 +79,8 @@ func (f *floor) manager(index int) *manager.Manager {
 	return m
 }
 
-// close closes all devices, which refuse that while anything listens.
+// close closes all devices. Engine.Close fails while anything is registered with the
+// engine.
 func (f *floor) close() {
 	for _, e := range f.engines {
 		_, err := f.factory.CloseDevice(e, true)
@@ -87,7 +89,8 @@ func (f *floor) close() {
 	}
 }
 
-// use has others use so many percent of a device, and looks.
+// use sets the use of a device by other programs to percent of 100 MiB, and makes the
+// engine read the device.
 func (f *floor) use(index int, percent uint64) {
 	f.useBytes(index, percent*mib)
 }
@@ -210,8 +213,8 @@ func TestRegistrationErrors(t *testing.T) {
 	f.close()
 }
 
-// A manager that is closed leaves by itself, and nothing of the monitor keeps the
-// device from being closed.
+// A manager that is closed leaves the monitor by itself. The monitor does not prevent the
+// close of a device.
 func TestClosedManagerIsUnregistered(t *testing.T) {
 	f := newFloor(t, 2, 100*mib)
 	m := newMonitor(t, Config{})
@@ -234,7 +237,7 @@ func TestClosedManagerIsUnregistered(t *testing.T) {
 	f.close()
 }
 
-// vanishing is a manager that is closed while somebody is at work on it.
+// vanishing is a manager that is closed at the start of its defragmentation.
 type vanishing struct{ *manager.Manager }
 
 func (v *vanishing) Defragment() (manager.DefragmentationStats, error) {
@@ -264,7 +267,7 @@ func TestManagerClosedDuringACollectionIsSkipped(t *testing.T) {
 	f.close()
 }
 
-// failing is a manager that cannot be defragmented.
+// failing is a manager whose defragmentation fails.
 type failing struct{ *manager.Manager }
 
 func (failing) Defragment() (manager.DefragmentationStats, error) {
@@ -333,7 +336,7 @@ func TestTheSystemCanBeIgnored(t *testing.T) {
 	f.close()
 }
 
-// No number of a defragmentation is left out of the sum over managers.
+// The sum over managers includes every field of DefragmentationStats.
 func TestCollectedAddsEveryNumber(t *testing.T) {
 	var one manager.DefragmentationStats
 	set := func(v reflect.Value) {
@@ -371,7 +374,7 @@ func TestThreadsRegisterAndReadAMonitorAtOnce(t *testing.T) {
 					if m.Register(mine) != nil {
 						panic("not registered")
 					}
-					// Others may have taken all the memory by then.
+					// The other threads may hold all memory at this time.
 					_, err := mine.Alloc(uint64(step+1) << 12)
 					if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
 						panic(err)
@@ -400,8 +403,8 @@ func TestThreadsRegisterAndReadAMonitorAtOnce(t *testing.T) {
 	f.close()
 }
 
-// watching is the bytes that it takes to have so many managers come and go that a monitor
-// watches.
+// watching registers that many managers with a monitor and removes them. It returns the
+// allocated bytes.
 func watching(t *testing.T, managers int) uint64 {
 	t.Helper()
 	f := newFloor(t, 1, 1000*mib)
@@ -429,8 +432,8 @@ func watching(t *testing.T, managers int) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestAddingAndRemovingManagersCostsLinearWork holds that the list of the watched managers is not
-// copied when one comes or goes.
+// TestAddingAndRemovingManagersCostsLinearWork tests that adding or removing a manager does
+// not copy the list of watched managers.
 func TestAddingAndRemovingManagersCostsLinearWork(t *testing.T) {
 	const few = 1000
 	bytes := watching(t, few)

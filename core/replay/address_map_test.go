@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// naiveJoin joins rectangles of one request and one time that lie side by side, two at
-// a time until there are no such two.
+// naiveJoin joins adjacent rectangles of the same request and the same time. It joins two
+// at a time until no such pair is left.
 func naiveJoin(list []Rectangle) []Rectangle {
 	for {
 		a, b := naivePair(list)
@@ -54,8 +54,8 @@ func TestAddressMapMatchesReferenceModel(t *testing.T) {
 	}
 }
 
-// Segments that come and go share the addresses of the map, and no two blocks that are
-// live at one time lie in one place of it.
+// Segments that follow each other in time may share addresses of the map. Two blocks that
+// are live at the same time never overlap in the map.
 func TestAddressMapOfSegments(t *testing.T) {
 	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,7 +81,8 @@ func TestPlacesOfSegmentsAreUsedAgain(t *testing.T) {
 	spans := []span{{number: 1, size: 10, place: unplaced}, {number: 2, size: 20, place: unplaced}, {number: 3, size: 5, place: unplaced}}
 	placeSpans(spans)
 	assert.Equal(t, []uint64{0, 10, 30}, []uint64{spans[0].place, spans[1].place, spans[2].place})
-	// The second went back; what comes takes its place where it is short enough.
+	// The second segment was released. A new segment gets the place of the second if the
+	// new one is short enough.
 	spans = []span{spans[0], {number: 4, size: 21, place: unplaced}, {number: 5, size: 20, place: unplaced}, spans[2]}
 	placeSpans(spans)
 	assert.Equal(t, []uint64{0, 35, 10, 30}, []uint64{spans[0].place, spans[1].place, spans[2].place, spans[3].place})
@@ -93,7 +94,7 @@ func TestAddressMapIsBounded(t *testing.T) {
 	const blocks = maxRectangles + 500
 	var all, small float64
 	for i := range blocks {
-		// One byte of room between two blocks, so that none are joined.
+		// Free space between the blocks prevents that rectangles are joined.
 		size := uint64(blocks - i)
 		r.allocated(device.Addr(i+1), uint64(i)*(2*blocks), size, i)
 		all += float64(size)

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// However often requests wait, each one's steps come in the order of its schedule, every
-// one later by as long as the request has waited until then.
+// The steps of each request come in the order of its schedule, however often the request
+// waits. Each step is late by the time that its request has waited until then.
 func TestStepsOfWaitingRequestsComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawTrace(t)

@@ -12,10 +12,10 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// promises is a memory that remembers what it was told of each block and what
-// became of it.
+// promises is a memory that records the request for each block and the time when the block
+// was freed.
 type promises struct {
-	counter // knows the time, as an observer
+	counter // is the observer; its demand knows the time of the trace
 	asked   []blockRequest
 	ended   map[device.Addr]int64
 }
@@ -30,9 +30,9 @@ func (p *promises) free(b block) error {
 	return nil
 }
 
-// With hints a block is freed when the memory was told, unless others came to
-// share it, and blocks of one group are freed together; without, a paged block
-// still has the group of its request, and nothing else is told.
+// With hints, a block is freed at the time that the hint stated, or later if other requests
+// came to share the block. The blocks of one group have one end. Without hints, the memory
+// gets no end; a paged block still has the group of its request.
 func TestHintsAreTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawTrace(t)
@@ -66,8 +66,8 @@ func TestHintsAreTrue(t *testing.T) {
 	})
 }
 
-// The pool of a replay hands the hints on: it puts blocks where the strategy
-// itself does.
+// The pool of a replay passes the hints on: the replay has the fragmentation that the
+// strategy alone reaches.
 func TestHintsReachTheStrategy(t *testing.T) {
 	tr := exampleTrace(t)
 	rules := trace.Rules{JitterNS: 50_000_000, Seed: 1}
@@ -79,8 +79,8 @@ func TestHintsReachTheStrategy(t *testing.T) {
 	assert.NotEqual(t, with.HighWaterBytes, without.HighWaterBytes)
 }
 
-// Every strategy replays every mode in which it can serve: "fixed" those with
-// blocks of one size.
+// Every strategy replays every mode that it can serve. The strategy "fixed" serves only the
+// mode whose blocks all have one size.
 func TestEveryStrategy(t *testing.T) {
 	tr := readTrace(t, `{"timestamp":0,"input_length":700,"output_length":40,"hash_ids":[1,2]}
 {"timestamp":100,"input_length":1500,"output_length":3,"hash_ids":[1]}
@@ -90,7 +90,8 @@ func TestEveryStrategy(t *testing.T) {
 	for _, name := range rangealloc.Names() {
 		for _, mode := range []trace.Mode{trace.Contiguous, trace.Paged} {
 			for _, hints := range []bool{false, true} {
-				// 17 bytes a token are blocks of 272 bytes, more than one granule.
+				// 17 bytes per token make blocks of 272 bytes, which is more than one
+				// granule.
 				o := Options{Strategy: name, LifetimeHints: hints, Rules: trace.Rules{Mode: mode, BytesPerToken: 17}}
 				if name == "fixed" && mode != trace.Paged {
 					_, err := Run(testContext, tr, o)
@@ -106,7 +107,7 @@ func TestEveryStrategy(t *testing.T) {
 	}
 }
 
-// An arena uses nothing a second time, so its range is as long as all blocks.
+// An arena reuses no memory, so its range must hold the sum of all blocks.
 func TestArenaHasRoom(t *testing.T) {
 	r := must(t, exampleTrace(t), Options{Strategy: "arena"})
 	assert.Zero(t, r.Failed)

@@ -11,8 +11,9 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// A limit that was found serves everything and a page less does not, with and without
-// waits; without waits it is what the pages add up to.
+// The limit that FindLimits returns serves every request, and one page less does not. This
+// is true with and without waits. Without waits, the limit equals the peak of the pages in
+// demand.
 func TestFindLimits(t *testing.T) {
 	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,7 +46,7 @@ func TestFindLimits(t *testing.T) {
 	})
 }
 
-// The figure that sharing is for, on the part of the recorded trace around its peak.
+// The test measures what sharing saves, on the part of the recorded trace around its peak.
 func TestFindLimitsOnRecordedTrace(t *testing.T) {
 	tr := exampleTrace(t)
 	tr.Requests = tr.Requests[:400]

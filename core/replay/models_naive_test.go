@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// The oracle looks at every instant of a contiguous replay in turn and knows only how
-// many pages each model has.
+// The reference model of a contiguous replay goes through every instant in turn. It knows
+// only how many pages each model has.
 
 type naiveModel struct {
 	requests  []naiveRequest
@@ -39,12 +39,12 @@ type naiveModels struct {
 	limit     uint64
 	wait      int64
 	peakPages uint64
-	// area is ∫ pages.
+	// area is the integral of the pages over time.
 	area float64
 	last int64
 }
 
-// naiveSplit makes an oracle; most is each model's maximum in pages.
+// naiveSplit creates a reference model. most has the maximum of each model in pages.
 func naiveSplit(models []ModelTrace, bytesPerToken, limit uint64, most []uint64, wait int64) *naiveModels {
 	n := &naiveModels{limit: limit, wait: wait}
 	for i, m := range models {
@@ -104,7 +104,7 @@ func (n *naiveModels) serve(now int64) {
 	}
 }
 
-// nextTime is the first instant after now at which something happens.
+// nextTime returns the first instant after now at which something happens.
 func (n *naiveModels) nextTime(now int64) int64 {
 	next := int64(math.MaxInt64)
 	consider := func(at int64) {
@@ -152,14 +152,15 @@ func (n *naiveModels) play() {
 				default:
 					m.failed++
 				}
-				// A request without any token ends as it arrives.
+				// A request without tokens ends when it arrives.
 				n.ends(now)
 			}
 		}
 	}
 }
 
-// ends serves who waits after each end, of which the earlier model and request come first.
+// ends ends the requests that are due, in the order of models, then of requests. After each
+// end it serves the waiting requests.
 func (n *naiveModels) ends(now int64) {
 	var due []*naiveRequest
 	for _, m := range n.models {
@@ -179,7 +180,7 @@ func (n *naiveModels) ends(now int64) {
 	}
 }
 
-// drawLoad draws requests that have a token at least.
+// drawLoad draws requests that have at least one token.
 func drawLoad(t *rapid.T, label string) *trace.Trace {
 	var b strings.Builder
 	at := 0

@@ -16,8 +16,8 @@ import (
 
 const testPage = 64 << 10
 
-// mustModels replays and checks that everything was given back and that the parts of
-// the result agree with each other.
+// mustModels replays the traces. It checks that the device holds no memory at the end and
+// that the parts of the result agree.
 func mustModels(t require.TestingT, models []ModelTrace, o ModelsOptions) *ModelsResult {
 	b := &bench{}
 	o.Open = b.open
@@ -125,7 +125,7 @@ func TestModelsReplayMatchesReferenceModel(t *testing.T) {
 	})
 }
 
-// Of everything but the times of calls, two replays measure the same.
+// Two replays give equal results, except for the measured times of calls.
 func TestModelsAreDeterministic(t *testing.T) {
 	tr := exampleTrace(t)
 	tr.Requests = tr.Requests[:600]
@@ -149,7 +149,7 @@ func TestModelsAreDeterministic(t *testing.T) {
 	assert.NotEqual(t, first.Runs[0].Series, mustModels(t, models, other).Runs[0].Series)
 }
 
-// Paged requests share blocks within a model, and never with another model.
+// Paged requests share blocks within a model, but not with another model.
 func TestModelsPaged(t *testing.T) {
 	tr := readTrace(t, `{"timestamp":0,"input_length":512,"output_length":100,"hash_ids":[1]}
 {"timestamp":1,"input_length":512,"output_length":100,"hash_ids":[1]}
@@ -157,11 +157,12 @@ func TestModelsPaged(t *testing.T) {
 	models := []ModelTrace{{ID: "a", Trace: tr}, {ID: "b", Trace: tr}}
 	r := mustModels(t, models, ModelsOptions{Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 4096}, LimitBytes: 1 << 30})
 	run := r.Run(PolicyElastic)
-	// 32 shared blocks of 16 tokens, and 7 of each request for the 99 tokens before the last.
+	// There are 32 shared blocks of 16 tokens. Each request has 7 more blocks, for the 99
+	// tokens before the last.
 	assert.EqualValues(t, (32+14)*testPage, run.Models[0].PeakLiveBytes)
 	assert.EqualValues(t, 2*(32+14)*testPage, run.PeakLiveBytes)
 	assert.Zero(t, run.Failed)
-	// With room for one model's prefix the other fails.
+	// The limit has space for the prefix of one model only, so the other model fails.
 	r = mustModels(t, models, ModelsOptions{
 		Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 4096}, LimitBytes: 60 * testPage, Policies: []Policy{PolicyElastic},
 	})
@@ -170,7 +171,7 @@ func TestModelsPaged(t *testing.T) {
 	assert.Nil(t, r.Comparison)
 }
 
-// Under a wait paged requests grow late and in the end all are served, or fail.
+// With a wait, paged requests grow late. At the end, each request was served or has failed.
 func TestModelsPagedWait(t *testing.T) {
 	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -200,7 +201,7 @@ func TestModelsShares(t *testing.T) {
 	assert.Equal(t, []ReasonCount{{ReasonTooLarge, 1}}, static.Models[1].FailuresByReason)
 	assert.Equal(t, &Comparison{FailedStatic: 1, FailedElastic: 1}, &Comparison{r.Comparison.FailedStatic, r.Comparison.FailedElastic, 0, 0})
 	assert.Equal(t, []ReasonCount{{ReasonLimit, 1}}, r.Run(PolicyElastic).Models[1].FailuresByReason)
-	// A guarantee keeps room for who comes second.
+	// The guarantee keeps 7 pages free for the second model, so the first model fails.
 	models[1].GuaranteedBytes = 7 * testPage
 	r = mustModels(t, models, ModelsOptions{
 		Rules: trace.Rules{BytesPerToken: 4096}, LimitBytes: 10 * testPage, Policies: []Policy{PolicyElastic},
@@ -279,8 +280,8 @@ func TestModelsCancelled(t *testing.T) {
 	assert.Nil(t, none.device, "no device is opened for nothing")
 }
 
-// Whatever call of the device fails, the replay ends with that error, or the pool has
-// found another way.
+// Fault injection: the replay returns the error of the failed device call, or succeeds
+// because the pool continued without that call.
 func TestModelsDeviceFails(t *testing.T) {
 	tr := readTrace(t, `{"timestamp":0,"input_length":100,"output_length":1}
 {"timestamp":500,"input_length":300,"output_length":1}
@@ -299,14 +300,14 @@ func TestModelsDeviceFails(t *testing.T) {
 				require.Greater(t, n, 1, "the replay made no call %s", call)
 				break
 			}
-			if call != devicetest.Create { // pages may be made ready by the pool itself
+			if call != devicetest.Create { // the pool also creates pages ahead of need and ignores a failure of that
 				require.ErrorIs(t, err, device.CodeDeviceLost, "%s %d", call, n)
 			}
 		}
 	}
 }
 
-// Memory that comes free at the very end of a wait still serves it.
+// Memory that is freed at the exact end of a wait still serves the waiting request.
 func TestModelsWaitToTheEnd(t *testing.T) {
 	tr := readTrace(t, `{"timestamp":0,"input_length":100,"output_length":1}`) // 7 pages for 50 ms
 	models := []ModelTrace{{ID: "a", Trace: tr}, {ID: "b", Trace: tr, DelayNS: 10e6}}

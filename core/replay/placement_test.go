@@ -13,10 +13,10 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// The figures that placement is held to, by replaying traces on a strategy
-// itself: no pool, no clock, the same every time.
+// These tests bound the fragmentation of the placement. They replay traces on a strategy
+// directly, without a pool and without a clock, so the results are always the same.
 
-// bare is a strategy as the memory of a replay.
+// bare makes a strategy the memory of a replay.
 type bare struct {
 	strategy rangealloc.Strategy
 }
@@ -31,8 +31,8 @@ func (b bare) free(f block) error {
 	return err
 }
 
-// fragmentation is high water ÷ peak live of a replay in a range that is large
-// enough for any placement.
+// fragmentation returns the high water divided by the peak of the live bytes. It replays
+// the trace in a range that is large enough for any placement.
 func fragmentation(t *testing.T, tr *trace.Trace, rules trace.Rules, strategy string, hints bool) float64 {
 	s, err := rangealloc.New(strategy, rangealloc.Config{SizeBytes: 1 << 45, GranuleBytes: 256})
 	require.NoError(t, err)
@@ -48,8 +48,9 @@ func fragmentation(t *testing.T, tr *trace.Trace, rules trace.Rules, strategy st
 	return float64(s.Stats().HighWaterBytes) / float64(c.demand.peakBytes)
 }
 
-// jitteredSeeds gives the figures of 15 replays with arrivals up to 50 ms late,
-// sorted: one order of arrivals says little about a placement.
+// jitteredSeeds returns the sorted fragmentation of 15 replays. Arrivals are up to 50 ms
+// late, different in each replay, because one order of arrivals says little about a
+// placement.
 func jitteredSeeds(t *testing.T, tr *trace.Trace, strategy string, hints bool) []float64 {
 	var all []float64
 	for seed := uint64(1); seed <= 15; seed++ {
@@ -75,9 +76,9 @@ func TestPlacementOnMooncake(t *testing.T) {
 	assert.Less(t, with[7], without[7])
 }
 
-// The buffers of six compiled models, placed as they come. The bounds are what
-// the best of other rules reaches on each file: first, last and best fit, and
-// segregated fit with 8, 16 and 32 classes for every power of two.
+// The traces are the buffers of six compiled models, placed in the order of their
+// allocation. Each bound is the best result on that file of these rules: first, last and
+// best fit, and segregated fit with 8, 16 and 32 classes for every power of two.
 func TestPlacementOnMinimalloc(t *testing.T) {
 	best := map[string]float64{"A": 1.534, "B": 1.693, "C": 1.555, "D": 1.489, "E": 1.757, "F": 1.208}
 	firstFitMean := 1.601

@@ -21,8 +21,8 @@ var testContext = context.Background()
 
 const gib = float64(1 << 30)
 
-// The published orientation figures of the recorded traces, and the oracle's
-// exact ones.
+// The test checks the published approximate figures of the recorded traces, and the exact
+// figures of the reference model.
 
 func TestAzureContiguous(t *testing.T) {
 	tr := exampleTrace(t)
@@ -45,8 +45,8 @@ func TestAzureContiguous(t *testing.T) {
 	assert.Zero(t, r.Failed)
 }
 
-// Over 15 jittered replays best fit was published as 1.033 to 1.080 with a
-// median of 1.065; ours draws other arrivals, so the bounds are a little wider.
+// The published figures of best fit over 15 jittered replays are 1.033 to 1.080, with a
+// median of 1.065. This test draws other arrivals, so its bounds are a little wider.
 func TestAzureJittered(t *testing.T) {
 	tr := exampleTrace(t)
 	for seed := range uint64(3) {
@@ -76,7 +76,8 @@ func TestMooncake(t *testing.T) {
 	assert.Equal(t, 3993, r.Requests)
 }
 
-// drawTrace draws a small trace whose requests overlap, coincide and share.
+// drawTrace draws a small trace. Its requests overlap, start at the same time and share
+// blocks.
 func drawTrace(t *rapid.T) *trace.Trace {
 	var b strings.Builder
 	at := 0
@@ -112,7 +113,8 @@ func TestReplayMatchesReferenceModel(t *testing.T) {
 				if want.peakLive > 0 {
 					require.InEpsilon(t, want.physicalOverLive, r.PhysicalOverLiveArea, 1e-9)
 				}
-				// In service pages are kept for a while, and blocks lie no other way.
+				// In service the pool keeps idle pages for a while. This does not change
+				// where the blocks lie.
 				options.atOnce = false
 				kept := must(t, tr, options)
 				require.Equal(t, want.highWater, kept.HighWaterBytes)
@@ -123,8 +125,8 @@ func TestReplayMatchesReferenceModel(t *testing.T) {
 	}
 }
 
-// Under a limit the pool never holds more than it; what is not served is
-// counted, dropped and given back, and the rest goes on.
+// The pool never holds more than its limit. A request that does not fit is counted as
+// failed and dropped, its blocks are freed, and the replay continues.
 func TestLimit(t *testing.T) {
 	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -169,7 +171,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// Segments come and go when a pool is full, at addresses that were used before.
+// A full pool releases and allocates segments, and reuses addresses.
 func TestLimitOverManySegments(t *testing.T) {
 	tr := exampleTrace(t)
 	for _, limit := range []uint64{3 << 30, 12 << 30, 20 << 30} {
@@ -183,8 +185,8 @@ func TestLimitOverManySegments(t *testing.T) {
 	assert.EqualValues(t, 26861371392, r.PeakLiveBytes)
 }
 
-// Over pages a limit just above the demand serves every request, where whole segments
-// refuse some, and the memory follows the live bytes.
+// With pages, a limit just above the demand serves every request, and the physical memory
+// follows the live bytes. With whole segments, the same limit fails some requests.
 func TestLimitOverPages(t *testing.T) {
 	tr := exampleTrace(t)
 	const limit = 25<<30 + 256<<20
@@ -195,14 +197,15 @@ func TestLimitOverPages(t *testing.T) {
 	assert.LessOrEqual(t, r.PhysicalOverLiveArea, 1.02)
 	assert.NotZero(t, must(t, tr, Options{LimitBytes: limit, Paging: pool.PagingOff}).Failed)
 
-	// A limit below the demand refuses requests, and never gives more than it.
+	// A limit below the demand makes requests fail, and the pool never holds more than the
+	// limit.
 	r = must(t, tr, Options{LimitBytes: 12 << 30})
 	assert.NotZero(t, r.Failed)
 	assert.LessOrEqual(t, r.PhysicalPeakBytes, uint64(12<<30))
 	assert.LessOrEqual(t, r.PhysicalOverLiveArea, 1.02)
 }
 
-// Without a limit and without pages the pool is one plain range.
+// Without a limit and without pages, the pool is one plain range.
 func TestPlainRange(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\na,0,9,3000000\nb,9,20,3000000\n")
 	r := must(t, tr, Options{Paging: pool.PagingOff})
@@ -232,14 +235,14 @@ func TestLimitWhatFails(t *testing.T) {
 	assert.Equal(t, ReasonFragmentation, r.Failures[0].Reason)
 }
 
-// A paged request of which one block fails is dropped, and the blocks that it
-// shared stay with those that share them.
+// A paged request is dropped when one of its blocks fails. Blocks that other requests share
+// stay live.
 func TestDroppedRequestKeepsSharedBlocks(t *testing.T) {
 	tr := readTrace(t, `{"timestamp":0,"input_length":512,"output_length":100,"hash_ids":[1]}
 {"timestamp":1,"input_length":1024,"output_length":100,"hash_ids":[1,2]}
 {"timestamp":3,"input_length":512,"output_length":1,"hash_ids":[1]}
 `)
-	// 32 blocks of 16 KiB for the first request and room for 16 more.
+	// The limit holds the 32 blocks of 16 KiB of the first request and 16 more.
 	r := must(t, tr, Options{Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 1024}, LimitBytes: 48 << 14})
 	require.EqualValues(t, 1, r.Failed)
 	assert.Equal(t, 1, r.Failures[0].Request)
@@ -279,7 +282,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A cancelled replay stops, says how far it came and gives everything back.
+// A cancelled replay stops, reports its progress and releases all memory.
 func TestCancel(t *testing.T) {
 	tr := exampleTrace(t)
 	for _, stopAt := range []int{0, 1000, 8819} {
@@ -314,11 +317,13 @@ func TestCancel(t *testing.T) {
 	assert.Nil(t, b.device, "no device is opened for nothing")
 }
 
-// givesBack are the calls after whose failure something may be left.
+// givesBack lists the calls that release memory. When one of them fails, the device may
+// still hold memory at the end.
 var givesBack = []devicetest.Call{devicetest.Free, devicetest.Unreserve, devicetest.Unmap, devicetest.Release}
 
-// Whatever call of the device fails, the replay ends with that error and
-// nothing is left. A free does not fail for a stream that cannot be asked.
+// Fault injection: the replay returns the error of the failed device call. It leaves no
+// memory, except after a failed call of givesBack. A failed query of a stream makes no free
+// fail.
 func TestDeviceFails(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\na,0,9,100000\nb,1,5,2000000000\n")
 	for _, limit := range []uint64{0, 8 << 30} {
@@ -349,7 +354,8 @@ func TestDeviceFails(t *testing.T) {
 	}
 }
 
-// A device without the addresses is an error, and not requests that fail.
+// If the device has too little memory or address space, the replay returns an error instead
+// of failed requests.
 func TestDeviceTooSmall(t *testing.T) {
 	tr := exampleTrace(t)
 	for _, limit := range []uint64{0, 8 << 30} {

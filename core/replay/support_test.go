@@ -18,7 +18,7 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-// bench opens test devices and remembers the last one.
+// bench opens test devices and keeps the last one.
 type bench struct {
 	driver *devicetest.Driver
 	device *devicetest.Device
@@ -38,8 +38,8 @@ func (b *bench) open(capacityBytes uint64) (*engine.Engine, error) {
 	return engine.New(dev, engine.Options{}), nil
 }
 
-// must replays and checks that everything was given back and that the parts of
-// the result agree with each other.
+// must replays a trace. It checks that the device holds no memory at the end and that the
+// parts of the result agree.
 func must(t require.TestingT, tr *trace.Trace, o Options) *Result {
 	b := &bench{}
 	o.Open = b.open
@@ -61,7 +61,8 @@ func checkResult(t require.TestingT, r *Result) {
 	var failed, byReason uint64
 	for i := range s.Time {
 		failed += s.Failed[i]
-		// Asked before testify is: of a long series it takes as long as the replay.
+		// The plain comparison comes first, because calling testify for each value of a
+		// long series takes as long as the replay.
 		if s.LiveBytes[i] > s.ReservedBytes[i] || s.Time[i] != s.Time[0]+int64(i)*s.Interval {
 			require.LessOrEqual(t, s.LiveBytes[i], s.ReservedBytes[i])
 			require.Equal(t, s.Time[0]+int64(i)*s.Interval, s.Time[i])
@@ -73,7 +74,7 @@ func checkResult(t require.TestingT, r *Result) {
 	}
 	require.Equal(t, r.Failed, byReason)
 	require.Len(t, r.Failures, int(min(r.Failed, MaxFailures)))
-	if r.PageBytes == 0 { // otherwise pages come and go below it
+	if r.PageBytes == 0 { // with pages, the pool may hold fewer bytes than the high water
 		require.LessOrEqual(t, r.HighWaterBytes, r.ReservedPeakBytes)
 	}
 	require.GreaterOrEqual(t, r.HighWaterBytes, r.PeakLiveBytes)
@@ -81,19 +82,19 @@ func checkResult(t require.TestingT, r *Result) {
 		require.NotEmpty(t, r.Moments)
 		require.Equal(t, r.PeakLiveBytes, r.Moments[0].LiveBytes)
 		require.InDelta(t, float64(r.HighWaterBytes)/float64(r.PeakLiveBytes), r.Fragmentation, 1e-12)
-		if r.PhysicalOverLiveArea != 0 { // 0: what was alive was so for no time
+		if r.PhysicalOverLiveArea != 0 { // 0: the blocks lived for no time
 			require.GreaterOrEqual(t, r.PhysicalOverLiveArea, 1.0)
 		}
 	}
 }
 
-// The oracle writes every allocation and free of a trace down, sorts them, and
-// places blocks in a plain list of free runs.
+// The reference model lists every allocation and free of a trace, sorts them, and places
+// the blocks with a plain list of free runs.
 
 type naiveEvent struct {
 	time  int64
 	alloc bool
-	owner int // the request, for the order of one instant
+	owner int // the request; it orders the events of one instant
 	key   string
 	size  uint64
 }
@@ -111,7 +112,7 @@ func naiveEvents(tr *trace.Trace, mode trace.Mode, bytesPerToken uint64) []naive
 	for i, r := range tr.Requests {
 		in, out := int64(r.InputTokens), int64(r.OutputTokens)
 		end := r.ArrivalNS + in*200_000 + out*30_000_000
-		// Time passes until the end also of a request that has no block.
+		// Time passes until the end of the request, also if the request has no block.
 		events = append(events, naiveEvent{time: end, owner: i, key: fmt.Sprint("end of ", i)})
 		if mode == trace.Contiguous {
 			add(r.ArrivalNS, end, i, fmt.Sprint(i), uint64(in+out)*bytesPerToken)
@@ -151,12 +152,13 @@ type naiveResult struct {
 	peakLive, highWater, allocations uint64
 	physicalPeak                     uint64
 	physicalOverLive                 float64
-	// rectangles are one for each block.
+	// rectangles has one rectangle for each block.
 	rectangles []Rectangle
 }
 
-// naivePages is pages that come when a block touches them and go when time passes
-// and more than readyPages, or one for 64 that are touched, are touched by none, the highest first.
+// naivePages is the reference model of the pages. A page is created when a block touches
+// it. When time passes, at most readyPages idle pages stay, and at most one for 64 pages in
+// use. The highest idle pages are removed first.
 type naivePages struct {
 	blocks map[uint64]int
 	idle   map[uint64]bool
@@ -195,8 +197,8 @@ func (p *naivePages) settle() {
 
 func (p *naivePages) bytes() uint64 { return uint64(len(p.blocks)) * PageBytes }
 
-// naiveReplay is best fit: the smallest run that is large enough, the lowest
-// of equals, placed at its start.
+// naiveReplay places blocks by best fit: at the start of the smallest free run that is
+// large enough, and of the lowest run among equal ones.
 func naiveReplay(events []naiveEvent) naiveResult {
 	var result naiveResult
 	free := []naiveRun{{0, 1 << 62}}
@@ -269,22 +271,23 @@ func naiveFree(free []naiveRun, run naiveRun) []naiveRun {
 	return free
 }
 
-// skipWholeTraces leaves whole recorded traces out of the run with the race detector and
-// of short runs. A replay calls from one thread, they take minutes under the detector, and
-// the drawn traces take the same paths beside the pool's worker in seconds.
+// skipWholeTraces skips a test of a whole recorded trace under the race detector and in
+// short runs. A replay calls the pool from one thread, and takes minutes under the
+// detector. The drawn traces run the same code beside the pool's worker, and take seconds.
 func skipWholeTraces(t *testing.T) {
 	if raceDetector || testing.Short() {
 		t.Skip("whole recorded traces run without -short and without the race detector; drawn ones run with both")
 	}
 }
 
-// exampleTrace is the trace that is part of the project.
+// exampleTrace returns the trace that is part of the project.
 func exampleTrace(t *testing.T) *trace.Trace {
 	skipWholeTraces(t)
 	return openTrace(t, filepath.Join("..", "..", "examples", "traces", "azure_llm_code_2023.csv"))
 }
 
-// recordedTrace is one of the traces that lie beside the checkout, or skips.
+// recordedTrace returns a recorded trace from a folder outside the checkout. If the trace
+// is not there, the test is skipped.
 func recordedTrace(t *testing.T, name string) *trace.Trace {
 	skipWholeTraces(t)
 	folder := os.Getenv("FERRUM_TRACES_DIR")
