@@ -18,8 +18,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// asChild runs a test again in a process of its own, with a directory: a limit is the
-// whole process's. In the child it gives the directory.
+// asChild runs the test again in a child process, because a file size limit applies to the
+// whole process. In the child, asChild returns a directory for files; in the parent, it
+// returns "".
 func asChild(t *testing.T) (dir string) {
 	if dir = flag.Arg(0); dir != "" {
 		return dir
@@ -38,8 +39,8 @@ func limitFiles(t *testing.T, bytes uint64) {
 	require.Equal(t, bytes, device.FileSizeLimit())
 }
 
-// maskOf is the calling thread's signals: what is blocked, what is pending and what is
-// ignored, in the system's words.
+// maskOf returns whether the calling thread blocks SIGXFSZ, and whether that signal is
+// pending for the thread.
 func maskOf(t *testing.T) (blocked, pending bool) {
 	var now unix.Sigset_t
 	require.NoError(t, unix.PthreadSigmask(unix.SIG_BLOCK, nil, &now))
@@ -49,8 +50,8 @@ func maskOf(t *testing.T) (blocked, pending bool) {
 	return uint64(now.Val[0])&bit != 0, field(t, content, "SigPnd:")&bit != 0
 }
 
-// A write and a ftruncate beyond the limit fail and end nothing, and the thread's signals
-// are as they were, also where the program has blocked the signal and has one pending.
+// A write and a truncate beyond the limit fail and do not end the process. The signals of
+// the thread stay unchanged, also if the program has blocked the signal and one is pending.
 func TestFilesBeyondTheLimit(t *testing.T) {
 	dir := asChild(t)
 	if dir == "" {
@@ -74,7 +75,7 @@ func TestFilesBeyondTheLimit(t *testing.T) {
 	require.False(t, blocked)
 	require.False(t, pending)
 
-	// What the program does with the signal stays its own.
+	// The handler of the program does not receive the signal of the library's write.
 	signal.Notify(heard, syscall.SIGXFSZ)
 	beyond()
 	require.Empty(t, heard)
@@ -95,7 +96,7 @@ func TestFilesBeyondTheLimit(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// field is a hexadecimal field of a status of the system.
+// field returns a hexadecimal field of a /proc status file.
 func field(t *testing.T, content []byte, name string) uint64 {
 	for line := range strings.Lines(string(content)) {
 		if rest, ok := strings.CutPrefix(line, name); ok {

@@ -60,7 +60,8 @@ func TestCapturingStreamIsNotQueried(t *testing.T) {
 	require.Zero(t, dev.Forbidden())
 }
 
-// ending is a stream whose capture ends right after a call that it refused because of it.
+// ending is a stream whose capture ends right after a call that failed because of the
+// capture.
 type ending struct {
 	*devicetest.Stream
 	refusals int
@@ -74,8 +75,8 @@ func (e *ending) Idle() (bool, error) {
 	return e.Stream.Idle()
 }
 
-// TestACaptureThatHasJustEndedIsNoEndOfTheStream has work queued that a stream taken for
-// closed would not be waited for.
+// TestACaptureThatHasJustEndedIsNoEndOfTheStream queues work. If MarkEnd took the stream
+// for closed, no caller would wait for this work.
 func TestACaptureThatHasJustEndedIsNoEndOfTheStream(t *testing.T) {
 	_, s := newStream(t)
 	s.Hold()

@@ -21,7 +21,7 @@ func TestSurveyReportsItsReason(t *testing.T) {
 	require.Equal(t, "cuInit failed", typed.Message)
 }
 
-// A survey crosses a pipe: nothing of it may be lost there.
+// A child process sends a survey through a pipe, so the encoding must keep every field.
 func TestSurveyIsEncodedAndDecoded(t *testing.T) {
 	sent := Survey{
 		Library: "libx.so.1", Version: "12.4", Native: -3, Message: "m", Absence: AbsenceNoDevice,

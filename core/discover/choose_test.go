@@ -12,7 +12,7 @@ import (
 
 const gib = 1 << 30
 
-// working is a backend with devices of so much free memory.
+// working returns a usable backend with one device for each value of free memory.
 func working(name string, free ...uint64) Backend {
 	b := Backend{Name: name, Available: true, Usable: true}
 	for i, bytes := range free {
@@ -76,7 +76,7 @@ func TestSelectTakesTheFirstThatFits(t *testing.T) {
 	require.ErrorContains(t, err, "cpu:0: needs 60.00 GB, has 50.00 GB free")
 }
 
-// A preference is checked like any other choice, the CPU too.
+// A preferred backend is checked like any other choice, also the CPU.
 func TestPreferences(t *testing.T) {
 	d := machineWith(working("cpu", gib), working("cuda", 4*gib))
 	choice, err := d.Select(BackendCPU, gib)
@@ -96,7 +96,8 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// One that fits by what is known and then cannot be taken is passed over, and said.
+// A device that fits by its known memory, but then fails to be taken, is skipped and
+// reported.
 func TestTakingFallsThrough(t *testing.T) {
 	d := machineWith(working("cpu", 50*gib), working("cuda", 20*gib, 20*gib))
 	var asked []string
@@ -130,7 +131,7 @@ func TestUnknownMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := Device{Info: device.Info{TotalBytes: rapid.Uint64().Draw(t, "total")}}
 		bytes := rapid.Uint64().Draw(t, "bytes")
-		// Against 5 x bytes <= 4 x total, in halves that do not overflow.
+		// The condition is 5 x bytes <= 4 x total, in two parts that do not overflow.
 		whole, rest := d.TotalBytes/5, d.TotalBytes%5
 		if want := bytes <= whole*4+rest*4/5; d.CanFit(bytes) != want {
 			t.Fatalf("%d of %d: want %v", bytes, d.TotalBytes, want)

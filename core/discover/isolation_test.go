@@ -35,7 +35,7 @@ func TestReadIsolation(t *testing.T) {
 	}
 }
 
-// surveyor answers as the test says.
+// surveyor returns the survey that the test chooses.
 type surveyor struct {
 	backend string
 	survey  func() device.Survey
@@ -62,7 +62,8 @@ func TestInProcess(t *testing.T) {
 	require.Equal(t, device.AbsenceDriverError, found.Absence)
 }
 
-// A library that hangs holds up one asking, and is left alone until it has come back.
+// A library that hangs delays one query. Later queries skip the library until its call has
+// returned.
 func TestInProcessHang(t *testing.T) {
 	release := make(chan struct{})
 	asked := make(chan struct{}, 10)
@@ -90,7 +91,7 @@ func TestInProcessPanic(t *testing.T) {
 	require.Equal(t, device.AbsenceCrashed, found.Absence)
 }
 
-// Whoever asks for a refresh gets what was found after asking.
+// A refresh returns only what was found after its call began.
 func TestRefreshIsNeverOlderThanTheCall(t *testing.T) {
 	gate := make(chan struct{})
 	begun := make(chan struct{}, 8)

@@ -9,7 +9,8 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// named is a driver that knows one name, and opens devices on any context but 5.
+// named is a driver that finds device 1 by two names and records the native context of an
+// open.
 type named struct {
 	*devicetest.Driver
 	context uint64

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// modelOption is a candidate by the rules, as they are written down.
+// modelOption is a candidate as the documented rules rate it.
 type modelOption struct {
 	serves bool
 	tier   int
@@ -85,7 +85,7 @@ func modelOf(name string, r Request, c Candidate) modelOption {
 	return m
 }
 
-// better says whether a candidate is to be taken instead of an earlier one.
+// better returns whether m is chosen instead of the earlier candidate than.
 func (m modelOption) better(r Request, than modelOption) bool {
 	if r.Strict && m.rank != than.rank && (m.rank > 0 || than.rank > 0) {
 		return than.rank == 0 || (m.rank > 0 && m.rank < than.rank)
@@ -173,7 +173,7 @@ func TestChoicesAgainstAModel(t *testing.T) {
 	}
 }
 
-// The original formula: a loop as plain as can be.
+// The reference model of the original formula is a plain loop.
 func TestOriginalAgainstAModel(t *testing.T) {
 	s := built(t, Original)
 	rapid.Check(t, func(t *rapid.T) {
@@ -196,7 +196,7 @@ func TestOriginalAgainstAModel(t *testing.T) {
 	})
 }
 
-// Whoever comes into question gets a turn: of n equal devices, n choices take each
+// Every suitable device gets its turn: n choices among n equal devices choose each device
 // once.
 func TestRoundRobinIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,13 +19,13 @@ import (
 
 const gib = uint64(1) << 30
 
-// How this package is tested: the scores against arithmetic of 24 bits, rounded by
-// math/big after each operation; the choices against a model that goes through the
-// rules one candidate at a time; the known defects of the original formula by name.
+// The tests compare the scores with 24-bit arithmetic, where math/big rounds after each
+// operation. They compare the choices with a reference model that applies the rules to one
+// candidate at a time. The known defects of the original formula have a test of their own.
 
 func id(index int) device.ID { return device.ID{Backend: "test", Index: index} }
 
-// full is a device of 100 GiB with so many percent used.
+// full returns a device of 100 GiB of which percent is used.
 func full(index int, percent uint64) Candidate {
 	return Candidate{
 		Device: id(index), Known: true, TotalBytes: 100 * gib,
@@ -55,14 +55,14 @@ func reasons(d Decision) []Reason {
 	return list
 }
 
-// single is a number of single precision: each operation is rounded to 24 bits.
+// single returns a number of single precision: each operation rounds to 24 bits.
 func single(x float64) *big.Float { return new(big.Float).SetPrec(24).SetFloat64(x) }
 
 func whole(x uint64) *big.Float { return new(big.Float).SetPrec(24).SetUint64(x) }
 
 func rounded() *big.Float { return new(big.Float).SetPrec(24) }
 
-// oracleScore is the formula of best fit in that arithmetic.
+// oracleScore computes the formula of best fit in single precision.
 func oracleScore(o Option, size uint64) float32 {
 	waste, used := single(0), single(0)
 	if o.TotalBytes != 0 {
@@ -110,12 +110,13 @@ func TestScoresOfTheOriginalFormula(t *testing.T) {
 	require.InDelta(t, 0.61, at(50, 50, 1, 2), 1e-6)
 }
 
-// What the original formula is known to do wrong, and what best fit does instead.
+// The test shows the known defects of the original formula, and what best fit does instead.
 func TestTheDefectsOfTheOriginalFormula(t *testing.T) {
 	original, repaired := built(t, Original), built(t, BestFit)
 	r := Request{SizeBytes: gib}
 
-	// It fills a device to the last byte though another one is half empty.
+	// The original formula fills a device to the last byte although another device is half
+	// empty.
 	require.Equal(t, id(0), choose(t, original, r, full(0, 99), full(1, 50)))
 	require.Equal(t, id(1), choose(t, repaired, r, full(0, 99), full(1, 50)))
 	d, err := repaired.Explain(r, []Candidate{full(0, 99), full(1, 50)})
@@ -123,7 +124,7 @@ func TestTheDefectsOfTheOriginalFormula(t *testing.T) {
 	require.Equal(t, []Reason{LowerTier, Chosen}, reasons(d))
 	require.Equal(t, pressure.Critical, d.Verdicts[0].LevelAfter)
 
-	// The order of preference is not one.
+	// The original formula does not treat the preferences as an order.
 	preferring := Request{SizeBytes: gib, Requirements: Requirements{Preferred: []device.ID{id(1)}}}
 	require.Equal(t, id(0), choose(t, original, preferring, full(0, 99), full(1, 50)))
 	preferring.Strict = true
@@ -131,7 +132,8 @@ func TestTheDefectsOfTheOriginalFormula(t *testing.T) {
 	preferring.Strict = false
 	require.Equal(t, id(0), choose(t, repaired, preferring, full(0, 90), full(1, 20)), "without Strict it is a bonus")
 
-	// A device of unknown capacity is never chosen, also when it alone fits.
+	// The original formula never chooses a device of unknown capacity, even if no other
+	// device fits.
 	unknown := Candidate{Device: id(2), Known: true, FreeBytes: 2 * gib}
 	exact := Candidate{Device: id(3), Known: true, FreeBytes: gib}
 	d, err = original.Select(r, []Candidate{unknown, exact})
@@ -139,7 +141,7 @@ func TestTheDefectsOfTheOriginalFormula(t *testing.T) {
 	require.Equal(t, []Reason{Unscored, Unscored}, reasons(d))
 	require.Equal(t, id(2), choose(t, repaired, r, unknown, exact), "of equal ones the first")
 
-	// Requirements are not looked at.
+	// The original formula ignores the requirements.
 	lacking := full(0, 50)
 	lacking.Lacks = func(manager.MemoryType) bool { return true }
 	require.Equal(t, id(0), choose(t, original, r, lacking))
@@ -160,7 +162,7 @@ func TestRequirements(t *testing.T) {
 		return d
 	}
 
-	// Alignment: the worst padding has to fit as well.
+	// Alignment: the size with the worst padding must fit.
 	d := explain(need(func(r *Request) { r.AlignmentBytes = 1 << 20 }), full(0, 90))
 	require.Equal(t, []Reason{TooSmall}, reasons(d))
 	require.Equal(t, 10*gib+(1<<20)-1, d.Verdicts[0].NeedBytes)
@@ -172,7 +174,8 @@ func TestRequirements(t *testing.T) {
 	d = explain(Request{SizeBytes: math.MaxUint64, Requirements: Requirements{AlignmentBytes: 2}}, full(0, 0))
 	require.Equal(t, uint64(math.MaxUint64), d.Verdicts[0].NeedBytes)
 
-	// A run that is long enough: later without one, never for a critical request.
+	// A device whose largest free run is too short comes after the other devices. A
+	// critical request never gets such a device.
 	torn := full(0, 60)
 	torn.LargestFreeBytes = gib
 	require.Equal(t, id(1), choose(t, s, need(func(*Request) {}), torn, full(1, 0)))
@@ -180,7 +183,8 @@ func TestRequirements(t *testing.T) {
 	d = explain(need(func(r *Request) { r.Critical = true }), torn)
 	require.Equal(t, []Reason{NeedsEviction}, reasons(d))
 
-	// The level afterwards: penalised, or refused.
+	// The pressure level after the allocation lowers the tier of a candidate, or rejects
+	// the candidate if the request demands this.
 	require.Equal(t, id(0), choose(t, s, need(func(*Request) {}), full(0, 85)))
 	d = explain(need(func(r *Request) { r.RefuseCritical = true }), full(0, 85), full(1, 84))
 	require.Equal(t, []Reason{WouldBeCritical, Chosen}, reasons(d))
@@ -188,13 +192,13 @@ func TestRequirements(t *testing.T) {
 	sharper.Profile = pressure.Early
 	require.Equal(t, pressure.High, explain(need(func(*Request) {}), sharper).Verdicts[0].LevelAfter)
 
-	// What lives long stays away from High already.
+	// A long-lived request already avoids the level High.
 	short := need(func(r *Request) { r.Lifetime = LongLived - 1 })
 	long := need(func(r *Request) { r.Lifetime = LongLived })
 	require.Equal(t, id(0), choose(t, s, short, full(0, 75), full(1, 10)))
 	require.Equal(t, id(1), choose(t, s, long, full(0, 75), full(1, 10)))
 
-	// A request without a word asks for nothing.
+	// A request without requirements accepts any device.
 	require.Equal(t, id(0), choose(t, s, Request{SizeBytes: 1}, full(0, 50)))
 }
 
@@ -395,8 +399,8 @@ func TestManyThreadsTakeTurns(t *testing.T) {
 	require.Equal(t, [3]int{threads * each / 3, threads * each / 3, threads * each / 3}, sum)
 }
 
-// Of candidates with one score the earliest in the list is taken, in whatever order they
-// come; nothing is taken when none qualifies.
+// Among candidates of equal score, the strategy chooses the first of the list, in any order
+// of the list. If no candidate qualifies, it chooses none.
 func TestTiesKeepTheEarliest(t *testing.T) {
 	for _, name := range []string{BestFit, Original, Spread, Pack} {
 		s := built(t, name)

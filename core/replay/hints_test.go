@@ -15,7 +15,7 @@ import (
 // promises is a memory that records the request for each block and the time when the block
 // was freed.
 type promises struct {
-	counter // is the observer; its demand knows the time of the trace
+	counter // as the observer, it knows the time of the trace
 	asked   []blockRequest
 	ended   map[device.Addr]int64
 }

@@ -18,7 +18,7 @@ func TestVirtualMemoryConforms(t *testing.T) {
 
 const pageBytes = 64 << 10
 
-// mapped is a device with a page at an address that it may be read and written at.
+// mapped returns a device with one page, mapped at an address with read and write access.
 func mapped(t *testing.T, config devicetest.Config) (*devicetest.Device, device.Addr, []device.Page) {
 	d := devicetest.Open(config)
 	addr, err := d.Reserve(pageBytes, pageBytes)

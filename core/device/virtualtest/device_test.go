@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
 
-// The drivers run the suite on what is theirs alone; this is for a device that is named.
+// The drivers run the suite on their own devices. This test runs it on the device that the
+// environment names.
 func TestOnDeviceVirtualMemoryConforms(t *testing.T) {
 	if testdevice.OnHost() {
 		t.Skip("the host's driver runs this suite itself")

@@ -9,7 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Blocks of any size are zeros, hold what is written to them, and leave nothing.
+// Blocks of any size start as zeros and keep what is written. After their free, no memory
+// is left mapped.
 func TestBlocks(t *testing.T) {
 	before := Mapped()
 	rapid.Check(t, func(t *rapid.T) {

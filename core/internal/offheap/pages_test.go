@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A table that gets no more memory, from the system or by the limit, stays as it
-// is, and nothing is counted.
+// If the system or the limit gives a table no more memory, the table stays unchanged and
+// the mapped bytes do too.
 func TestNoMemory(t *testing.T) {
 	var table Table[uint64]
 	var items []uint64
@@ -22,7 +22,7 @@ func TestNoMemory(t *testing.T) {
 	items[9_999] = 7
 	before, room := Mapped(), cap(items)
 
-	err := table.Grow(&items, 1<<57) // more than a process has addresses
+	err := table.Grow(&items, 1<<57) // more than the address space of a process
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
 	require.ErrorContains(t, err, "the system gives no 1152921504606846976 bytes for a table of 81920")
 
@@ -36,8 +36,8 @@ func TestNoMemory(t *testing.T) {
 	require.Equal(t, uint64(7), items[9_999])
 }
 
-// What makes the tag worth a run: a slice from before a table grew, or was freed,
-// faults.
+// This check is the reason to run the tests with the build tag: an access faults if its
+// slice is older than the last growth, or than the free, of the table.
 func TestOldSlicesFault(t *testing.T) {
 	if smallBytes != 0 {
 		t.Skip("needs -tags ferrum_moving_tables")
@@ -56,7 +56,7 @@ func TestOldSlicesFault(t *testing.T) {
 	require.Panics(t, func() { second[3]++ })
 }
 
-// A table is told beforehand that too little would be left, and nothing is kept.
+// Leaves fails before the growth if too little memory would remain, and allocates nothing.
 func TestLeaves(t *testing.T) {
 	var table Table[uint64]
 	before := Mapped()

@@ -18,8 +18,8 @@ type item struct {
 	b [3]uint32
 }
 
-// The oracle is a slice of the Go heap. Whatever a table grows by, it keeps its
-// items, what is new is 0, and in the end nothing is left.
+// The reference model is a slice of the Go heap. However a table grows, it keeps its items
+// and new items are 0. At the end no memory is left mapped.
 func TestTableIsASlice(t *testing.T) {
 	before := Mapped()
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,8 +53,8 @@ func TestTableIsASlice(t *testing.T) {
 	require.Equal(t, before, Mapped())
 }
 
-// A table that is shared, however small, keeps its items and has pages of its own from then
-// on, which others find at its address.
+// A shared table keeps its items and has its own pages from then on, however small it is. C
+// code finds the pages at the returned address.
 func TestShare(t *testing.T) {
 	before := Mapped()
 	var table Table[uint64]
@@ -91,7 +91,7 @@ func TestShare(t *testing.T) {
 	table.Free(&items)
 }
 
-// A large table grows by an eighth and a page at most, or to what is wanted.
+// A large table grows by at most an eighth and a page, or to the requested capacity.
 func TestGrowth(t *testing.T) {
 	var table Table[uint64]
 	var items []uint64

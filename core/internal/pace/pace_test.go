@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPaceRestsAfterItsTurn has one processor only: another goroutine runs when the work rests.
-// Now and then Go's scheduler takes up first what has just stood back, but not twice.
+// TestPaceRestsAfterItsTurn uses one processor, so another goroutine runs only while the
+// work rests. Go's scheduler sometimes runs the goroutine that has just yielded again, but
+// not twice.
 func TestPaceRestsAfterItsTurn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var ran atomic.Bool

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestListsAgainstPlainOnes holds both lists to slices that are searched and cut.
+// TestListsAgainstPlainOnes compares both lists with plain slices.
 func TestListsAgainstPlainOnes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list List[int]
@@ -41,7 +41,7 @@ func TestListsAgainstPlainOnes(t *testing.T) {
 				ranks[plain[at]]++
 				ranked.Moved()
 			default:
-				// Somebody keeps what he was shown: it does not change.
+				// The returned list does not change afterwards, so a caller may keep it.
 				kept, seen := ranked.All(), slices.Clone(ranked.All())
 				for range rapid.IntRange(1, 100).Draw(t, "times") {
 					ranked.Add(-1)
@@ -63,8 +63,9 @@ func TestListsAgainstPlainOnes(t *testing.T) {
 	})
 }
 
-// coming is the bytes that are allocated, the members that are moved, and those that are
-// compared, when so many come and go, neither in their order nor in its reverse.
+// coming adds that many members and removes them, in an order that is neither that of the
+// additions nor its reverse. It returns the allocated bytes, the moved members and the
+// comparisons.
 func coming(members int) (bytes uint64, moved, compared int) {
 	var list List[int]
 	ranked := Ranked[int]{Compare: func(a, b int) int { compared++; return cmp.Compare(a, b) }}
@@ -86,8 +87,8 @@ func coming(members int) (bytes uint64, moved, compared int) {
 	return after.TotalAlloc - before.TotalAlloc, moved, compared
 }
 
-// TestAddingAndRemovingMembersCostsLinearWork holds that a member more costs the same however many
-// there are.
+// TestAddingAndRemovingMembersCostsLinearWork tests that the cost of one more member does
+// not depend on the number of members.
 func TestAddingAndRemovingMembersCostsLinearWork(t *testing.T) {
 	const few = 4096
 	bytes, moved, compared := coming(few)
@@ -100,7 +101,8 @@ func TestAddingAndRemovingMembersCostsLinearWork(t *testing.T) {
 	require.Zero(t, compared+comparedTwice, "nobody asked for the order")
 }
 
-// TestAListIsVisitedWhileMembersAreRemoved holds that a visit goes on over those that are removed.
+// TestAListIsVisitedWhileMembersAreRemoved tests that an iteration continues while members
+// are removed.
 func TestAListIsVisitedWhileMembersAreRemoved(t *testing.T) {
 	var list List[int]
 	for i := range 100 {
