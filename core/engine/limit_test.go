@@ -129,8 +129,9 @@ func TestPressureIsOfTheLimit(t *testing.T) {
 	require.Empty(t, heard)
 }
 
-// The test compares MemoryInfo with what can be allocated: it allocates until the device or
-// the limit rejects. A reference model counts the held bytes MiB by MiB.
+// The test compares MemoryInfo with what can be allocated: it reserves memory until the
+// device or the limit rejects a request. A reference model counts the held bytes MiB by
+// MiB.
 func TestWhatIsFreeUnderALimitCanBeTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Uint64Range(1, 60).Draw(t, "device")

@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// plain is a small llama; changes are applied on top, and a value of absent
-// takes a field away.
+// absent is a value that removes its field. configText applies such changes to the
+// configuration of a small llama.
 type absent struct{}
 
 func configText(t testing.TB, changes map[string]any) []byte {
@@ -41,7 +41,7 @@ func parameters(t testing.TB, changes map[string]any) int {
 	return int(n)
 }
 
-// What each field adds, in matrices written out by hand.
+// The expected numbers are matrices written out by hand: each case has what one field adds.
 func TestFieldsCountWhatTheyAdd(t *testing.T) {
 	const h, i, layers, vocab = 64, 256, 4, 1000
 	base := parameters(t, nil)
@@ -163,7 +163,7 @@ func TestQuantisedWeights(t *testing.T) {
 	require.False(t, c.overflowed)
 }
 
-// Fields of the mixers that cannot be are refused by their names.
+// An impossible value of a mixer's field is rejected, and the error names the field.
 func TestMixerErrorsNameTheField(t *testing.T) {
 	for _, c := range []struct {
 		family  string
@@ -203,7 +203,7 @@ func TestMixerErrorsNameTheField(t *testing.T) {
 	}
 }
 
-// How far a model reaches, with the scaling of its positions.
+// The context of a model includes the scaling of its positions.
 func TestTheModelsOwnContext(t *testing.T) {
 	scaling := func(kind string, factor any, from any) map[string]any {
 		return map[string]any{"type": kind, "factor": factor, "original_max_position_embeddings": from}

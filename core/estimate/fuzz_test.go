@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The fuzzers hold what reads files of others to one promise: a typed error
-// that names the file, or a result within the bounds of what was read.
+// The fuzzers test the readers of files that others wrote. A reader returns either a typed
+// error that names the file, or a result within the bounds of its input.
 
 func mustBeTyped(t *testing.T, err error) {
 	code := device.CodeOf(err)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The metadata of a GGUF file and the configuration that it was made from say the
-// same of a model: parameters, cache, state and context, whatever device holds it. The
-// keys are those that the converters of llama.cpp write for the architecture.
+// The metadata of a GGUF file and the configuration of the same model give the same
+// parameters, cache, state and context, on any number of devices. The keys are those that
+// the converters of llama.cpp write for the architecture.
 func TestGGUFMetadataSayWhatTheConfigurationSays(t *testing.T) {
 	pattern := func(text string, at rune, n int) []int {
 		var list []int

@@ -16,8 +16,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The files of testdata/gguf were written by the wheel gguf (generate.py there);
-// reader.json is what its own reader says of them.
+// generate.py in testdata/gguf wrote the files there with the wheel gguf. reader.json has
+// what the wheel's own reader returns for the files.
 
 func ggufPath(name string) string { return filepath.Join("testdata", "gguf", name) }
 
@@ -95,7 +95,7 @@ func TestGGUFModels(t *testing.T) {
 	assert.EqualValues(t, 16256, planOf(t, x, Serving{Context: 1, Batch: 1}).WeightsBytes)
 }
 
-// Buffers are told apart: integers and the frequencies of positions.
+// Buffers are counted apart from the weights: integers and the frequencies of positions.
 func TestGGUFBuffers(t *testing.T) {
 	k, _, err := openGGUF(ggufPath("llama-types.gguf"))
 	require.NoError(t, err)
@@ -142,7 +142,8 @@ func TestGGUFInSeveralFiles(t *testing.T) {
 	assert.ErrorContains(t, err, "renamed.gguf: split.count: is 3, where the name of the file does not end in -00001-of-00003.gguf")
 }
 
-// A configuration beside a file of an architecture that is not known says the rest.
+// If the architecture of a file is not known, the configuration beside the file describes
+// the model.
 func TestGGUFWithAConfigurationBesideIt(t *testing.T) {
 	folder := t.TempDir()
 	text, err := os.ReadFile(ggufPath("unknown.gguf"))
@@ -276,7 +277,8 @@ func TestGGUFErrorsNameThePlace(t *testing.T) {
 	assert.Equal(t, device.CodeOverflow, device.CodeOf(err))
 }
 
-// Counts and lengths that a file states take no memory before they are there.
+// The reader allocates nothing for a stated count or length until it has found the data in
+// the file.
 func TestGGUFCountsAreNotTrusted(t *testing.T) {
 	header := func(tensors, keys uint64) []byte {
 		text := append([]byte("GGUF"), 3, 0, 0, 0)
@@ -303,7 +305,7 @@ func TestGGUFCountsAreNotTrusted(t *testing.T) {
 			assert.ErrorContains(t, err, "ends inside its header", "%d of kind %d", count, kind)
 		}
 	}
-	// A file that is as large as it says and not there in memory.
+	// This file of 1 TiB exists only as a reader and takes no memory.
 	huge := binary.LittleEndian.Uint64([]byte("GGUF\x03\x00\x00\x00"))
 	h, err := readGGUF("m.gguf", sparse(huge), 1<<40)
 	require.NoError(t, err)
@@ -343,7 +345,7 @@ func FuzzGGUF(f *testing.F) {
 	for _, name := range []string{"llama-types.gguf", "split-00002-of-00003.gguf", "gpt-oss.gguf", "granitehybrid.gguf", "deepseek2.gguf"} {
 		text, err := os.ReadFile(ggufPath(name))
 		require.NoError(f, err)
-		// Headers alone: the data are not read.
+		// The reader does not read the data, so the first half of a file is a seed as well.
 		f.Add(text[:len(text)/2])
 		f.Add(text)
 	}

@@ -9,8 +9,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The short formulas never give less for more of anything but heads, which make
-// each one narrower: for those they never give more. What was too much stays so.
+// The short formulas never return less when an argument grows. Heads are the exception:
+// more heads make each head narrower, so the formulas never return more. If the smaller
+// shape overflows, the larger shape does too.
 func TestSeedIsMonotone(t *testing.T) {
 	amount := rapid.OneOf(rapid.Uint64Range(0, 1<<16), rapid.Uint64Range(0, 1<<62))
 	fields := []func(*InferenceShape) *uint64{
@@ -72,7 +73,8 @@ func TestConfigurationsAreMonotone(t *testing.T) {
 		"n_routed_experts": 4, "n_shared_experts": 1, "moe_intermediate_size": 32, "first_k_dense_replace": 1,
 		"type_vocab_size": 2, "max_position_embeddings": 64,
 	}
-	// A width of each head is a share of the hidden size where there is no head_dim.
+	// Without head_dim, the width of a head is the hidden size divided by the 8 heads. So
+	// the hidden size grows in steps of 8.
 	unit := map[string]int{"hidden_size": 8}
 	rapid.Check(t, func(r *rapid.T) {
 		family := rapid.SampledFrom([]string{"llama", "mixtral", "gemma2", "deepseek_v3", "bert"}).Draw(r, "family")
@@ -95,7 +97,7 @@ func TestConfigurationsAreMonotone(t *testing.T) {
 		first, _ := least[field].(int)
 		steps := rapid.IntRange(0, 6)
 		if field == "num_key_value_heads" {
-			// As many as there are heads, or a divisor of it.
+			// The number must divide the 8 heads.
 			steps = rapid.SampledFrom([]int{0, 2, 6})
 		}
 		if field == "num_experts_per_tok" {
@@ -113,9 +115,9 @@ func TestConfigurationsAreMonotone(t *testing.T) {
 	})
 }
 
-// Weights in a wider type, its scales counted, are never smaller, and their
-// parameters are the same. Types of fewer than 16 bits are those of the layers'
-// matrices, with the rest as it was: they are compared with each other.
+// Weights in a wider type, with their scales, are never smaller, and have the same number
+// of parameters. Types of fewer than 16 bits apply only to the matrices of the layers, so
+// they are compared only with each other.
 func TestWiderTypesOfWeightsAreMonotone(t *testing.T) {
 	for _, byWidth := range [][]DType{{Int4, Float8, Int8}, {BFloat16, Float16, Float32}} {
 		for _, p := range published {

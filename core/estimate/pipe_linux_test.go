@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A pipe would keep whoever opens it waiting.
+// Opening a pipe blocks until another process opens its other end.
 func TestOnlyFilesAreOpened(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{ConfigName, "model.safetensors", IndexName} {

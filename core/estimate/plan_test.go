@@ -26,8 +26,8 @@ func planOf(t testing.TB, x *Subject, s Serving) Plan {
 	return p
 }
 
-// The cache of a token in bytes of BF16, from the widths that the models'
-// reports give.
+// The expected values are the bytes of the cache in BF16 unless the case has another type.
+// The widths are from the reports of the models.
 func TestKVCacheOfPublishedModels(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -64,13 +64,14 @@ func TestWeightsOfPublishedModels(t *testing.T) {
 	assert.EqualValues(t, 2*8030261248, planOf(t, subject(t, "llama-3.1-8b"), s).WeightsBytes)
 	assert.EqualValues(t, 4*9241705984, planOf(t, subject(t, "gemma-2-9b"), s).WeightsBytes)
 	s.WeightDType = Float8
-	// Matrices of the layers in 8 bits, the two of the vocabulary and the norms in 16.
+	// The matrices of the layers have 8 bits. The two of the vocabulary and the norms have
+	// 16.
 	assert.EqualValues(t, 8030261248+2*128256*4096+65*4096, planOf(t, subject(t, "llama-3.1-8b"), s).WeightsBytes)
 	s.WeightDType = Int4
 	small := planOf(t, subject(t, "llama-3.1-8b"), s).WeightsBytes
 	linear := uint64(8030261248 - 2*128256*4096 - 65*4096)
 	assert.Equal(t, linear/2+linear/32*2+2*(8030261248-linear), small)
-	// 671B of which nearly all in 8 bits.
+	// Nearly all of the 671B parameters have 8 bits.
 	v3 := planOf(t, subject(t, "deepseek-v3"), Serving{Context: 1, Batch: 1})
 	assert.InDelta(t, 671e9, float64(v3.WeightsBytes), 4e9)
 }
@@ -80,18 +81,20 @@ func TestActivations(t *testing.T) {
 	require.NoError(t, err)
 	const h, i, heads, kv, dim, vocab = 64, 256, 8, 2, 8, 1000
 	activation := func(s Serving) uint64 { return planOf(t, x, s).ActivationBytes }
-	// Few tokens: logits of the last of each sequence count most.
+	// With few tokens, the logits of the last token of each sequence are the largest part.
 	assert.EqualValues(t, 2*3*h*2+3*vocab*6, activation(Serving{Context: 1, Batch: 3}))
-	// Many tokens: the MLP does, and logits of all again more.
+	// With many tokens, the MLP is the largest part. With the logits of all tokens, the
+	// logits are.
 	assert.EqualValues(t, 2*100*h*2+100*(2*i+h)*2, activation(Serving{Context: 100, Batch: 1}))
 	assert.EqualValues(t, 2*100*h*2+100*vocab*6, activation(Serving{Context: 100, Batch: 1, AllLogits: true}))
-	// Attention that keeps its scores.
+	// Attention that stores its scores is the largest part.
 	eager := 100*2*(heads+kv)*dim*2 + 100*heads*100*6
 	assert.EqualValues(t, 2*100*h*2+eager, activation(Serving{Context: 100, Batch: 1, EagerAttention: true}))
-	// Prompts cut to 10 tokens, but never less than one of each sequence.
+	// A step has at most 10 tokens of prompts, but always at least one token of each
+	// sequence.
 	assert.Equal(t, activation(Serving{Context: 10, Batch: 1}), activation(Serving{Context: 100, Batch: 1, PrefillTokens: 10}))
 	assert.Equal(t, activation(Serving{Context: 1, Batch: 40}), activation(Serving{Context: 100, Batch: 40, PrefillTokens: 10}))
-	// An encoder reads whole texts whatever is asked for.
+	// An encoder reads whole texts, so PrefillTokens changes nothing.
 	e := subject(t, "all-minilm-l6-v2")
 	assert.Equal(t, planOf(t, e, Serving{Context: 512, Batch: 2}), planOf(t, e, Serving{Context: 512, Batch: 2, PrefillTokens: 1}))
 	assert.EqualValues(t, 2*1024*384*4+1024*(1536+384)*4, planOf(t, e, Serving{Context: 512, Batch: 2}).ActivationBytes)
@@ -157,7 +160,8 @@ func TestServingOutOfBounds(t *testing.T) {
 	assert.ErrorContains(t, err, `"f7" is none of f32, f16`)
 }
 
-// serving draws how a model may be served; encoders go up to their positions.
+// serving draws settings for serving a model. If the positions of the model are learned,
+// the context is at most their number.
 func serving(t *rapid.T, m *Model) Serving {
 	dtypes := []DType{{}, Float32, Float16, BFloat16, Float8, Int8, Int4}
 	top := uint64(1 << 20)
@@ -174,7 +178,7 @@ func serving(t *rapid.T, m *Model) Serving {
 	}
 }
 
-// devicesOf are the numbers of devices up to 128 that a model can be spread over.
+// devicesOf returns the numbers of devices, up to 128, over which a model can be divided.
 func devicesOf(m *Model) (list []uint64) {
 	for n := range uint64(128) {
 		if m.divides(n+1) == "" {
@@ -192,7 +196,8 @@ func anyModel(t *testing.T) *rapid.Generator[*Subject] {
 	return rapid.SampledFrom(all)
 }
 
-// No part grows smaller when more is asked for, and none larger on more devices.
+// No part becomes smaller when an argument grows, and no part becomes larger on more
+// devices.
 func TestPlansAreMonotone(t *testing.T) {
 	models := anyModel(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -247,7 +252,7 @@ func TestPlansAreMonotone(t *testing.T) {
 	})
 }
 
-// Fits at the answer, and not at one more.
+// The returned maximum fits, and one more does not.
 func TestTheMostThatFitsIsExact(t *testing.T) {
 	models := anyModel(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -287,7 +292,7 @@ func TestTheMostThatFitsIsExact(t *testing.T) {
 	})
 }
 
-// Sums, products and shares are right or refused.
+// Sums, products and shares are correct, or the calculation reports an overflow.
 func TestArithmeticAgainstUnboundedNumbers(t *testing.T) {
 	n := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 	number := rapid.OneOf(rapid.Uint64Range(0, 1<<33), rapid.Uint64())
@@ -330,7 +335,7 @@ func TestSubjects(t *testing.T) {
 		return path
 	}
 	s := Serving{Context: 10, Batch: 1, OverheadPermille: 100}
-	// Weights alone: no cache, no activations.
+	// Weights without a configuration: the plan has no cache and no activations.
 	weights := new(file).add("w", "F32", 50, 20).add("position_ids", "I64", 4).write(t, folder, "model.safetensors")
 	x, err := Open(weights)
 	require.NoError(t, err)
@@ -345,7 +350,7 @@ func TestSubjects(t *testing.T) {
 	assert.Equal(t, ByNothing, v.MaxContext.LimitedBy)
 	assert.EqualValues(t, 1, x.DefaultContext())
 
-	// With a configuration beside them, the same from file and folder.
+	// With a configuration beside the weights, the file and its folder give the same plan.
 	config := write(ConfigName, configText(t, nil))
 	for _, path := range []string{weights, folder} {
 		x, err = Open(path)
@@ -357,12 +362,12 @@ func TestSubjects(t *testing.T) {
 		require.Len(t, x.Notes, 1)
 		assert.Contains(t, x.Notes[0], "the files hold 1000 parameters, the configuration implies ")
 	}
-	// The configuration alone.
+	// The configuration without weights.
 	x, err = Open(config)
 	require.NoError(t, err)
 	assert.Nil(t, x.Checkpoint)
 
-	// Packed weights: their elements are no parameters.
+	// The elements of packed weights are not the parameters of the model.
 	new(file).add("w.qweight", "I32", 100).add("w.scales", "F16", 10).write(t, folder, "model.safetensors")
 	x, err = Open(folder)
 	require.NoError(t, err)

@@ -7,17 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moreModels are further models, written down as those of plainModels. Each number
-// was counted by testdata/reference.py: it executes the modelling file of the wheel
-// transformers 4.57.6 (5.24.0 for nemotron_h) over a stand-in for torch that keeps
-// shapes, and adds up the tensors. Those marked with "files" are also what the files
-// of the model are said to hold in public records of its repository.
+// moreModels has more models, with configurations as those of plainModels.
+// testdata/reference.py counted each number of parameters: it runs the modelling file of
+// the wheel transformers 4.57.6 (5.24.0 for nemotron_h) with a replacement for torch that
+// keeps only shapes, and adds up the tensors. For the models marked "files", public records
+// of the repository state the same number for the files of the model.
 var moreModels = []publishedModel{
-	// files; 13,761,264,768 bytes is the total_size of its index, which a test holds.
+	// files; the total_size of its index is 13,761,264,768 bytes, which
+	// TestWeightsWithQuantisedExperts checks.
 	{"gpt-oss-20b", "openai/gpt-oss-20b", 20914757184},
 	{"gpt-oss-120b", "openai/gpt-oss-120b", 116829156672}, // files
-	// files of Qwen3-Coder-Next, which is built the same; those of this model hold a
-	// layer for predicting further tokens as well, 81,324,862,720 together.
+	// files of Qwen3-Coder-Next, which has the same structure. The files of this model also
+	// have a layer that predicts further tokens: 81,324,862,720 parameters in all.
 	{"qwen3-next-80b-a3b", "Qwen/Qwen3-Next-80B-A3B-Instruct", 79674391296},
 
 	{"mamba-130m", "state-spaces/mamba-130m-hf", 129135360},  // files
@@ -65,8 +66,8 @@ var moreModels = []publishedModel{
 	{"starcoder2-3b", "bigcode/starcoder2-3b", 3030371328},
 }
 
-// At least 40 families are held against a model that was published, and no family
-// goes untried. The configuration of a gemma3 names its text model beside itself.
+// At least 40 families are tested with a published model, and every family is tested. The
+// configuration of a gemma3 model names the family of its text model too.
 func TestPublishedModelsAreOfManyFamilies(t *testing.T) {
 	tried := map[string]bool{}
 	for _, p := range published {
@@ -79,9 +80,9 @@ func TestPublishedModelsAreOfManyFamilies(t *testing.T) {
 	}
 }
 
-// What layers without attention keep of a sequence, by the shapes that the reference
-// implementations give their caches: recurrent states in 32 bits, the inputs of a
-// convolution in the type of the activations, here 16 bits.
+// The expected values are what layers without attention keep of a sequence, by the shapes
+// of the caches in the reference implementations. Recurrent states have 32 bits. The inputs
+// of a convolution have the type of the activations, here 16 bits.
 func TestStatesOfPublishedModels(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -111,14 +112,15 @@ func TestStatesOfPublishedModels(t *testing.T) {
 	}
 }
 
-// The bytes of the files of gpt-oss-20b: experts with 4 bits and a scale of 8 for
-// every 32, all else in 16.
+// The expected value is the bytes in the files of gpt-oss-20b: experts with 4 bits and a
+// scale of 8 bits for every 32 elements, everything else with 16 bits.
 func TestWeightsWithQuantisedExperts(t *testing.T) {
 	p := planOf(t, subject(t, "gpt-oss-20b"), Serving{Context: 1, Batch: 1})
 	assert.EqualValues(t, 13761264768, p.WeightsBytes)
 }
 
-// A state space with heads is shared out by heads, its groups whole; the state with it.
+// A state space with heads is divided among the devices by its heads, in whole groups. Its
+// state is divided in the same way.
 func TestMixersOnSeveralDevices(t *testing.T) {
 	x := subject(t, "mamba-codestral-7b")
 	one := planOf(t, x, Serving{Context: 1, Batch: 1})
@@ -127,7 +129,7 @@ func TestMixersOnSeveralDevices(t *testing.T) {
 		assert.Equal(t, one.StateBytes/tp, p.StateBytes)
 		assert.Equal(t, one.Parameters, p.Parameters)
 	}
-	// More devices than groups: each holds one whole.
+	// With more devices than groups, each device holds one whole group.
 	p := planOf(t, x, Serving{Context: 1, Batch: 1, TensorParallel: 16})
 	assert.EqualValues(t, 64*((8192/16+2*128)*4*2+8*64*128*4), p.StateBytes)
 	_, err := x.Plan(Serving{Context: 1, Batch: 1, TensorParallel: 3})

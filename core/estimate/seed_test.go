@@ -67,8 +67,8 @@ func TestSeedRefusesNoHeads(t *testing.T) {
 	assert.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
 }
 
-// The formula in numbers of any length says what must come out, or that it is
-// too large.
+// The reference model computes the formula with unbounded integers. The estimate equals
+// that result, or reports an overflow.
 func TestSeedAgainstUnboundedNumbers(t *testing.T) {
 	amount := rapid.OneOf(rapid.Uint64Range(0, 1<<20), rapid.Uint64())
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,7 +107,8 @@ func TestSeedAgainstUnboundedNumbers(t *testing.T) {
 			return
 		}
 		require.Equal(t, device.CodeOverflow, device.CodeOf(err))
-		// A part may be too large though another factor makes it nothing.
+		// Without layers or element bytes a part is 0, but the product of its other factors
+		// may still overflow.
 		if s.Layers != 0 && s.DTypeBytes != 0 {
 			require.False(t, total.IsUint64(), "%v: %v", s, err)
 		}

@@ -183,8 +183,8 @@ func TestRequirements(t *testing.T) {
 	d = explain(need(func(r *Request) { r.Critical = true }), torn)
 	require.Equal(t, []Reason{NeedsEviction}, reasons(d))
 
-	// The pressure level after the allocation lowers the tier of a candidate, or rejects
-	// the candidate if the request demands this.
+	// A device that would become critical is in a worse tier. If the request demands it,
+	// the device is rejected instead.
 	require.Equal(t, id(0), choose(t, s, need(func(*Request) {}), full(0, 85)))
 	d = explain(need(func(r *Request) { r.RefuseCritical = true }), full(0, 85), full(1, 84))
 	require.Equal(t, []Reason{WouldBeCritical, Chosen}, reasons(d))
