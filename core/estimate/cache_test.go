@@ -28,7 +28,8 @@ func TestWindowsAreKeptInWholeBlocks(t *testing.T) {
 		// Other block sizes.
 		{Serving{Context: 8192, Batch: 1, PrefillTokens: 1, BlockTokens: 1}, 4*8192 + 22*512, 4*8192 + 22*513, 26 * 8192},
 		{Serving{Context: 8192, Batch: 1, PrefillTokens: 1, BlockTokens: 1024}, 4*8192 + 22*512, 4*8192 + 22*2*1024, 26 * 8192},
-		// A step of 2048 tokens has 2047 tokens more, in at most 128 more blocks.
+		// A step of 2048 tokens has 2047 tokens more than a step of one token. They need at
+		// most 128 more blocks.
 		{Serving{Context: 8192, Batch: 1, PrefillTokens: 2048}, 4*8192 + 22*512, 4*8192 + 22*(33+128)*16, 26 * 8192},
 		// The cache never exceeds the whole context in whole blocks.
 		{Serving{Context: 520, Batch: 1, PrefillTokens: 2048}, 4*520 + 22*512, 4*520 + 22*528, 4*520 + 22*528},

@@ -84,7 +84,7 @@ func TestActivations(t *testing.T) {
 	// With few tokens, the logits of the last token of each sequence are the largest part.
 	assert.EqualValues(t, 2*3*h*2+3*vocab*6, activation(Serving{Context: 1, Batch: 3}))
 	// With many tokens, the MLP is the largest part. With the logits of all tokens, the
-	// logits are.
+	// logits are the largest part again.
 	assert.EqualValues(t, 2*100*h*2+100*(2*i+h)*2, activation(Serving{Context: 100, Batch: 1}))
 	assert.EqualValues(t, 2*100*h*2+100*vocab*6, activation(Serving{Context: 100, Batch: 1, AllLogits: true}))
 	// Attention that stores its scores is the largest part.

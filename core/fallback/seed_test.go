@@ -10,7 +10,8 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// The tests in this file check the numbers that the contract names.
+// The tests in this file check the numbers of the specification, such as levels and
+// buckets, with one test for each subject.
 
 func TestBufferIDUniqueness(t *testing.T) {
 	a, b := fallback.NewBufferID(), fallback.NewBufferID()

@@ -94,7 +94,7 @@ func TestAddressMapIsBounded(t *testing.T) {
 	const blocks = maxRectangles + 500
 	var all, small float64
 	for i := range blocks {
-		// Free space between the blocks prevents that rectangles are joined.
+		// Free space lies between the blocks, so no two rectangles are joined.
 		size := uint64(blocks - i)
 		r.allocated(device.Addr(i+1), uint64(i)*(2*blocks), size, i)
 		all += float64(size)

@@ -322,8 +322,8 @@ func TestCancel(t *testing.T) {
 var givesBack = []devicetest.Call{devicetest.Free, devicetest.Unreserve, devicetest.Unmap, devicetest.Release}
 
 // Fault injection: the replay returns the error of the failed device call. It leaves no
-// memory, except after a failed call of givesBack. A failed query of a stream makes no free
-// fail.
+// memory, except after a failed call of givesBack. A free succeeds although the query of
+// its stream fails.
 func TestDeviceFails(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\na,0,9,100000\nb,1,5,2000000000\n")
 	for _, limit := range []uint64{0, 8 << 30} {
