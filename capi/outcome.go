@@ -59,7 +59,9 @@ func keepFacts(facts *device.Facts) {
 	C.free(unsafe.Pointer(model))
 }
 
-// The facts have the flags of the header, and their number is the same.
+// The core and the public header must use the same bits for the facts of an error, and the
+// bridge must have a slot for each fact. A difference is an index out of range here, so the
+// package does not compile.
 var (
 	_ = [1]struct{}{}[1<<device.FactOffsetBytes-C.FERRUM_FACT_OFFSET_BYTES]
 	_ = [1]struct{}{}[1<<device.FactSizeBytes-C.FERRUM_FACT_SIZE_BYTES]
@@ -117,19 +119,20 @@ func giveText[T ~string | ~[]byte](buffer *C.char, capacity C.size_t, length *C.
 	return 0
 }
 
-// guard is deferred by every export. After a panic the state of this library cannot be
-// trusted any more: it reports the panic and does no more work.
+// guard is deferred by every export. After a panic the state of the library may be wrong,
+// so guard reports the panic, and later calls do no work.
 func guard(status *C.int32_t) {
 	if value := recover(); value != nil {
 		caught(status, value)
 	}
 }
 
-// unfinished is not a status of the header. Exports for which a few nanoseconds matter hold
-// it until they return, and call recover only if it is still set.
+// unfinished is not a status of the public header. The fastest exports set their status to
+// unfinished and replace it when they return. They call recover only if it is still set,
+// because recover costs a few nanoseconds.
 const unfinished = 1
 
-// caught is guard for a value that recover returned.
+// caught reports a panic value that recover returned, and marks the library as unusable.
 func caught(status *C.int32_t, value any) {
 	C.fm_poison()
 	stack := debug.Stack()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the value of every numeric constant of the header, a name and a value a line.
+"""Prints the name and value of every numeric constant of the header, one constant a line.
 
-Usage: abi_constants.py HEADER. The library's debug information has no macros and no enumerators
-that no function uses, so the ABI baseline keeps this list beside it. The values are what the C
-compiler gives (environment variable CC, or cc).
+Usage: abi_constants.py HEADER. The ABI baseline stores this list, because the debug information
+of the library contains no macros and no enumerators that no function uses. The script computes
+the values with the C compiler (environment variable CC, or cc).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import tempfile
 
 from genabi.text import whole_header
 
-# These grow with the package; they are not part of what a caller was compiled against.
+# These constants grow with each version. A caller does not depend on their values.
 MOVING = re.compile(r"FERRUM_(VERSION_\w+|ABI_VERSION|MEM_H)$")
 
-# A macro without parameters that has a value, which is no initialiser and no attribute.
+# A macro without parameters that has a value and is neither an initialiser nor an attribute.
 MACRO = re.compile(r"^[ \t]*#define (FERRUM_\w+)[ \t]+(?![{\s]|__attribute__)", re.M)
 
 PROGRAM = """#include <stdio.h>
@@ -33,7 +33,7 @@ int main(void) {{
 
 
 def names(header: pathlib.Path) -> list[str]:
-    """Object-like macros that stand for a number, and the status codes."""
+    """Returns the names of object-like macros with a number, and of the status codes."""
     text = whole_header(header)
     codes = re.findall(r"\bX\((FERRUM_\w+), -?\d+,", text)
     found = {*MACRO.findall(text), *codes}

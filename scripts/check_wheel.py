@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Says which systems a wheel runs on, and fails where its tag promises more.
+"""Prints which systems a wheel runs on, and fails if its tag promises more systems.
 
     scripts/check_wheel.py WHEEL [GLIBC]
 
-Reads the symbol versions and the libraries that every ELF file in the wheel asks for. With
-GLIBC, such as 2.28, it also fails if one of them needs a later glibc, or a C++ library that
-systems with that glibc do not bring along.
+Reads from every ELF file in the wheel the symbol versions and the libraries that it needs. With
+GLIBC, such as 2.28, the script also fails if a file needs a later glibc, or a C++ library that
+systems with that glibc do not provide.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def build_hook() -> ModuleType:
-    """The module that has made the tag, which can read ELF files."""
+    """Loads the module that computed the tag. It can read ELF files."""
     path = ROOT / "bindings" / "python" / "hatch_build.py"
     spec = importlib.util.spec_from_file_location("hatch_build", path)
     assert spec is not None
@@ -33,7 +33,7 @@ def build_hook() -> ModuleType:
 
 
 def tag_of(wheel: Path) -> tuple[tuple[int, int], str]:
-    """The glibc and the processor that a wheel's name promises."""
+    """Returns the glibc version and the processor that the file name of a wheel promises."""
     found = re.search(r"-manylinux_(\d+)_(\d+)_(\w+)\.whl$", wheel.name)
     if found is None:
         raise SystemExit(f"{wheel}: its tag names no glibc")
@@ -41,7 +41,7 @@ def tag_of(wheel: Path) -> tuple[tuple[int, int], str]:
 
 
 def check(wheel: Path, most: tuple[int, int]) -> list[str]:
-    """What is wrong with the ELF files of a wheel; says what each of them needs."""
+    """Prints what each ELF file of a wheel needs, and returns what is wrong with the files."""
     hook = build_hook()
     tag, machine = tag_of(wheel)
     wrong = [] if tag <= most else [f"its tag asks for glibc {tag[0]}.{tag[1]}"]
@@ -65,7 +65,7 @@ def check(wheel: Path, most: tuple[int, int]) -> list[str]:
 
 
 def main() -> int:
-    """Prints what is needed, and what is wrong."""
+    """Prints the needs of the wheel and the problems that were found."""
     if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the symbols that a library exports against the functions of the header.
+"""Compares the symbols that a library exports with the functions of the header.
 
-Usage: exported_symbols.py LIBRARY HEADER VERSION_NODE    print what differs and exit 1
+Usage: exported_symbols.py LIBRARY HEADER VERSION_NODE    print the differences and exit 1
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from genabi.text import whole_header
 
 
 def declared(header: pathlib.Path) -> set[str]:
-    """Names of the functions that the header marks with FERRUM_API."""
+    """Returns the names of the functions that the header marks with FERRUM_API."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", whole_header(header), flags=re.S)
     text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)
     return set(re.findall(r"\bFERRUM_API\b[^;{}]*?\b(ferrum_\w+)\s*\(", text))
 
 
 def exported(library: pathlib.Path) -> dict[str, str]:
-    """Dynamic symbols that the library defines, with the version each carries."""
+    """Returns the dynamic symbols that the library defines, with the version of each symbol."""
     command = ["nm", "--dynamic", "--defined-only", "--with-symbol-versions", str(library)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     symbols = {}
@@ -35,7 +35,7 @@ def exported(library: pathlib.Path) -> dict[str, str]:
 
 
 def main(library: str, header: str, node: str) -> int:
-    """Compares, and prints each difference."""
+    """Compares both sets and prints each difference."""
     wanted, found = declared(pathlib.Path(header)), exported(pathlib.Path(library))
     problems = [f"{name} is declared and not exported" for name in sorted(wanted - found.keys())]
     problems += [f"{name} is exported and not declared" for name in sorted(found.keys() - wanted)]

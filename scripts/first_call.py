@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Loads the library and makes its first calls, as a program does that is about to use it.
+"""Loads the library and makes the first calls of a typical program.
 
     scripts/first_call.py LIBRARY
 
-For checks of what that opens: it imports nothing that opens libraries of its own after
-the library was loaded.
+Checks use this script to observe which files the library opens. After loading the library the
+script imports no module, because a module could open other libraries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 
 
 def main() -> int:
-    """Loads, starts, opens the host device, and stops; the exit status."""
+    """Loads the library, opens and closes the host device, and returns the exit status."""
     library = ctypes.CDLL(sys.argv[1])
     library.ferrum_abi_version()
     device = ctypes.c_uint64()

@@ -4,10 +4,10 @@
     scripts/genabi.py            write them
     scripts/genabi.py --check    exit 1 and name those that are stale
 
-The header is the source of truth: status codes for Go, names of backends for Go and
-C, constants, structs and functions for Python and Rust come from it and from nothing else.
-Needs the packages `libclang` and `clang-format`, rustfmt, and no compiler. The output depends on
-the header only.
+The header is the only source. From it come the status codes for Go, the names of backends for Go
+and C, and the constants, structs and functions for Python and Rust. The script needs the packages
+`libclang` and `clang-format` and the program rustfmt, but no compiler. The output depends on the
+header only.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from genabi.text import families
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "include" / "ferrum_mem.h"
 
-# The families with functions, each a header below include/ferrum_mem.
+# The families that have functions. Each family is a header below include/ferrum_mem.
 FAMILIES = sorted(set(families(HEADER).values()))
 
 OUTPUTS: dict[str, Callable[[Header], str]] = {
@@ -81,7 +81,7 @@ OUTPUTS: dict[str, Callable[[Header], str]] = {
 
 
 def main() -> int:
-    """Writes or checks; the exit status."""
+    """Writes or checks the files and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--check", action="store_true", help="exit 1 if a file is stale, write nothing"
@@ -90,7 +90,7 @@ def main() -> int:
     try:
         header = read_header(HEADER)
         texts = {name: emit(header) for name, emit in OUTPUTS.items()} | cpp.emit(header)
-        # A family of which nothing is generated has no file.
+        # An emitter returns an empty text for a family that needs no such file.
         texts = {name: text for name, text in texts.items() if text}
     except HeaderError as problem:
         print(f"genabi: {problem}", file=sys.stderr)
@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def present_text(path: Path) -> str | None:
-    """The text of a file, or None where there is none."""
+    """Returns the text of a file, or None if the file does not exist."""
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 

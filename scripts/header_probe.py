@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Prints a program that includes a header twice and uses every FERRUM_*_INIT macro of the C header.
+"""Prints a program that includes a header twice and uses every FERRUM_*_INIT macro of the C
+header.
 
-Usage: header_probe.py HEADER. FERRUM_POOL_CONFIG_INIT sets up a ferrum_pool_config; a macro whose
-type the header does not define fails the compilation, and so the check. Of ferrum_mem.hpp the
-program also instantiates the calls of every class, which are templates.
+Usage: header_probe.py HEADER. FERRUM_POOL_CONFIG_INIT must initialise a ferrum_pool_config. If
+the header does not define the type of a macro, the program does not compile and the check fails.
+For ferrum_mem.hpp the program also instantiates the calls of every class, which are templates.
 """
 
 import pathlib

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Installs what `make build` made, or takes away what was installed.
+"""Installs the files that `make build` made, or removes the installed files.
 
     scripts/install.py install|uninstall
 
-`make install` and `make uninstall` call it and give PREFIX, LIBDIR, INCLUDEDIR, BINDIR,
-DATADIR, DESTDIR, VERSION and MAJOR. What is installed names no absolute path, so that the
-tree can be moved as a whole.
+`make install` and `make uninstall` call this script and set PREFIX, LIBDIR, INCLUDEDIR, BINDIR,
+DATADIR, DESTDIR, VERSION and MAJOR. No installed file contains an absolute path, so the whole
+tree can be moved.
 
-A list of what was installed lies in LIBDIR/ferrum_mem/installed.txt: files, and the folders
-that were made for them, as paths from there. Uninstalling removes these files, and those of
-these folders that are empty then. Installing over an older version removes what only that
-one had.
+LIBDIR/ferrum_mem/installed.txt lists the installed files and the folders that were created for
+them, as paths relative to the folder of the list. Uninstalling removes these files, and then
+those of the folders that are empty. Installing over an older version removes the files that only
+the older version had.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PAGES_OF_BINDINGS = (
 
 
 class Tree:
-    """The installed tree: where everything goes."""
+    """The installed tree: source and destination of each file."""
 
     def __init__(self) -> None:
         self.folders = {name: os.environ[name] for name in NAMES}
@@ -43,23 +43,24 @@ class Tree:
         self.destdir = os.environ.get("DESTDIR", "")
         self.version, self.major = os.environ["VERSION"], os.environ["MAJOR"]
         self.list = self.place("LIBDIR", "ferrum_mem/installed.txt")
-        # Each installed file with its source, or with its text; links with their target.
+        # Destination and source of each copied file, with its mode; destination and contents of
+        # each generated file; path and target of each link.
         self.copies: dict[Path, tuple[str, int]] = {}
         self.texts: dict[Path, str] = {}
         self.links: dict[Path, str] = {}
 
     def place(self, folder: str, name: str) -> Path:
-        """Where a file goes, with DESTDIR in front."""
+        """Returns the path of an installed file, with DESTDIR in front."""
         return Path(f"{self.destdir}{self.folders[folder]}/{name}")
 
     def copy(self, source: str, folder: str, name: str, mode: int = 0o644) -> None:
-        """A file that is installed as it is."""
+        """Adds a file that is installed unchanged."""
         if not (ROOT / source).is_file():
             raise SystemExit(f"install: {source} is missing")
         self.copies[self.place(folder, name)] = (source, mode)
 
     def render(self, template: str, name: str) -> None:
-        """A file with paths in it, which are relative to the folder that it lies in."""
+        """Adds a generated file. The paths inside it are relative to the folder of the file."""
         here = os.path.dirname(f"{self.folders['LIBDIR']}/{name}")
         text = (ROOT / template).read_text(encoding="utf-8")
         text = text.replace("@VERSION@", self.version).replace("@MAJOR@", self.major)
@@ -68,7 +69,7 @@ class Tree:
         self.texts[self.place("LIBDIR", name)] = text
 
     def collect(self) -> None:
-        """Everything that is installed."""
+        """Collects every file to install."""
         for header in sorted((ROOT / "include").rglob("*.*")):
             name = str(header.relative_to(ROOT / "include"))
             self.copy(f"include/{name}", "INCLUDEDIR", name)
@@ -79,7 +80,7 @@ class Tree:
         self.copy("build/lib/ferrum-mem-probe", "LIBDIR", "ferrum_mem/ferrum-mem-probe", 0o755)
         self.copy("build/bin/ferrum-mem", "BINDIR", "ferrum-mem", 0o755)
         self.render("cmake/ferrum_mem.pc.in", "pkgconfig/ferrum_mem.pc")
-        # `make build` leaves it out where there is no C++ compiler, and says so.
+        # Without a C++ compiler `make build` does not build the allocator and reports that.
         allocator = "libferrum_mem_allocator.so"
         if (ROOT / "build/lib" / allocator).exists():
             self.copy(f"build/lib/{allocator}", "LIBDIR", allocator, 0o755)
@@ -99,7 +100,9 @@ class Tree:
         self.collect_pages()
 
     def collect_pages(self) -> None:
-        """README, docs and what they show, with links that find each other."""
+        """Collects README, docs and the files that they link to, and adapts the links between
+        them.
+        """
         documents = ["LICENSE", "NOTICE", "CHANGELOG.md", "README.md", *PAGES_OF_BINDINGS]
         documents += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))]
         for folder in ("docs/performance", "examples"):
@@ -121,14 +124,14 @@ class Tree:
                 self.texts[place] = pages.rewritten(text, document, places)
 
     def install(self) -> None:
-        """Puts everything in its place, and the list of it."""
+        """Writes all files and links to their destinations, and the list of them."""
         self.collect()
         before = self.read_list()
         made: set[Path] = set(before[1])
         for place in [*self.copies, *self.texts, *self.links, self.list]:
             make_folders(place.parent, made)
         for place, (source, mode) in self.copies.items():
-            # Not into the file that a running program has open.
+            # Remove the old file first: a running program may have it open.
             place.unlink(missing_ok=True)
             shutil.copyfile(ROOT / source, place)
             place.chmod(mode)
@@ -148,7 +151,7 @@ class Tree:
         print(f"installed ferrum_mem {self.version} under {self.destdir}{self.folders['PREFIX']}")
 
     def uninstall(self) -> None:
-        """Removes what the list names."""
+        """Removes the files and folders that the list names."""
         files, made = self.read_list()
         if not files:
             raise SystemExit(
@@ -160,11 +163,11 @@ class Tree:
         print(f"uninstalled ferrum_mem from {self.destdir}{self.folders['PREFIX']}")
 
     def entry(self, place: Path) -> str:
-        """A path as the list has it."""
+        """Returns a path in the form that the list has."""
         return os.path.relpath(place, self.list.parent)
 
     def read_list(self) -> tuple[set[Path], set[Path]]:
-        """The files and the folders of the list; none where there is no list."""
+        """Reads the files and the folders of the list. Both are empty if there is no list."""
         if not self.list.exists():
             return set(), set()
         lines = self.list.read_text(encoding="utf-8").splitlines()
@@ -174,7 +177,7 @@ class Tree:
 
 
 def make_folders(folder: Path, made: set[Path]) -> None:
-    """Makes a folder and those above it, and notes which were not there."""
+    """Creates a folder and its missing parents, and adds each folder that it creates to `made`."""
     if not folder.exists():
         make_folders(folder.parent, made)
         folder.mkdir(mode=0o755)
@@ -182,7 +185,7 @@ def make_folders(folder: Path, made: set[Path]) -> None:
 
 
 def remove_empty(folders: set[Path]) -> set[Path]:
-    """Removes those of the folders that are empty, the deepest first."""
+    """Removes the folders that are empty, the deepest first, and returns the removed ones."""
     gone = set()
     for folder in sorted(folders, key=lambda folder: -len(folder.parts)):
         if folder.is_dir() and not any(folder.iterdir()):
@@ -192,7 +195,7 @@ def remove_empty(folders: set[Path]) -> set[Path]:
 
 
 def main() -> int:
-    """Runs the verb."""
+    """Runs the action that the command line names."""
     if sys.argv[1:] not in (["install"], ["uninstall"]):
         print(__doc__, file=sys.stderr)
         return 2

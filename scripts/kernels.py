@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the kernels that are checked in, as PTX, from their sources.
+"""Compiles the sources of the kernels to the PTX files that are checked in.
 
-    scripts/kernels.py            write them
-    scripts/kernels.py --check    exit 1 and name those that are stale
+    scripts/kernels.py            write the PTX files
+    scripts/kernels.py --check    exit 1 and name the PTX files that are stale
 
-Each drivers/cuda/kernels/NAME.cu gives a NAME.ptx. The compiler is NVRTC and the
-assembler nvJitLink, both of the vendor's wheels (scripts/requirements-kernels.txt); no
-toolkit and no GPU is needed. The text is NVRTC's without its comments, under the version
-of PTX that the oldest driver takes which the library works with: that it keeps to that
-version is what the assembler says, for each generation of devices. Where the wheels are
-not there this says so, does nothing, and the status is 77.
+Each drivers/cuda/kernels/NAME.cu gives a NAME.ptx. The compiler is NVRTC and the assembler is
+nvJitLink. Both come from the vendor's wheels (scripts/requirements-kernels.txt), so neither a
+toolkit nor a GPU is needed. The text is the output of NVRTC without comments. The script sets its
+PTX version to the one that the oldest supported driver accepts. The assembler then checks, for
+each generation of devices, that the text is valid at this version. If the wheels are not
+installed, the script prints that, writes nothing and exits with 77.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "drivers" / "cuda" / "kernels"
 PACKAGES = "lib/python3*/site-packages/nvidia"
 
-# What the driver of 11.2 takes, and the oldest devices that NVRTC 12.9 compiles for.
+# PTX_VERSION is the newest version that the CUDA 11.2 driver accepts. OLDEST is the oldest
+# compute capability that NVRTC 12.9 compiles for.
 PTX_VERSION = "7.2"
 OLDEST = "50"
-# Those that the assembler is asked about: one of each generation.
+# Compute capabilities for which the text is assembled, at least one of each generation.
 ASSEMBLED = ["50", "60", "70", "75", "80", "86", "89", "90", "100", "120"]
 PTX_INPUT = 2
 SKIPPED = 77
 
 
 class KernelError(Exception):
-    """A kernel does not compile or assemble; the text is the vendor's log."""
+    """A kernel does not compile or assemble. The text is the vendor's log."""
 
 
 def main() -> int:
-    """Writes or checks; the exit status."""
+    """Writes or checks the PTX files and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--check", action="store_true", help="exit 1 if a kernel is stale, write nothing"
@@ -75,19 +76,19 @@ def main() -> int:
 
 
 def find(library: str) -> ctypes.CDLL | None:
-    """A library of the wheels, or None."""
+    """Loads a library of the wheels. Returns None if the wheel is not installed."""
     for path in (ROOT / "build" / "venv").glob(f"{PACKAGES}/{library}"):
         return ctypes.CDLL(str(path))
     return None
 
 
 def options(*texts: str) -> Any:
-    """A C array of texts."""
+    """Builds a C array of strings."""
     return (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
 
 
 def ptx(nvrtc: ctypes.CDLL, source: Path) -> str:
-    """The text of a kernel as it is checked in."""
+    """Compiles a kernel and returns the text that is checked in."""
     program = ctypes.c_void_p()
     refused(
         nvrtc.nvrtcCreateProgram(
@@ -105,7 +106,7 @@ def ptx(nvrtc: ctypes.CDLL, source: Path) -> str:
 
 
 def normal(source: str, text: str) -> str:
-    """NVRTC's text without comments and blank lines, at the version that is wanted."""
+    """Removes comments and blank lines from NVRTC's text and sets its PTX version."""
     text = re.sub(r"//[^\n]*", "", text)
     text, versions = re.subn(r"(?m)^\.version .*$", f".version {PTX_VERSION}", text)
     if versions != 1:
@@ -116,7 +117,7 @@ def normal(source: str, text: str) -> str:
 
 
 def read(nvrtc: ctypes.CDLL, function: str, program: ctypes.c_void_p) -> str:
-    """A text that NVRTC keeps: its size first, then itself."""
+    """Reads a string from NVRTC: first its size, then its contents."""
     size = ctypes.c_size_t()
     refused(getattr(nvrtc, f"{function}Size")(program, ctypes.byref(size)), f"{function}Size")
     buffer = ctypes.create_string_buffer(size.value)
@@ -125,7 +126,7 @@ def read(nvrtc: ctypes.CDLL, function: str, program: ctypes.c_void_p) -> str:
 
 
 def assemble(linker: ctypes.CDLL, name: str, text: str) -> None:
-    """Fails unless the text is right for each generation of devices."""
+    """Raises KernelError if the assembler rejects the text for one of the compute capabilities."""
     image = text.encode()
     for capability in ASSEMBLED:
         handle = ctypes.c_void_p()
@@ -147,7 +148,7 @@ def assemble(linker: ctypes.CDLL, name: str, text: str) -> None:
 
 
 def refused(status: int, what: str) -> None:
-    """Raises if a call gave something other than success."""
+    """Raises KernelError if a call returned a status other than success."""
     if status != 0:
         raise KernelError(f"{what} gave {status}")
 

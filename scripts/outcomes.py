@@ -1,4 +1,4 @@
-"""What the output of a suite says: how many tests passed, and which failed with what output."""
+"""Reads the output of a suite: how many tests passed, which tests failed, and their output."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import re
 from collections import deque
 from dataclasses import asdict, dataclass
 
-# What is kept of one failure: the summary shows less if there are many.
+# Lines of output that are kept for one failure. The summary shows fewer if there are many
+# failures.
 KEPT_LINES = 200
 
-# Where a program says why it ends: what follows matters more than the last lines.
+# A line in which a program reports a crash. The lines after it matter more than the last lines of
+# the output.
 CRASH = re.compile(
     r"panic: |fatal error: |==\d+==ERROR: |\S+: runtime error: |SIG[A-Z]{3,4}: "
     r"|WARNING: DATA RACE|(SUMMARY|WARNING|FATAL): \w+Sanitizer"
@@ -19,14 +21,14 @@ CRASH = re.compile(
 
 @dataclass(frozen=True)
 class Failure:
-    """A test that failed, and the lines that it printed, without their ends."""
+    """A test that failed, with its output as lines without line ends."""
 
     name: str
     output: list[str]
 
 
 def excerpt(lines: list[str], most: int) -> list[str]:
-    """At most so many lines: from where a crash is told, or else the last ones."""
+    """Returns at most `most` lines: from the first report of a crash, or else the last lines."""
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     if len(lines) <= most:
@@ -38,17 +40,17 @@ def excerpt(lines: list[str], most: int) -> list[str]:
 
 
 def to_json(failures: list[Failure]) -> str:
-    """What the summary reads back."""
+    """Writes the failures in the format that from_json reads."""
     return json.dumps([asdict(failure) for failure in failures], indent=1) + "\n"
 
 
 def from_json(text: str) -> list[Failure]:
-    """What to_json gave."""
+    """Reads the failures that to_json wrote."""
     return [Failure(**failure) for failure in json.loads(text)]
 
 
 class Reader:
-    """Counts tests of one outcome and gathers failures; one class for each kind of output."""
+    """Counts tests by outcome and collects failures. Each kind of output has a subclass."""
 
     def __init__(self) -> None:
         self.passed = 0
@@ -58,33 +60,35 @@ class Reader:
         self.recent: deque[str] = deque(maxlen=KEPT_LINES)
 
     def add(self, outcome: str, number: int = 1) -> None:
-        """Counts tests of one outcome: passed, failed or skipped."""
+        """Adds to the count of one outcome: passed, failed or skipped."""
         setattr(self, outcome, getattr(self, outcome) + number)
 
     def fail(self, name: str, lines: list[str]) -> None:
-        """Keeps a failure; the count is another matter, since some programs tell it themselves."""
+        """Stores a failure but does not count it: some programs print their own number of
+        failures.
+        """
         self.failures.append(Failure(name, excerpt([line.rstrip() for line in lines], KEPT_LINES)))
 
     def read(self, line: str) -> str:
-        """Takes a line of output and gives what of it is shown."""
+        """Reads a line of output and returns the part of it to show."""
         self.recent.append(line)
         self.line(line)
         return line
 
     def line(self, line: str) -> None:
-        """Takes a line that is shown as it is."""
+        """Reads a line of output that is shown unchanged."""
         raise NotImplementedError
 
     def end(self) -> str:
-        """After the last line; gives what is shown of what was held back."""
+        """Ends the output and returns the held lines that are still to be shown."""
         return ""
 
 
 class Go(Reader):
-    """Events of `go test -json`: a test's output is held back and shown only if it fails.
+    """Reads the events of `go test -json`. Holds a test's output and shows it if the test fails.
 
-    Top-level tests count, and so do packages that fail otherwise: they do not build, or end while
-    a test runs, or with a status of their own.
+    Top-level tests count. A package also counts as one failure if it does not build, if it ends
+    while a test runs, or if it fails although none of its tests failed.
     """
 
     def __init__(self) -> None:
@@ -95,7 +99,7 @@ class Go(Reader):
         self.blamed: set[str] = set()
 
     def read(self, line: str) -> str:
-        """One event, or a line that is none."""
+        """Reads one event. A line that is not JSON is shown unchanged."""
         try:
             event = json.loads(line)
         except ValueError:
@@ -117,7 +121,7 @@ class Go(Reader):
         return ""
 
     def end_of_test(self, action: str, package: str, test: str) -> str:
-        """Shows what a failed test held, and that of a test which was passed over."""
+        """Counts a test that ended, and returns its held output if it failed or was skipped."""
         held = self.held.pop((package, test), [])
         top, _, part = test.partition("/")
         if part:
@@ -132,14 +136,17 @@ class Go(Reader):
         return "" if action == "pass" else "".join(held)
 
     def end_of_package(self, action: str, package: str, build: str) -> str:
-        """A failed package counts if no test of it did, or if some of its tests never ended."""
+        """Counts a failed package if it did not build, ended while tests ran, or no test of it
+        failed.
+        """
         held = {test: self.held.pop((p, test)) for p, test in list(self.held) if p == package}
         around = self.around.pop(package, [])
         if action == "fail" and build:
             self.add("failed")
             self.fail(f"{package}: does not build", self.around.get(build, []) + around)
         elif action == "fail" and held:
-            # The tests that merely waited said nothing but that they were begun.
+            # Blame the tests whose output reports a crash. Tests that only waited have just the
+            # line that they began.
             said = [t for t, lines in held.items() if any(CRASH.search(x) for x in lines)]
             self.add("failed")
             self.fail(
@@ -155,13 +162,13 @@ class Go(Reader):
         )
 
     def end(self) -> str:
-        """What was stopped has not told the end of its packages."""
+        """Ends the packages for which no end was reported because the command was stopped."""
         packages = sorted({package for package, _ in self.held})
         return "".join(self.end_of_package("fail", package, "") for package in packages)
 
 
 class Programs(Reader):
-    """C programs by run_programs.sh: cmocka, GoogleTest, or a line `N passed, N failed`."""
+    """Reads C programs run by run_programs.sh: cmocka, GoogleTest, or `N passed, N failed`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -170,7 +177,7 @@ class Programs(Reader):
         self.before = 0
 
     def line(self, line: str) -> None:
-        """The name of a program, its exit status if it failed, and its own lines."""
+        """Reads the name of a program, its exit status if it failed, or a line of its output."""
         if m := re.match(r"# (\S+)$", line):
             self.program, self.lines, self.before = m[1], [], self.failed
         elif m := re.match(r"# (\S+): exit status \d+$", line):
@@ -181,7 +188,7 @@ class Programs(Reader):
             self.count(line)
 
     def count(self, line: str) -> None:
-        """The lines with numbers."""
+        """Adds the numbers of a line that has counts."""
         if m := re.match(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", line):
             for outcome, number in zip(("passed", "failed", "skipped"), m.groups("0"), strict=True):
                 self.add(outcome, int(number))
@@ -189,7 +196,7 @@ class Programs(Reader):
             self.add(m[1].lower(), int(m[2]))
 
     def end_of_program(self) -> None:
-        """Names the failed cases of a failed program, or else the program alone."""
+        """Stores a failure for each failed case of a program, or one for the whole program."""
         name = self.program.removeprefix("build/test/")
         begun, case, found = 0, "", False
         for number, line in enumerate(self.lines):
@@ -202,14 +209,14 @@ class Programs(Reader):
                 case, found = "", True
         if case or not found:
             self.fail(f"{name} {case}".strip(), self.lines[begun:] if case else self.lines)
-        # A program that a sanitizer or a signal ended has told no number.
+        # A program that a sanitizer or a signal ended has printed no count.
         if case or self.failed == self.before:
             self.add("failed")
         self.lines = []
 
 
 class Pytest(Reader):
-    """The closing line of pytest, `3 passed, 1 failed in 0.1s`, and its FAILURES and ERRORS."""
+    """Reads pytest: its closing line, `3 passed, 1 failed in 0.1s`, and FAILURES and ERRORS."""
 
     WORDS = {  # noqa: RUF012
         "passed": "passed",
@@ -228,7 +235,8 @@ class Pytest(Reader):
         self.lines: list[str] = []
 
     def line(self, line: str) -> None:
-        """Sections have a title between signs, and so has each failed test."""
+        """Reads section titles, which stand between `=` signs, and test names, between `_` signs.
+        """
         if m := re.match(r"=+ (.+?) =+$", line):
             self.flush()
             self.inside = m[1] in ("FAILURES", "ERRORS")
@@ -246,19 +254,19 @@ class Pytest(Reader):
                     self.add(self.WORDS[word], int(number))
 
     def flush(self) -> None:
-        """The end of what one failed test printed."""
+        """Stores the failed test whose output has just ended."""
         if self.name:
             self.fail(self.name, self.lines)
         self.name, self.lines = "", []
 
     def end(self) -> str:
-        """Keeps what was begun."""
+        """Stores the failed test whose output was still being read."""
         self.flush()
         return ""
 
 
 class Cargo(Reader):
-    """The `test result:` line of each test program, and the output of its failed tests."""
+    """Reads the `test result:` line of each test program, and the output of its failed tests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -266,7 +274,9 @@ class Cargo(Reader):
         self.lines: list[str] = []
 
     def line(self, line: str) -> None:
-        """`---- NAME stdout ----` opens a failed test; `failures:` lists their names again."""
+        """`---- NAME stdout ----` begins a failed test; `failures:` begins the list of their
+        names.
+        """
         if m := re.match(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", line):
             self.add("passed", int(m[1]))
             self.add("failed", int(m[2]))
@@ -280,7 +290,7 @@ class Cargo(Reader):
             self.lines.append(line)
 
     def end(self) -> str:
-        """The end of what one failed test printed."""
+        """Stores the failed test whose output has just ended."""
         if self.name:
             self.fail(self.name, self.lines)
         self.name, self.lines = "", []
@@ -288,9 +298,9 @@ class Cargo(Reader):
 
 
 class Steps(Reader):
-    """The lines `ok - NAME`, `not ok - NAME` and `skip - NAME` of scripts.
+    """Reads the lines `ok - NAME`, `not ok - NAME` and `skip - NAME` of scripts.
 
-    What a step printed stands before its line, or indented after it.
+    A script prints the output of a step before the line of the step, or indented after it.
     """
 
     def __init__(self) -> None:
@@ -299,7 +309,7 @@ class Steps(Reader):
         self.lines: list[str] = []
 
     def line(self, line: str) -> None:
-        """A step's line, or what it printed."""
+        """Reads the line of a step, or a line of its output."""
         if self.name and not line.startswith("    "):
             self.end()
         if m := re.match(r"(ok|not ok|skip) - (.*)", line):
@@ -312,7 +322,7 @@ class Steps(Reader):
             self.lines.append(line)
 
     def end(self) -> str:
-        """The end of what a failed step printed."""
+        """Stores the failed step whose output has just ended."""
         if self.name:
             self.fail(self.name, self.lines)
             self.name, self.lines = "", []

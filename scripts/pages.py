@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Rewrites the links of pages that are copied to another place.
 
-A page is copied to where it is installed, or into a wheel, and what it links to lies
-elsewhere there, or is not there at all. A link to a file that came along points to it; of
-a link to one that did not come along the text stays.
+Pages are copied to the installed tree and into the wheel. There the files that a page links to
+have other paths or do not exist. A link to a copied file gets the new path. A link to a file that
+is not copied is replaced by its text.
 
-    scripts/pages.py FOLDER...    names the links of the pages below that find nothing
+    scripts/pages.py FOLDER...    prints the broken links of all pages below the folders
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-# [text](target) and ![text](target); the text may have a link's brackets in code.
+# [text](target) and ![text](target). The text may contain brackets in code.
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
-# What starts with a scheme, such as https:.
+# A target with a scheme, such as https:, is not a file.
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 
 def rewritten(text: str, source: str, places: Mapping[str, str]) -> str:
-    """A page with links for its new place.
+    """Returns a page with links for its new place.
 
-    places has every file that came along: its path in the checkout, and its new one. Both
-    are relative to one folder each.
+    places maps the path of each copied file in the checkout to its new path. The old paths are
+    relative to one folder, and so are the new paths.
     """
     here = PurePosixPath(places[source]).parent
 
@@ -51,7 +51,7 @@ def rewritten(text: str, source: str, places: Mapping[str, str]) -> str:
 
 
 def sections(text: str) -> set[str]:
-    """The names by which links point to the headings of a page."""
+    """Returns the names by which links point to the headings of a page."""
     found, inside = set(), False
     for line in text.splitlines():
         if line.startswith("```"):
@@ -63,9 +63,9 @@ def sections(text: str) -> set[str]:
 
 
 def broken_links(page: Path) -> list[str]:
-    """What the links of a page do not find on this machine."""
+    """Returns a message for each link of a page whose target does not exist on this machine."""
     found = []
-    # Whatever looks like a link, also where rewritten() would not see one.
+    # This pattern also finds links that rewritten() does not recognise.
     for target in re.findall(r"\]\(([^)\s]*)\)", page.read_text(encoding="utf-8")):
         path, _, section = target.partition("#")
         if ELSEWHERE.match(target):
@@ -79,7 +79,7 @@ def broken_links(page: Path) -> list[str]:
 
 
 def main() -> int:
-    """Checks the links of the pages below folders."""
+    """Checks the links of all pages below the given folders."""
     pages = [page for folder in sys.argv[1:] for page in sorted(Path(folder).rglob("*.md"))]
     broken = [line for page in pages for line in broken_links(page)]
     print(*broken, f"{len(pages)} pages, {len(broken)} broken links", sep="\n")

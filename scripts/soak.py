@@ -3,14 +3,14 @@
 
 Usage: soak.py [--duration 24h] [--seed N] [--only PATTERN] [--output FILE]
 
-Each run is a process of its own that is given a seed and a time. A run that fails, crashes or
-hangs is a finding: it is printed with its seed and the command that repeats it, and the next
-run follows. What was run and what was found is written to FILE after each run, as JSON.
+Each run is a process of its own with a seed and a time limit. A run that fails, crashes or hangs
+is a finding. The script prints the finding with its seed and with the command that repeats it,
+and continues with the next run. After each run it writes the runs and findings to FILE, as JSON.
 
 A drill is one kind of run on one device: the host, or one generation of the simulated CUDA
-driver. The drill that had the least time for its share, with that of its next run, is the next.
---only takes a pattern such as "calls" or "programs@12090". With --seed the drill is run once,
-with this seed.
+driver. Each drill has a share of the time. The next drill to run is the one that will have used
+the least time for its share after its next run. --only takes a pattern such as "calls" or
+"programs@12090". With --seed each chosen drill runs once, with this seed.
 """
 
 from __future__ import annotations
@@ -35,39 +35,39 @@ from dataclasses import asdict, dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEST = ROOT / "build/test"
 GENERATIONS = ("11020", "12000", "12040", "12090", "13000")
-# So many findings of one drill, and it is not run again.
+# A drill with this number of findings does not run again.
 FINDINGS_MOST = 5
 KEPT_LINES = 60
-# Rooms whose tables can be made to move with each growth.
+# Folders whose packages have a build with tables that move each time they grow.
 TABLES = ("core/internal", "core/rangealloc", "core/pool", "core/replay")
-# What the first run of a drill is taken to cost.
+# Expected seconds of a drill that has not run yet.
 FIRST_SECONDS = 10
-# What a process that hangs has to tell where it is.
+# Seconds that a process that hangs gets to print where its goroutines are.
 GRACE_SECONDS = 1
 
 
 @dataclass(frozen=True)
 class Drill:
-    """One kind of run. {seed} in a word of the command is the seed."""
+    """One kind of run. {seed} in a word of the command is replaced by the seed."""
 
     name: str
     command: tuple[str, ...]
     environment: dict[str, str]
-    # What a run may take before it counts as hung.
+    # A run that takes longer counts as hung.
     seconds: int
-    # Its part of the time, beside the others.
+    # Share of the time, relative to the other drills.
     share: float = 1.0
-    # Whether SOAK_TRACE=1 makes it tell each call.
+    # Whether the program prints each call if SOAK_TRACE=1 is set.
     traces: bool = False
 
     def words(self, seed: int) -> list[str]:
-        """The command line of one run."""
+        """Returns the command line of one run."""
         return [word.format(seed=seed) for word in self.command]
 
 
 @dataclass
 class Tally:
-    """What the runs of one drill were."""
+    """The sums over all runs of one drill."""
 
     runs: int = 0
     seconds: float = 0.0
@@ -76,7 +76,7 @@ class Tally:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, counts: dict[str, int]) -> None:
-        """Adds what one run counted."""
+        """Adds the counts of one run."""
         for name, number in counts.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
@@ -103,11 +103,11 @@ class Outcome:
     lines: list[str]
 
 
-# --- what is run ------------------------------------------------------------------
+# --- the drills -------------------------------------------------------------------
 
 
 def places() -> dict[str, dict[str, str]]:
-    """The devices: the host, and each generation of the simulated driver as others have it."""
+    """Returns the devices with their environment: the host and simulated drivers."""
     found: dict[str, dict[str, str]] = {"host": {}}
     kinds = {
         generation: {
@@ -131,7 +131,7 @@ def places() -> dict[str, dict[str, str]]:
 
 
 def drills() -> list[Drill]:
-    """Everything that is run."""
+    """Returns all drills."""
     found = [
         Drill("calls", (str(TEST / "soak/calls"), "{seed}", "200000"), {}, 600, 36, traces=True)
     ]
@@ -178,7 +178,7 @@ def drills() -> list[Drill]:
     found.append(
         Drill("long:test_cuda", ("scripts/test_cuda_suites.sh",), {"SOAK": "1"}, 1900, 0.3)
     )
-    # What make test runs in less time, or with less memory.
+    # make test runs these for less time, or with less memory.
     for name in ("test_signals", "test_bounded"):
         found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
     found += with_sanitizer()
@@ -189,7 +189,7 @@ def drills() -> list[Drill]:
 
 
 def with_sanitizer() -> list[Drill]:
-    """The programs with the address sanitizer that make test runs a part of, or not at all."""
+    """Returns the programs that make test runs in part, or never, with the address sanitizer."""
     programs, options = TEST / "asan/c", {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
     found = [
         Drill(f"asan_{name}@host", (str(programs / f"test_{name}"), "{seed}"), options, 900)
@@ -199,7 +199,7 @@ def with_sanitizer() -> list[Drill]:
     found.append(Drill("asan_pool_calls@host", (*words, "400", "{seed}"), options, 900))
     whole = {**options, "SOAK": "1"}
     found.append(Drill("long:asan_bounded", (str(programs / "test_bounded"),), whole, 1900, 0.3))
-    # make test runs the programs in C++ without the sanitizer only.
+    # make test runs the C++ programs without the sanitizer only.
     library = {**options, "FERRUM_TEST_LIBRARY": str(TEST / "libferrum_mem.so")}
     for source in sorted((ROOT / "tests/c").glob("test_*.cpp")):
         name = source.stem.removeprefix("test_")
@@ -208,13 +208,13 @@ def with_sanitizer() -> list[Drill]:
 
 
 def property_rooms(of_devices: bool) -> list[str]:
-    """The packages with property tests; of_devices: those that run on any device."""
+    """Returns the packages with property tests; of_devices: only those that run on any device."""
     rooms = rooms_with('"pgregory.net/rapid"')
     return sorted(rooms & rooms_with('"ferrum_mem/drivers/testdevice"') if of_devices else rooms)
 
 
 def other_rooms() -> list[str]:
-    """The packages with tests, of core and others, that are no property rooms."""
+    """Returns the packages of core, cmd and drivers with tests but without property tests."""
     tests = (path for folder in ("core", "cmd", "drivers") for path in (ROOT / folder).rglob("*"))
     rooms = {f"./{p.parent.relative_to(ROOT)}" for p in tests if p.name.endswith("_test.go")}
     return sorted(rooms - set(property_rooms(of_devices=False)) - {"./drivers/cuda/gorgonia"})
@@ -222,7 +222,7 @@ def other_rooms() -> list[str]:
 
 @functools.cache
 def rooms_with(text: str) -> frozenset[str]:
-    """The packages of core in whose tests this stands."""
+    """Returns the packages of core whose tests contain the text."""
     tests = (ROOT / "core").rglob("*_test.go")
     return frozenset(
         f"./{path.parent.relative_to(ROOT)}" for path in tests if text in path.read_text()
@@ -233,7 +233,7 @@ def rooms_with(text: str) -> frozenset[str]:
 
 
 def run(drill: Drill, seed: int, seconds: float, more: dict[str, str]) -> Outcome:
-    """One run in a process group of its own, which is stopped when the time is over."""
+    """Runs a drill once, in its own process group, and kills the group when the time is over."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "bindings/python/src")}
     for name in [name for name in environment if name.startswith("SIMCUDA_")]:
         del environment[name]
@@ -253,7 +253,7 @@ def run(drill: Drill, seed: int, seconds: float, more: dict[str, str]) -> Outcom
 
         def stop() -> None:
             late.set()
-            # A process of Go tells where its goroutines are.
+            # A Go process prints the stacks of its goroutines at SIGQUIT.
             os.killpg(child.pid, signal.SIGQUIT)
             time.sleep(GRACE_SECONDS)
             os.killpg(child.pid, signal.SIGKILL)
@@ -282,7 +282,7 @@ def run(drill: Drill, seed: int, seconds: float, more: dict[str, str]) -> Outcom
 
 
 def counts_of(lines: list[str]) -> dict[str, int]:
-    """The numbers of the line `soak NAME=NUMBER ...`, or the programs of `N passed, N failed`."""
+    """Reads the line `soak NAME=NUMBER ...`, or the number of programs of `N passed, N failed`."""
     for line in reversed(lines):
         if line.startswith("soak "):
             return {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", line)}
@@ -292,13 +292,13 @@ def counts_of(lines: list[str]) -> dict[str, int]:
 
 
 def repeat(drill: Drill, seed: int) -> str:
-    """What a person types to see it again."""
+    """Returns the shell command that repeats a run."""
     settings = [f"{name}={value!r}" for name, value in drill.environment.items()]
     return " ".join([*settings, *drill.words(seed)])
 
 
 def excerpt(lines: list[str]) -> list[str]:
-    """The lines from the first that tells of a failure, or the last ones."""
+    """Returns the lines from the first sign of a failure, or the last lines."""
     sign = re.compile(r"finding: |panic|fatal error|FAIL|DATA RACE|SIG[A-Z]{3,4}|program \d+")
     for number, line in enumerate(lines):
         if sign.search(line):
@@ -306,18 +306,18 @@ def excerpt(lines: list[str]) -> list[str]:
     return lines[-KEPT_LINES:]
 
 
-# --- all of it ------------------------------------------------------------------------
+# --- all runs -------------------------------------------------------------------------
 
 
 class Soak:
-    """The runs so far."""
+    """The runs and findings so far."""
 
     def __init__(
         self, chosen: list[Drill], seed: int, output: pathlib.Path, is_repeat: bool = False
     ) -> None:
         self.chosen = chosen
         self.seed = seed
-        # The seed is that of one run.
+        # True if the seed is that of one run to repeat.
         self.is_repeat = is_repeat
         self.output = output
         self.began = time.time()
@@ -325,18 +325,19 @@ class Soak:
         self.findings: list[Finding] = []
 
     def next(self) -> Drill | None:
-        """The drill that had the least time for its share; None: each has failed too often."""
+        """Returns the drill with the least time for its share; None if all failed too often."""
         names = [finding.drill for finding in self.findings]
         left = [d for d in self.chosen if names.count(d.name) < FINDINGS_MOST]
         return min(left, key=lambda d: self.cost(d) / d.share, default=None)
 
     def cost(self, drill: Drill) -> float:
-        """The seconds of the drill so far and of one run more."""
+        """Returns the seconds that a drill has used, plus the expected seconds of its next run."""
         tally = self.tallies[drill.name]
         return tally.seconds + (tally.seconds / tally.runs if tally.runs else FIRST_SECONDS)
 
     def once(self, drill: Drill) -> None:
-        """One run of a drill. Each has seeds of its own, so that devices run other programs."""
+        """Runs a drill once. Drills have different seeds, so each device runs different programs.
+        """
         tally = self.tallies[drill.name]
         seed = self.seed + tally.runs
         if not self.is_repeat:
@@ -352,7 +353,9 @@ class Soak:
         self.write()
 
     def keep(self, drill: Drill, seed: int, outcome: Outcome) -> None:
-        """Prints a finding; a program that can tells its last call in a second run."""
+        """Prints and stores a finding. If the program can trace its calls, runs it again with a
+        trace.
+        """
         lines = excerpt(outcome.lines)
         if drill.traces and not any("finding: " in line for line in lines):
             traced = run(drill, seed, drill.seconds, {"SOAK_TRACE": "1"})
@@ -363,14 +366,15 @@ class Soak:
         print("\n".join(f"    {line[:400]}" for line in lines[:25]), flush=True)
 
     def totals(self) -> dict[str, int]:
-        """The counts of all drills together."""
+        """Returns the sums of the counts of all drills."""
         total = Tally()
         for tally in self.tallies.values():
             total.add({"runs": tally.runs} | tally.counts)
         return total.counts
 
     def write(self) -> None:
-        """Writes the results; a reader finds the last whole ones."""
+        """Writes the results to a new file and renames it, so a reader never sees a part of them.
+        """
         results = {
             "began": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self.began)),
             "seconds": round(time.time() - self.began, 1),
@@ -385,7 +389,7 @@ class Soak:
         beside.replace(self.output)
 
     def show(self) -> None:
-        """Prints what was run."""
+        """Prints the sums of each drill."""
         print(f"\n{'drill':<40}{'runs':>7}{'seconds':>9}{'cpu':>9}  counts")
         for name, tally in self.tallies.items():
             counts = ", ".join(f"{number} {what}" for what, number in tally.counts.items())
@@ -407,7 +411,7 @@ def seconds_of(text: str) -> float:
 
 
 def main() -> int:
-    """Runs what the command line names."""
+    """Runs the drills that the command line selects."""
     parser = argparse.ArgumentParser(description="Runs random programs for hours.")
     parser.add_argument("--duration", type=seconds_of, default=seconds_of("24h"))
     parser.add_argument("--seed", type=int)
@@ -424,7 +428,8 @@ def main() -> int:
         print("\n".join(drill.name for drill in chosen) or f"no drill is called {options.only}")
         return 0 if chosen else 2
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Small enough that a tenfold of it is a number of the programs in C.
+    # Some C programs get the seed with a digit appended, so ten times the seed must still fit
+    # their type.
     is_repeat = options.seed is not None
     seed = options.seed if is_repeat else int(time.time()) % 100_000_000
     soak = Soak(chosen, seed, options.output, is_repeat)

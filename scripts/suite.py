@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Runs one suite of tests or checks, shows its output and writes down its counts.
+"""Runs one suite of tests or checks, shows its output and writes its counts to a file.
 
 Usage: suite.py NAME KIND [--timeout SECONDS] -- COMMAND...
 
-KIND says how the counts are read from the output:
+KIND says how the script reads the counts from the output:
   go      COMMAND is `go test -json`; top-level tests and packages that do not build count
   c       C programs one after the other: cmocka, GoogleTest, or a line `N passed, N failed`
   pytest  the closing line of pytest
   cargo   the `test result:` lines of cargo test
   steps   lines `ok - NAME`, `not ok - NAME` and `skip - NAME`
 
-The counts go to build/test/results/NAME, with the seconds by the clock and the seconds of
-processors that the command and what it waited for have used. The failed tests with their output
-go beside them to NAME.failed, the whole output to build/test/logs/NAME.log. The exit status is
-the command's; a suite that fails without a failed test counts one failure, and so does one that
-ran no test.
+The file build/test/results/NAME gets the counts, the elapsed seconds, and the processor seconds
+of the command and of the processes that it waited for. The file NAME.failed in the same folder
+gets the failed tests with their output. The file build/test/logs/NAME.log gets the whole output.
+The exit status is that of the command, or 1 if a test failed. A suite that exits with an error
+but reports no failed test counts as one failure. A suite that ran no test also counts as one
+failure.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ TIMED_OUT = 124
 
 
 def stop(child: subprocess.Popen[str]) -> None:
-    """Ends the command and everything that it started."""
+    """Kills the process group of the command, which includes every process that it started."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -44,7 +45,7 @@ def stop(child: subprocess.Popen[str]) -> None:
 
 
 def run(command: list[str], kind: str, timeout: float, log: TextIO) -> tuple[int, Reader]:
-    """Runs the command in a process group of its own and reads its output line by line."""
+    """Runs the command in its own process group and reads its output line by line."""
     reader, late = READERS[kind](), threading.Event()
     child = subprocess.Popen(
         command,
@@ -123,7 +124,9 @@ def main(arguments: list[str]) -> int:
 
 
 def judge(name: str, status: int, reader: Reader) -> None:
-    """A suite that failed has a failed test, and each failed test a name."""
+    """Adds a failure where the command failed, or ran no test, and the output names no failed
+    test.
+    """
     why = f"failed with exit status {status}"
     if status == TIMED_OUT:
         why = "was stopped, or something in it was, because it took too long"

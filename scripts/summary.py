@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Adds up what the suites wrote down, and names what failed.
+"""Adds up the counts of the suites and lists the failed tests.
 
 Usage: summary.py [--closing-line] [--log FILE]... SUITE...
 
-Prints a line for each suite, with its seconds by the clock and the seconds of processors that
-it used, then every failed test with the part of its output that matters,
-then the names of these alone, and exits 1 if a test failed. A suite without a result did not
-run, which counts as one failure: what make said of it is looked for in FILE, the output of make.
-With --closing-line the last line is `N passed, N failed`.
+Prints a line for each suite, with its elapsed seconds and its processor seconds. Then prints each
+failed test with the important part of its output, and a list of the names of all failed tests.
+Exits with 1 if a test failed. A suite without a result did not run and counts as one failure; the
+script looks for the reason in FILE, which is the output of make. With --closing-line the last
+line is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from outcomes import Failure, excerpt, from_json
 
 RESULTS = pathlib.Path("build/test/results")
 
-# How much is shown of what failed tests printed: each, and all together.
+# Lines of output that are shown: for each failed test, and for all failed tests together.
 LINES_EACH = 40
 LINES_ALL = 200
 
 
 def why_not_run(logs: list[pathlib.Path]) -> list[str]:
-    """The lines with which make tells what could not be made, each with those before it."""
+    """Finds the lines in which make reports an error, each with up to 15 lines before it."""
     shown: list[str] = []
     for path in logs:
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         last = 0
         for number, line in enumerate(lines):
-            # The suites themselves end in such a line too, and are told of elsewhere.
+            # Skip the line with which a failed suite ends: its failed tests are shown from its
+            # own result.
             if re.search(r"\*\*\* .*(Error \d+|Stop\.|No rule)", line) and not re.search(
                 r": (check|test)-[a-z-]+\] Error", line
             ):
@@ -42,7 +43,7 @@ def why_not_run(logs: list[pathlib.Path]) -> list[str]:
 
 
 def show(failures: list[tuple[str, Failure]]) -> None:
-    """The output of each failed test, cut so that all of it can be read, then the names."""
+    """Shows the output of each failed test, cut to a length that can be read, then all names."""
     most = max(3, min(LINES_EACH, LINES_ALL // len(failures)))
     left = LINES_ALL
     for suite, failure in failures:
@@ -57,7 +58,7 @@ def show(failures: list[tuple[str, Failure]]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Sums the named suites."""
+    """Prints the sum of the named suites."""
     closing = "--closing-line" in arguments
     arguments = [a for a in arguments if a != "--closing-line"]
     logs = []
@@ -79,7 +80,7 @@ def main(arguments: list[str]) -> int:
         print(f"{suite:<18}{counts[0]:>8}{counts[1]:>8}{counts[2]:>9}  {seconds:>7}{used:>9.1f}")
         told = path.with_suffix(".failed")
         if not fields:
-            # What one suite lacks, others lack too: once is enough.
+            # Suites usually do not run for the same reason, so show it once.
             first = all(failure.name != "did not run" for _, failure in failures)
             failures.append((suite, Failure("did not run", why_not_run(logs) if first else [])))
         elif told.exists():

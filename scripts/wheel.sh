@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Python wheel into FOLDER and checks what its files need of the system.
-# Called by `make wheel`, which gives GLIBC, VERSION and, where Zig can be had, ZIG.
+# Builds the Python wheel into FOLDER and checks which system libraries its files need.
+# `make wheel` calls this script and sets GLIBC, VERSION and, if Zig is installed, ZIG.
 #
 #   scripts/wheel.sh FOLDER
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The library exports the functions of the header and nothing else, under its
-# SONAME, and callers built with the baseline keep working.
+# Checks that the library exports exactly the functions of the header under its SONAME, and
+# that callers built with the baseline keep working.
 #
 #   scripts/checks/abi.sh LIBRARY LIBRARY_WITH_DEBUG_INFORMATION SONAME
 set -euo pipefail
@@ -16,7 +16,8 @@ dynamic() { readelf --dynamic --wide "$library"; }
 
 soname_is() { dynamic | grep -F "Library soname: [$soname]"; }
 
-# Only the C library: nothing of a vendor, nothing by a path.
+# The library needs only the C library: it is linked with no vendor library and has no
+# library path.
 needs_only_libc() {
     local extra
     extra=$(dynamic | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
@@ -26,7 +27,8 @@ needs_only_libc() {
     ! readelf --program-headers --wide "$library" | grep -E 'GNU_STACK.*RWE'
 }
 
-# names_no_build_path FILE...  What is shipped does not tell where it was built.
+# names_no_build_path FILE...  A shipped file must not contain the path of the folder that
+# it was built in.
 names_no_build_path() {
     local file
     for file in "$@"; do
@@ -34,7 +36,7 @@ names_no_build_path() {
     done
 }
 
-# What a program pays for the library at most, stripped.
+# Upper bound for the size of the stripped library, which every program pays for.
 most_bytes=16000000
 is_small() {
     local size
@@ -42,9 +44,9 @@ is_small() {
     [ "$size" -le $most_bytes ] || { echo "$library has $size bytes, of $most_bytes"; return 1; }
 }
 
-# Loading the library and its first calls open no library but those of the C library: a
-# vendor's is looked for when one of its devices is asked for. The loader of the system
-# writes down what is asked of it, found or not.
+# Loading the library and its first calls open only libraries that belong to the C library.
+# The library opens a vendor library when a program requests one of its devices. With
+# LD_DEBUG the loader of the system logs each file that it is asked to open, found or not.
 opens_no_library() {
     local log=$out/loader.txt opened
     rm -f "$log".*
@@ -55,8 +57,8 @@ opens_no_library() {
     [ -z "$opened" ] || { echo "opens" $opened; return 1; }
 }
 
-# What a program waits for when it opens the library: each relocation is a word that the
-# loader writes, in a page that it copies.
+# Each relocation adds to the time that opening the library takes: the loader writes a word
+# into a page, which it has to copy.
 most_relocations=36000
 has_few_relocations() {
     local count
@@ -65,8 +67,9 @@ has_few_relocations() {
         { echo "$library has $count relocations, of $most_relocations"; return 1; }
 }
 
-# What the packages here set up when they are loaded. The runtime tells it, one line a
-# package: init PACKAGE @TIME ms, TIME ms clock, N bytes, N allocs
+# Upper bound for the memory that the Go packages allocate when the library is loaded. The
+# Go runtime prints one line a package:
+#   init PACKAGE @TIME ms, TIME ms clock, N bytes, N allocs
 most_set_up_bytes=40000
 sets_up_little() {
     local told=$out/inits.txt
@@ -79,8 +82,8 @@ sets_up_little() {
         }' "$told"
 }
 
-# Every difference needs attention: one that breaks callers is not allowed, one
-# that adds needs a new baseline, or its later removal would go unseen.
+# The check fails at every difference. A difference that breaks callers is not allowed. An
+# addition needs a new baseline: without it the check would not notice a later removal.
 same_as_baseline() {
     local status=0
     scripts/abi_baseline.sh "$debug" "$out/now" || return 1
@@ -94,7 +97,7 @@ same_as_baseline() {
     return 1
 }
 
-# Values never change and are never taken away.
+# A value never changes, and a constant is never removed.
 same_constants() {
     scripts/abi_constants.py include/ferrum_mem.h >"$out/constants.txt" || return 1
     diff "$baseline/constants.txt" "$out/constants.txt" && return
@@ -102,9 +105,10 @@ same_constants() {
     return 1
 }
 
-# What is compiled against the header asks for its version, so one that has more than
-# the baseline has a higher one; a second addition before the next baseline has not. The
-# texts of abidw also say which file of C has a function, which is nobody's concern.
+# A program requests the version of the header that it was compiled with. An interface with
+# more than the baseline therefore has a higher version than the baseline. Further additions
+# before the next baseline keep that version. abidiff compares the interfaces, because the
+# texts of abidw also differ when a function moves to another C file.
 version_has_grown() {
     local before after
     before=$(cat "$baseline/version.txt") after=$(cat "$out/now/version.txt")

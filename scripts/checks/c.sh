@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Format of the C and C++ code; each public header compiles alone, included
-# twice, in every language version that it promises; the C half of capi compiles
-# without a warning.
+# Checks the format of the C and C++ code. Checks that each public header compiles alone and
+# included twice, in every language version that it supports, and that the C half of capi
+# compiles without a warning.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/checks/steps.sh
@@ -12,7 +12,7 @@ mkdir -p "$out"
 
 mapfile -t c_files < <(tracked '*.c' '*.h' '*.cpp' '*.hpp')
 
-# Names the files; make format says the rest.
+# Prints only the names of the files. `make format` shows and repairs the rest.
 formatted() {
     local output
     output=$(build/venv/bin/clang-format --dry-run -Werror "${c_files[@]}" 2>&1) && return
@@ -43,7 +43,7 @@ for header in include/ferrum_mem/*.h; do
     step "${header#include/} alone, c11" compile c c11 "$out/probe.c"
     step "${header#include/} alone, c++11" compile c++ c++11 "$out/probe.c"
 done
-# Each of the C++ headers alone, as many at a time as there are processors.
+# Compiles each C++ header alone, in parallel on all processors.
 cpp_headers() {
     local header
     for header in include/ferrum_mem/*.hpp include/ferrum_mem/calls/*.hpp; do echo "$header"; done |
@@ -52,8 +52,8 @@ cpp_headers() {
 }
 step "each C++ header alone" cpp_headers
 
-# Programs with stricter warnings than ours use the initialisers and the C++ layer, which they
-# include twice.
+# The initialisers and the C++ layer compile in programs that use stricter warnings than this
+# project. The probe includes each header twice.
 "${PYTHON:-python3}" scripts/header_probe.py include/ferrum_mem.hpp >"$out/probe.cpp"
 strict=(-Iinclude -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wconversion -Wsign-conversion -Werror)
 for standard in c++17 c++20; do
@@ -61,8 +61,8 @@ for standard in c++17 c++20; do
     step "every initialiser and call without a warning, clang++ $standard" clang++ "-std=$standard" "${strict[@]}" "$out/probe.cpp"
 done
 
-# The header of the Go exports is made by cgo, as the build makes it. The go
-# command passes over folders that start with _.
+# cgo generates the header of the Go exports, as in the build. The generated folder is named
+# _cgo because the go command skips folders that start with _.
 capi_warnings() {
     local file
     local -a go_files

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# The table of what the public designs promise and which test shows it. The
-# checklist itself is not part of the project: where it lies beside the clone,
-# ids, symbols and tests are held against it too.
+# Checks the table that maps each promise of the public designs to the tests that show it.
+# The checklist of promises is not part of the project. Where it is available beside the
+# clone, the check also compares the ids, symbols and tests of the table with it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/checks/steps.sh
 
 table=tests/contract/coverage.tsv
 
-# well_formed  Three fields separated by tabs, an id, each id once.
+# well_formed  Each row has three fields separated by tabs. The first is an id, which no
+# other row has.
 well_formed() {
     awk -F '\t' '
         /^#/ || /^[[:space:]]*$/ { next }

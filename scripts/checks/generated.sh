@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated files are what the header and the sources of the kernels give.
+# Checks that the generated files are up to date with the header and the kernel sources.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/checks/steps.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, vet and staticcheck of the Go code.
+# Checks the format of the Go code and runs vet and staticcheck.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/checks/steps.sh
@@ -13,7 +13,7 @@ step "go vet" "$GO" vet ./...
 step "go vet, moving tables" "$GO" vet -tags ferrum_moving_tables ./core/internal/...
 step "go vet, test exports" "$GO" vet -tags ferrum_test_exports ./capi
 step "go vet, host backend for darwin" env GOOS=darwin CGO_ENABLED=0 "$GO" vet ./drivers/host/...
-# A build for Windows has one error, which says why.
+# A build for Windows must fail with exactly one error, which states the reason.
 refuses_windows() {
     local said
     said=$(GOOS=windows CGO_ENABLED=0 "$GO" build ./drivers/host 2>&1) && return 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lint, format and types of the Python code: the package, examples, tests and
+# Checks lint, format and types of the Python code: the package, examples, tests and
 # scripts.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Format and lints of the Rust code; its documentation builds without the library.
+# Checks format and lints of the Rust code, and that its documentation builds without the
+# library.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/checks/steps.sh

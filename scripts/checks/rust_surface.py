@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the public surface of the crate ferrum-mem promises and no lint of Rust asks for.
+"""Checks rules for the public surface of the crate ferrum-mem that no Rust lint checks.
 
-- A type whose drop undoes something is `#[must_use]`, with a text that says what the drop does.
-- A public function that can fail names the C function behind it under "# Errors", or says that
-  there is none. Clippy asks for the heading (missing_errors_doc).
-- What a failed call gives back with its error is a `Rejected`, and no tuple.
+  - A type whose drop undoes something is `#[must_use]`, with a text that says what the drop does.
+  - A public function that can fail names the C function that it calls under "# Errors", or says
+  that it calls none. Clippy checks only that the heading exists (missing_errors_doc).
+  - A failed call that returns an object with the error returns a `Rejected`, not a tuple.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[2] / "bindings/rust/ferrum-mem/src"
 
 HEAD = r"((?:^ *(?:///|#\[).*\n)*)^ *pub "
-# A type that is dropped by itself, or by what its clones share.
+# A type that has its own Drop, or whose clones share a value that has one.
 DROPPED = re.compile(r"^impl(?:<\w+>)? Drop for (\w+)|^shared_handle!\(\s*(\w+)", re.MULTILINE)
 PUBLIC = re.compile(HEAD + r"struct (\w+)(?:<[^>]*>)? \{([^}]*)\}", re.MULTILINE)
 FUNCTION = re.compile(
@@ -29,7 +29,7 @@ NAMED = re.compile(r"ferrum_\w+|calls no C function|stringify!\(\$end\)")
 
 
 def faults(text: str) -> list[str]:
-    """What is wrong with the text of a source file."""
+    """Returns the violations in the text of a source file."""
     found = []
     dropped = {name for match in DROPPED.finditer(text) for name in match.groups() if name}
     for head, name, fields in PUBLIC.findall(text):
@@ -46,7 +46,7 @@ def faults(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Looks at every source of the crate; 1 if there are faults."""
+    """Checks every source of the crate. Returns 1 if there is a violation."""
     count = 0
     for path in sorted(SOURCES.rglob("*.rs")):
         for fault in faults(path.read_text(encoding="utf-8")):

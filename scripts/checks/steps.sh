@@ -1,10 +1,10 @@
-# Sourced by the checks: each step says `ok - NAME` or `not ok - NAME` with what
-# it printed, the next one runs all the same, and finish gives the exit status.
-# scripts/suite.py counts the lines.
+# Functions for the check scripts. Each step prints `ok - NAME`, or `not ok - NAME` with the
+# output of the step. A failed step does not stop the script; finish returns the exit
+# status. scripts/suite.py counts the lines.
 
 failed_steps=0
 
-# step NAME COMMAND...  A command that fails fails the step.
+# step NAME COMMAND...  Runs the command. The step fails if the command fails.
 step() {
     local name=$1 output
     shift
@@ -17,14 +17,14 @@ step() {
     failed_steps=$((failed_steps + 1))
 }
 
-# quiet COMMAND...  Fails if the command prints something, as gofmt -l does.
+# quiet COMMAND...  Fails if the command fails or prints something, as gofmt -l does.
 quiet() {
     local output
     output=$("$@" 2>&1) || { echo "$output"; return 1; }
     [ -z "$output" ] || { echo "$output"; return 1; }
 }
 
-# tracked GLOB...  The project's files of these kinds, without what was built.
+# tracked GLOB...  Lists the project's files that match, without build outputs.
 tracked() {
     if git rev-parse --git-dir >/dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do

@@ -25,8 +25,8 @@ func requireCode(t require.TestingT, want device.Code, err error) {
 	require.Equal(t, want, device.CodeOf(err), err.Error())
 }
 
-// place is one granule of address space in the reference model: its page, the access to it,
-// and how the page is claimed.
+// place is the record of one mapped granule of address space in the reference model: its
+// page and the access to it.
 type place struct {
 	page   *modelPage
 	access device.Access
@@ -40,14 +40,15 @@ type modelPage struct {
 	state  State
 }
 
-// model has a place for each granule of a small address space.
+// model is the reference model: it has a place for each mapped granule of a small address
+// space.
 type model struct {
 	*rapid.T
 	book         *Book
 	reservations map[uint64]uint64
 	space        map[uint64]*place
 	pages        map[device.Page]*modelPage
-	// claims are the running calls, by what they do.
+	// claims are the calls that have begun and not ended.
 	claims []*claim
 }
 
@@ -78,7 +79,9 @@ func (m *model) draw(what string) uint64 {
 	return rapid.Uint64Range(0, 40).Draw(m.T, what) * granule
 }
 
-// address returns, often, an address of a page or the start of a reservation.
+// address draws an address. In three of four cases the address is known to the model: the
+// address of a mapped granule or the start of a reservation. In the other case it is
+// random.
 func (m *model) address() uint64 {
 	var known []uint64
 	for at := range m.space {
@@ -94,7 +97,8 @@ func (m *model) address() uint64 {
 	return rapid.SampledFrom(known).Draw(m.T, "known address")
 }
 
-// size returns, often, the size of a few granules.
+// size draws a size. In three of four cases the size is one to four granules. In the other
+// case it is random.
 func (m *model) size() uint64 {
 	if rapid.IntRange(0, 3).Draw(m.T, "any size") == 0 {
 		return m.draw("size")
@@ -153,14 +157,15 @@ func (m *model) create() {
 	p := &Page{Bytes: rapid.SampledFrom([]uint64{granule, granule, granule, 2 * granule}).Draw(m.T, "bytes")}
 	m.book.Add(p)
 	if p.Number > 8 {
-		// The model draws its pages from few numbers.
+		// The model knows the page numbers 1 to 8 only.
 		m.book.Forget([]*Page{p})
 		return
 	}
 	m.pages[p.Number] = &modelPage{number: p.Number, bytes: p.Bytes}
 }
 
-// idle states whether a call for pages that are neither mapped nor claimed succeeds.
+// idle states whether the pages are neither mapped nor claimed, so that a call that claims
+// them as idle succeeds.
 func idle(of []*modelPage) bool {
 	return !slices.ContainsFunc(of, func(p *modelPage) bool { return p.mapped || p.state != There })
 }
@@ -280,7 +285,7 @@ func (m *model) claimMapped() {
 	}
 }
 
-// end ends a claim in one of the ways in which its call can end.
+// end ends one running claim. The call of the claim succeeds or fails at random.
 func (m *model) end() {
 	if len(m.claims) == 0 {
 		return
@@ -318,7 +323,7 @@ func (m *model) end() {
 	}
 }
 
-// look checks a range as work does.
+// look checks a range for access, as the driver does before it queues work.
 func (m *model) look() {
 	addr, size := m.address()+rapid.Uint64Range(0, granule-1).Draw(m.T, "odd"), rapid.Uint64Range(1, 30).Draw(m.T, "size")
 	need := device.Access(rapid.IntRange(1, 2).Draw(m.T, "need"))
@@ -351,7 +356,7 @@ func (m *model) look() {
 	require.NoError(m, err)
 }
 
-// runs compares the runs with the places that have access.
+// runs compares the runs of the book with the places that have access.
 func (m *model) runs() {
 	covered := map[uint64]device.Access{}
 	var last Run
@@ -372,8 +377,9 @@ func (m *model) runs() {
 	require.Equal(m, want, covered)
 }
 
-// Calls claim pages and end in any order and in any way, and work checks ranges in between.
-// The results are compared with a model that has one record for each granule.
+// Calls claim pages and end in random order, with success or failure. Between them, ranges
+// are checked for access. Each result is compared with a model that has one record for each
+// granule.
 func TestTheBookEqualsAModelOfEachGranule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{T: t, book: newBook(), reservations: map[uint64]uint64{}, space: map[uint64]*place{}, pages: map[device.Page]*modelPage{}}
@@ -412,8 +418,8 @@ func TestSizesOffTheGranularityAreRejected(t *testing.T) {
 	require.NoError(t, b.Covers("resident", 0x100, granule))
 }
 
-// Adjacent pages with one access are one run. There are two runs beside a gap, and in two
-// adjacent reservations.
+// Adjacent pages with the same access form one run. A gap between pages ends a run, and so
+// does the end of a reservation.
 func TestRunsEndAtAGapAndAtTheEndOfAReservation(t *testing.T) {
 	b := newBook()
 	b.Insert(&Reservation{Base: 0x100, Size: 4 * granule})
