@@ -100,9 +100,7 @@ class Tree:
         self.collect_pages()
 
     def collect_pages(self) -> None:
-        """Collects README, docs and the files that they link to, and adapts the links between
-        them.
-        """
+        """Collects README, docs and the files that they link to, and adapts the links."""
         documents = ["LICENSE", "NOTICE", "CHANGELOG.md", "README.md", *PAGES_OF_BINDINGS]
         documents += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))]
         for folder in ("docs/performance", "examples"):

@@ -64,9 +64,7 @@ class Reader:
         setattr(self, outcome, getattr(self, outcome) + number)
 
     def fail(self, name: str, lines: list[str]) -> None:
-        """Stores a failure but does not count it: some programs print their own number of
-        failures.
-        """
+        """Stores a failure. Does not count it: some programs print their own count."""
         self.failures.append(Failure(name, excerpt([line.rstrip() for line in lines], KEPT_LINES)))
 
     def read(self, line: str) -> str:
@@ -136,9 +134,7 @@ class Go(Reader):
         return "" if action == "pass" else "".join(held)
 
     def end_of_package(self, action: str, package: str, build: str) -> str:
-        """Counts a failed package if it did not build, ended while tests ran, or no test of it
-        failed.
-        """
+        """Counts a failed package that did not build, or ended early, or had no failed test."""
         held = {test: self.held.pop((p, test)) for p, test in list(self.held) if p == package}
         around = self.around.pop(package, [])
         if action == "fail" and build:
@@ -235,8 +231,7 @@ class Pytest(Reader):
         self.lines: list[str] = []
 
     def line(self, line: str) -> None:
-        """Reads section titles, which stand between `=` signs, and test names, between `_` signs.
-        """
+        """Reads section titles, which stand between `=`, and test names, between `_`."""
         if m := re.match(r"=+ (.+?) =+$", line):
             self.flush()
             self.inside = m[1] in ("FAILURES", "ERRORS")
@@ -274,9 +269,7 @@ class Cargo(Reader):
         self.lines: list[str] = []
 
     def line(self, line: str) -> None:
-        """`---- NAME stdout ----` begins a failed test; `failures:` begins the list of their
-        names.
-        """
+        """`---- NAME stdout ----` begins a failed test; `failures:` begins a list of names."""
         if m := re.match(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", line):
             self.add("passed", int(m[1]))
             self.add("failed", int(m[2]))

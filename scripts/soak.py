@@ -336,8 +336,7 @@ class Soak:
         return tally.seconds + (tally.seconds / tally.runs if tally.runs else FIRST_SECONDS)
 
     def once(self, drill: Drill) -> None:
-        """Runs a drill once. Drills have different seeds, so each device runs different programs.
-        """
+        """Runs a drill once. Drills have different seeds, so devices run different programs."""
         tally = self.tallies[drill.name]
         seed = self.seed + tally.runs
         if not self.is_repeat:
@@ -353,9 +352,7 @@ class Soak:
         self.write()
 
     def keep(self, drill: Drill, seed: int, outcome: Outcome) -> None:
-        """Prints and stores a finding. If the program can trace its calls, runs it again with a
-        trace.
-        """
+        """Prints and stores a finding. Repeats the run with a trace if the drill has one."""
         lines = excerpt(outcome.lines)
         if drill.traces and not any("finding: " in line for line in lines):
             traced = run(drill, seed, drill.seconds, {"SOAK_TRACE": "1"})
@@ -373,8 +370,7 @@ class Soak:
         return total.counts
 
     def write(self) -> None:
-        """Writes the results to a new file and renames it, so a reader never sees a part of them.
-        """
+        """Writes the results to a new file and renames it, so readers see whole results."""
         results = {
             "began": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self.began)),
             "seconds": round(time.time() - self.began, 1),

@@ -124,9 +124,7 @@ def main(arguments: list[str]) -> int:
 
 
 def judge(name: str, status: int, reader: Reader) -> None:
-    """Adds a failure where the command failed, or ran no test, and the output names no failed
-    test.
-    """
+    """Adds a failure if the command failed without a failed test, or ran no test."""
     why = f"failed with exit status {status}"
     if status == TIMED_OUT:
         why = "was stopped, or something in it was, because it took too long"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks rules for the public surface of the crate ferrum-mem that no Rust lint checks.
 
-  - A type whose drop undoes something is `#[must_use]`, with a text that says what the drop does.
-  - A public function that can fail names the C function that it calls under "# Errors", or says
+- A type whose drop undoes something is `#[must_use]`, with a text that says what the drop does.
+- A public function that can fail names the C function that it calls under "# Errors", or says
   that it calls none. Clippy checks only that the heading exists (missing_errors_doc).
-  - A failed call that returns an object with the error returns a `Rejected`, not a tuple.
+- A failed call that returns an object with the error returns a `Rejected`, not a tuple.
 """
 
 from __future__ import annotations
