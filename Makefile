@@ -1,5 +1,5 @@
-# How everything is built, tested and installed. CMakeLists.txt and CI call this
-# file; nothing is built another way. Everything that is made lies in build/.
+# Builds, tests and installs everything. CMakeLists.txt and CI call this file, so there is
+# only one way to build. All outputs are in build/.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,7 +17,7 @@ endif
 GO      ?= go
 CARGO   ?= cargo
 PYTHON  ?= python3
-# Go's ASan build knows gcc and clang by name.
+# Go's ASan build recognises the compiler by the names gcc and clang.
 ifeq ($(origin CC),default)
 CC := $(if $(shell command -v gcc),gcc,cc)
 endif
@@ -42,7 +42,7 @@ ONLY   ?=
 SEED   ?=
 PART   ?= conformance differential torch cupy bench
 
-# The version has one source, the header. Until 1.0 the SONAME ends in .0.
+# The header defines the version. Until version 1.0 the SONAME ends in .0.
 version_part = $(shell sed -n 's/^\#define FERRUM_VERSION_$(1) //p' include/ferrum_mem/base.h)
 MAJOR   := $(call version_part,MAJOR)
 VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
@@ -59,17 +59,17 @@ LIBRARY_DEBUG := build/lib/debug/$(FILE)
 LIBRARY_TEST  := build/test/$(FILE)
 LIBRARY_ASAN  := build/test/asan/$(FILE)
 COMMAND       := build/bin/ferrum-mem
-# Asks the libraries of vendors for the library, next to which it lies.
+# A program that queries vendor libraries for the library. It is installed next to it.
 HELPER        := build/lib/ferrum-mem-probe
-# Between PyTorch or CuPy and the library, next to which it lies. It is C++: without a
-# compiler for that it is left out.
+# The allocator for PyTorch and CuPy, which uses the library next to it. It is C++, so it is
+# left out if there is no C++ compiler.
 ALLOCATOR     := $(if $(shell command -v $(firstword $(CXX))),build/lib/libferrum_mem_allocator.so)
 LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 
-# What the command writes about itself: its manual page, and what completes it in a shell.
+# The manual page and the shell completions, which the command itself writes.
 SHARE         := build/share/man/ferrum-mem.1 $(addprefix build/share/completion/,bash zsh fish)
 
-# Folders are prerequisites as well, so that a deleted file is noticed.
+# Folders are prerequisites too, so that make notices a deleted file.
 CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go')
 LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
 COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
@@ -78,26 +78,26 @@ C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c
 HEADERS        := include/ferrum_mem.h $(wildcard include/ferrum_mem/*.h)
 C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/*.* include/ferrum_mem/*.* include/ferrum_mem/calls/*.*)
 C_NAMES        := $(notdir $(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
-# Those that take longest come first: the last one to run leaves processors idle.
+# The longest tests start first: a long test that starts last leaves processors idle.
 SOAK_PROGRAMS  := $(patsubst %,build/test/soak/%,calls programs)
 C_LONGEST      := test_bounded test_signals
 C_TESTS        := $(patsubst %,build/test/c/%,$(filter $(C_LONGEST),$(C_NAMES)) $(filter-out $(C_LONGEST),$(C_NAMES)))
 C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
-# The programs in C++ take as long to compile for the sanitizer as all others together, so
+# Compiling the C++ programs for the sanitizer takes as long as compiling all others, so
 # only `make soak` runs them with it.
 CPP_NAMES      := $(notdir $(basename $(wildcard tests/c/test_*.cpp)))
 C_ONLY_ASAN    := $(filter-out $(CPP_NAMES:%=build/test/asan/c/%),$(C_TESTS_ASAN))
 
-# Those that take longest come first: the last one to be tested leaves processors idle.
+# The longest packages start first: a long package that starts last leaves processors idle.
 GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drivers/... ./core/...
 
-# Those that take longest come first: the last one to run leaves processors idle.
+# The longest suites start first: a long suite that starts last leaves processors idle.
 CHECKS := check-go check-rust check-c check-abi check-house check-python check-generated check-contract
 TESTS  := test-go test-race test-asan test-report test-bench test-python test-rust test-gpu-parts test-c test-tables \
     test-wheel test-cuda test-examples test-gorgonia test-consumers test-fuzz test-cache test-simcuda
 
-# So many suites run beside one another: one more than there are processors, since suites wait
-# for processes that sleep, and for each other's builds.
+# Number of suites that run at the same time. It is one more than the number of processors,
+# because suites wait for sleeping processes and for the builds of other suites.
 SUITES_AT_ONCE := $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
 
 SUITE := $(PYTHON) scripts/suite.py
@@ -139,8 +139,9 @@ demo: ## build, run the C and Python quickstarts, replay real load for one and f
 	    --model late=examples/traces/azure_llm_code_2023.csv@15m --limit 28GiB \
 	    --report build/demo/models.html || test $$? -eq 1
 
-# $(call all_of,SUITES,LOG): runs them, and what they are made of is built when one of them
-# needs it. What a suite printed is shown when it has ended; the sum of all decides.
+# $(call all_of,SUITES,LOG): builds what the suites need and runs the suites. Shows the
+# output of a suite when the suite has ended. The summary of all suites gives the exit
+# status.
 all_of = TIMEFORMAT='--- with what they are made of: %R s, %U + %S s of processors'; \
     time $(MAKE) -k -j$(SUITES_AT_ONCE) -Otarget $(1) 2>&1 | tee $(2) || true; \
     $(PYTHON) scripts/summary.py --log $(2) $(1)
@@ -165,13 +166,13 @@ bench: build ## measure against the packaged allocators, into build/bench/result
 	@mkdir -p build/bench
 	@$(VENV) tests/bench/run.py --library $(LIBRARY) --output build/bench/results.json $(if $(SHORT),--short)
 
-# Measures nothing: it writes what the last `make bench` found.
+# Measures nothing: it writes the results of the last `make bench`.
 .PHONY: bench-docs
 bench-docs: ## write docs/performance.md and what is beside it from build/bench/results.json
 	@scripts/setup.sh bench
 	@$(VENV) tests/bench/run.py --output build/bench/results.json --markdown docs/performance.md
 
-# Builds nothing: it uses what `make gpu-bundle` has left in build/gpu.
+# Builds nothing: it uses the files of `make gpu-bundle` in build/gpu.
 .PHONY: test-gpu
 test-gpu: ## run PART=conformance, torch, differential, cupy or bench on a GPU (DEVICE=cuda:0), or all of them
 	@DEVICE="$(DEVICE)" scripts/test_gpu.sh $(PART)
@@ -193,19 +194,21 @@ clean: ## remove everything that was built
 
 # --- library and command --------------------------------------------------------
 
-# The linker's options cannot be given in #cgo lines, and the linker runs in a
-# folder of its own, hence the absolute path.
+# Linker options cannot be set in #cgo lines. The linker runs in a folder of its own, so the
+# path is absolute.
 GO_LINK := -extldflags '-Wl,--version-script=$(ROOT)/capi/ferrum_mem.map -Wl,-soname,$(SONAME) -Wl,-z,defs'
 
-# Go's cache does not see that a header outside of a package's folder has changed; a
-# macro with its checksum makes it look.
+# Go's build cache does not notice a changed header outside the folder of a package. The
+# checksum of the headers in a macro makes it compile the package again.
 HEADER_SUM := $(firstword $(shell cat $(HEADERS) $(wildcard capi/*/*.h) | cksum))
-# Where a function of C comes to lie changes with whatever is linked before it, and with
-# it what a loop of a few nanoseconds takes, unless its lines in the processor's cache are its own.
+# The address of a C function depends on the code that is linked before it. Without
+# alignment this changes the time of a loop of a few nanoseconds, because the loop may cross
+# a line of the processor's cache.
 ALIGNED    := -falign-functions=64 -falign-loops=32
 CGO_FLAGS   = CGO_CFLAGS="$${CGO_CFLAGS:--O2 -g} $(ALIGNED) -DFERRUM_HEADER_SUM=$(HEADER_SUM)"
 
-# $(call build_library,OUTPUT,FLAGS,ENVIRONMENT): the shared library and its two links.
+# $(call build_library,OUTPUT,FLAGS,ENVIRONMENT): builds the shared library and creates its
+# two links.
 define build_library
 @scripts/setup.sh build
 @mkdir -p $(dir $(1))
@@ -245,9 +248,9 @@ build/lib/libferrum_mem_allocator.so: $(wildcard bindings/frameworks/*.cpp bindi
 
 # --- the wheel ------------------------------------------------------------------
 
-# What the wheel carries is linked with the names of an older glibc, which Zig brings
-# along. The allocator throws into its host: g++ compiles it, for its C++ library to be
-# the host's, and only its last step is Zig's.
+# The libraries of the wheel are linked against an older glibc, which Zig provides. The
+# allocator throws exceptions into its host program, so both must use the same C++ library:
+# g++ compiles the allocator, and Zig only links it.
 WHEEL_GLIBC := 2.28
 ZIG         ?= $(firstword $(wildcard build/venv/lib/python3*/site-packages/ziglang/zig))
 ZIG_CC       = $(abspath $(ZIG)) cc -target $(shell uname -m)-linux-gnu.$(WHEEL_GLIBC)
@@ -328,31 +331,32 @@ format: ready-check ## format Go, C, Python and Rust sources
 
 # --- tests --------------------------------------------------------------------
 
-# check-go vets all of it.
+# check-go runs vet on all packages.
 GO_TEST = $(GO) test -json -vet=off
 
 .PHONY: $(TESTS)
 test-go: ready-test simcuda
 	@$(SUITE) $@ go -- $(GO_TEST) $(GO_PACKAGES)
-# The race detector runs the packages whose tests start goroutines; a file of such tests
-# has one of these. `make soak` runs all packages with it.
+# The race detector runs the packages whose tests start goroutines. This pattern finds the
+# test files that do. `make soak` runs all packages with the race detector.
 GOROUTINES := device[.]Go[(]|sync[.]WaitGroup|^[[:space:]]+go [a-z]
 RACE_PACKAGES = $(addprefix ./,$(sort $(dir $(shell grep -rlE '$(GOROUTINES)' --include='*_test.go' core drivers))))
-# The race detector has every process that ends well sleep for a second, and some suites are
-# made of many. -short: a fifth of the programs of properties, of half the length; test-go runs
-# all of them, and `make soak` all of them under the detector and with moving tables.
+# With the race detector every process that exits normally sleeps for a second, and some
+# suites start many processes; GORACE shortens the sleep. -short runs a fifth of the random
+# programs, at half the length. test-go runs all of them, and `make soak` runs all of them
+# with the race detector and with moving tables.
 test-race: ready-test simcuda
 	@GORACE=atexit_sleep_ms=10 $(SUITE) $@ go -- $(GO_TEST) -race -short $(RACE_PACKAGES)
-# Tables that move whenever they grow: a use of where they were ends the test.
+# In this build tables move each time they grow: a use of the old address ends the test.
 test-tables: ready-test
 	@$(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/...
-# A second a target is for what a change breaks at once; `make soak` fuzzes for longer.
+# One second for each target finds what a change breaks at once; `make soak` fuzzes longer.
 test-fuzz: ready-test
 	@$(SUITE) $@ steps -- scripts/fuzz.sh 1 ./core/rangealloc ./core/estimate
 
-# A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c
-# is linked with the library and with what it uses of the other C files there.
-# --as-needed: a program that opens the library itself does not start with it.
+# A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c is
+# linked with the library and with the other C files of the folder that it uses. With
+# --as-needed a program that loads the library itself is not linked with it.
 # FERRUM_TEST_LIBRARY is the build with the test-only exports.
 test-c: ready-test $(C_TESTS) $(LIBRARY_TEST) $(HELPER)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS)
@@ -381,23 +385,24 @@ $(1)/%: tests/c/%.cpp $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
 	$$(CXX) $$(CXX_FLAGS) $(3) $(4) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lgtest -lgtest_main)
 endef
 $(eval $(call test_rules,build/test/c,build/lib,))
-# The compiler takes three times as long for what it both watches and optimises.
+# -O0: with optimisation the compiler takes three times as long for code with sanitizers.
 $(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN),-O0))
-# What runs for hours: scripts/soak.py.
+# Programs that run for hours: see scripts/soak.py.
 build/test/soak/%: tests/soak/%.c tests/soak/hostile.c $(wildcard tests/soak/*.h) build/test/c/libsupport.a build/lib/$(FILE) $(C_HEADERS) | ready-test
 	@mkdir -p $(dir $@)
 	$(CC) $(C_FLAGS) -Itests/soak $< tests/soak/hostile.c build/test/c/libsupport.a -o $@ $(call test_link,build/lib,-lcmocka -lm)
-# The queued work of random programs in other languages.
+# Queued work for the random programs in other languages.
 WORK_LIBRARY := build/test/c/libdevice_work.so
 $(WORK_LIBRARY): tests/c/on_device.c tests/c/fixture.c $(C_HEADERS) $(LIBRARY) | ready-test
 	@mkdir -p $(dir $@)
 	$(CC) $(C_FLAGS) -fPIC -shared $(filter %.c,$^) -o $@ $(call test_link,build/lib,-lcmocka)
-# Its reports name functions of the program.
+# The reports of debug mode name functions of the program, so it exports its symbols.
 build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynamic
 .SECONDARY:
 
-# The thread caches alone, over a core in C: the race detectors of Go and C cannot
-# look into the library. Three builds of each program; --wrap lets allocations fail.
+# Tests the thread caches alone, over a core written in C: the race detectors of Go and C
+# cannot check the whole library. Each program has three builds. --wrap lets tests make
+# allocations fail.
 CACHE_SOURCES := $(wildcard capi/*/*.c) capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
 CACHE_HEADERS := $(wildcard capi/*.h capi/*/*.h tests/cache/*.h) $(HEADERS)
 CACHE_NAMES   := $(patsubst tests/cache/%.c,%,$(wildcard tests/cache/test_*.c))
@@ -420,8 +425,8 @@ $(eval $(call cache_rule,tsan,-fsanitize=thread))
 test-cache: ready-test $(CACHE_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(CACHE_TESTS)
 
-# A simulated libcuda.so.1, built against the vendor's header once for each
-# generation of drivers: what a generation exports comes from one table.
+# A simulated libcuda.so.1. It is built with the vendor's header, once for each generation
+# of drivers. One table defines what each generation exports.
 SIMCUDA_SOURCES     := $(filter-out tests/simcuda/test_%,$(wildcard tests/simcuda/*.c))
 SIMCUDA_HEADERS     := $(wildcard tests/simcuda/*.h tests/simcuda/*.def)
 SIMCUDA_OBJECTS     := $(patsubst tests/simcuda/%.c,build/test/simcuda/objects/%.o,$(filter-out %/generation.c,$(SIMCUDA_SOURCES)))
@@ -444,7 +449,7 @@ build/test/simcuda/test_%: tests/simcuda/test_%.c $(SIMCUDA_HEADERS) $(SIMCUDA_L
 	$(CC) $(SIMCUDA_FLAGS) $< -o $@ -Wl,--as-needed build/test/simcuda/12090/libcuda.so.1 \
 	    -lpthread -ldl '-Wl,-rpath,$(ROOT)/build/test/simcuda/12090'
 
-# A simulated libnvidia-ml.so.1, which tells of the same devices.
+# A simulated libnvidia-ml.so.1, which reports the same devices.
 SIMNVML := build/test/simnvml/libnvidia-ml.so.1
 $(SIMNVML): tests/simnvml/nvml.c | ready-test
 	@mkdir -p $(dir $@)
@@ -454,14 +459,14 @@ $(SIMNVML): tests/simnvml/nvml.c | ready-test
 simcuda: $(SIMCUDA_LIBRARIES) $(SIMNVML)
 test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
-# The suites of core that run on any device.
+# The suites of core that support any device.
 test-cuda: ready-test simcuda
 	@$(SUITE) $@ go -- scripts/test_cuda_suites.sh
 
 include tests/gpu/bundle.mk
 
-# The adapter to gorgonia.org/cu, a module of its own that is linked with the vendor's
-# library: passed over where that cannot be had.
+# The adapter to gorgonia.org/cu. It is a separate module that is linked with the vendor's
+# library. The suite is skipped if the library cannot be fetched.
 test-gorgonia: ready-test simcuda
 	@$(SUITE) $@ steps -- scripts/gorgonia.sh
 
@@ -471,13 +476,13 @@ LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_
 test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(ALLOCATOR) $(LIBRARY_TEST) $(WORK_LIBRARY)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -n auto -p no:cacheprovider bindings/python/tests
-# The parts of test-gpu, over the simulated driver.
+# The parts of test-gpu on the simulated driver.
 test-gpu-parts: ready-test gpu-programs gpu-one-suite
 	@$(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/gpu
 test-rust: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST) $(WORK_LIBRARY)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
-# And the scripts that run the suites and add them up.
+# Also tests the scripts that run the suites and add up their results.
 test-report: ready-test simcuda $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report tests/suites tests/generator

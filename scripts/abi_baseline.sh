@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes down the binary interface of a library: types and functions of the
-# public header as abidw sees them, the header's constants, and its version.
+# Writes the binary interface of a library to FOLDER: the types and functions of the public
+# header as abidw reports them, the constants of the header, and its version.
 #
 #   scripts/abi_baseline.sh LIBRARY_WITH_DEBUG_INFORMATION FOLDER
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats all sources the way `make check` wants them.
+# Formats all sources in the way that `make check` requires.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/checks/steps.sh

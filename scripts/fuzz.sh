@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of some packages for a bounded time, after its committed
-# corpus.
+# Runs every fuzz target of some packages: first its committed corpus, then new inputs for a
+# bounded time.
 #
 # Usage: fuzz.sh SECONDS PACKAGE...
 #
-# A target that finds something leaves the input in the package's testdata/fuzz.
-# "context deadline exceeded" alone means that the time was over while an input was
-# being run, which the go command takes for a failure now and then: no input is bad,
-# and the target is run again. Of such a run one line is printed, that says so: its
-# own lines would read as a failed test.
+# If a target fails, the go command stores the input in the package's testdata/fuzz. The
+# message "context deadline exceeded" alone means that the time ended while an input was
+# running. The go command sometimes reports that as a failure, although no input is bad, so
+# the script runs the target again, at most three times. For such a run it prints a single
+# line, because the output of the run would read as a failed test.
 set -euo pipefail
 
 seconds=$1
@@ -16,13 +16,13 @@ shift
 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# What is stopped from outside shows how far it came.
+# If the script is stopped from outside, show the output so far.
 trap 'cat "$log"; exit 130' INT TERM
 
 # fuzz PACKAGE TARGET
 fuzz() {
     for attempt in 1 2 3; do
-        # Minimising an input that is merely new would take up to a minute.
+        # Minimising a new input that found no failure would take up to a minute.
         if "${GO:-go}" test -run '^$' -fuzz "^$2\$" -fuzztime "${seconds}s" -fuzzminimizetime 20x "$1" >"$log" 2>&1; then
             cat "$log"
             return 0

@@ -4,10 +4,10 @@
 #   scripts/gorgonia.sh            prints `ok - `, `not ok - ` and `skip - ` lines
 #   scripts/gorgonia.sh PROGRAM    only builds the check, without debug information
 #
-# cu needs the vendor's header (wheel nvidia-cuda-runtime-cu12, in build/venv) and its
-# library to link with (scripts/real_libcuda.sh); where one of them is not there this says
-# so and passes over it. The program can be carried to a machine with a device and run there
-# as it is: it takes the libcuda.so.1 of that machine. `make gpu-bundle` takes it along.
+# cu needs the vendor's header (wheel nvidia-cuda-runtime-cu12, in build/venv) and is linked
+# with the vendor's library (scripts/real_libcuda.sh). If one of them is missing, the script
+# skips the check and reports that. The program can be copied to a machine with a device and
+# run there: it loads the libcuda.so.1 of that machine. `make gpu-bundle` includes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/checks/steps.sh
@@ -26,7 +26,7 @@ rm -f "$program"
 ln -sf "$library" "$folder/lib/libcuda.so"
 export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(dirname "$header")" CGO_LDFLAGS="-L$folder/lib"
 
-# cu cannot be fetched on every machine.
+# Some machines cannot fetch the modules of cu.
 if ! why=$(cd drivers/cuda/gorgonia && "$GO" mod download gorgonia.org/cu github.com/google/uuid github.com/pkg/errors 2>&1); then
     echo "skip - the adapter to gorgonia.org/cu: its modules cannot be had: ${why//$'\n'/ }"
     exit 0
@@ -40,8 +40,8 @@ fi
 
 in_module() { (cd drivers/cuda/gorgonia && "$@"); }
 
-# The simulated driver lacks calls that cu has and the check does not make: they are looked
-# up when they are made.
+# The simulated driver lacks some calls that cu links and the check does not make. The
+# loader looks up each call when it is first made, so the program still starts.
 parity() {
     SIMCUDA_BYTES=512M SIMCUDA_LEAKS= LD_LIBRARY_PATH=$PWD/build/test/simcuda/$1 "$program" -test.v -test.timeout 60s
 }

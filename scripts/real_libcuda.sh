@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Unpacks the real libcuda of Debian's non-free section into build/test/libcuda, for tests of
-# what it says without a device. Nothing is installed: the list of packages, the package and
-# its files stay in that folder.
+# Unpacks the real libcuda of Debian's non-free section into build/test/libcuda. Tests use
+# it to observe what the real library reports without a device. The script installs nothing:
+# the list of packages, the package and its files stay in that folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$PWD/build/test/libcuda

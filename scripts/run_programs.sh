@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Runs test programs, as many at a time as there are processors, and prints what each
-# said as a whole when it is done; fails if one of them did. scripts/outcomes.py reads it.
+# Runs test programs in parallel, as many as there are processors. Prints the whole output
+# of each program when it ends, so that outputs do not mix. Fails if a program failed.
+# scripts/outcomes.py reads the output.
 set -uo pipefail
 
 [ $# -gt 0 ] || { echo "no test program was given"; exit 1; }
 
-# What one may take: less than scripts/suite.py gives them all, so that it is named.
+# Time limit of one program. It is shorter than the limit of scripts/suite.py for all of
+# them, so that the output names the program that hung.
 most_seconds=600
 
-# one PROGRAM
+# one PROGRAM  Runs the program and prints its output.
 one() {
     local program=$1 log=$folder/${1//\//_} code=0
     {
@@ -26,8 +28,8 @@ if [ "$1" = --one ]; then
     exit
 fi
 
-# Blocks that the library keeps for the process's life are Go's; leaks of the C
-# side show in the library's own leak report.
+# The leak check of the sanitizer would report blocks that Go keeps until the process ends.
+# The leak report of the library covers the C code instead.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:abort_on_error=1}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints the export map of the simulated libcuda.so.1 of a generation: what its
-# table has up to there and did not drop, the traps, and what tests ask of it.
+# Prints the export map of the simulated libcuda.so.1 of one generation: the symbols that
+# the table has up to this generation and that are not dropped, the traps, and the functions
+# for tests.
 #
 #   scripts/simcuda_exports.sh GENERATION      (11020 for 11.2)
 set -euo pipefail

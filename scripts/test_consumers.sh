@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs the projects of tests/consumer against installed trees: one as
-# it was installed, one staged with DESTDIR, one moved afterwards, one that CMake
-# installed.
+# Builds and runs the projects of tests/consumer against four installed trees: one in its
+# prefix, one staged with DESTDIR, one moved after the installation, and one installed by
+# CMake.
 #
 #   scripts/test_consumers.sh FOLDER
 set -euo pipefail
@@ -15,7 +15,7 @@ unset DESTDIR MAKEFLAGS MAKELEVEL MAKEOVERRIDES
 
 make_install() { make --no-print-directory install "$@"; }
 
-# whole PREFIX LIBDIR  Everything that is promised lies there.
+# whole PREFIX LIBDIR  Every file that the installation promises exists.
 whole() {
     local file
     for file in include/ferrum_mem.h include/ferrum_mem_allocator.h "$2"/libferrum_mem_allocator.so \
@@ -33,15 +33,16 @@ whole() {
     "$1/bin/ferrum-mem" version
 }
 
-# allocates BUILD PREFIX LIBDIR  The allocator for PyTorch and CuPy works where it lies, on
-# the simulated driver. Its pool lasts until the process ends, so leaks are not listed.
+# allocates BUILD PREFIX LIBDIR  The installed allocator for PyTorch and CuPy works on the
+# simulated driver. Its pool exists until the process ends, so the simulated driver must not
+# report leaks.
 allocates() {
     FERRUM_CUDA_LIBRARY=$PWD/build/test/simcuda/12090/libcuda.so.1 SIMCUDA_LEAKS='' SIMCUDA_BYTES=512M \
         "$1/consumer_allocator" "$2/$3/libferrum_mem_allocator.so"
 }
 
-# with_cmake NAME PREFIX LIBDIR  CMake looks into lib by itself, not into a folder
-# of another name.
+# with_cmake NAME PREFIX LIBDIR  CMake searches lib of the prefix without help. For another
+# LIBDIR it needs the path of the package.
 with_cmake() {
     local build=$out/build-cmake-$1 where=$2
     [ "$3" = lib ] || where=$2/$3/cmake/ferrum_mem
@@ -49,7 +50,7 @@ with_cmake() {
         cmake --build "$build" && "$build/consumer_c" && "$build/consumer_cpp" && allocates "$build" "$2" "$3"
 }
 
-# with_pkg_config NAME PREFIX LIBDIR
+# with_pkg_config NAME PREFIX LIBDIR  pkg-config finds the library.
 with_pkg_config() {
     local build=$out/build-pkgconfig-$1
     mkdir -p "$build"
@@ -57,9 +58,10 @@ with_pkg_config() {
         "$build/consumer_c" && "$build/consumer_cpp" && allocates "$build" "$2" "$3"
 }
 
-# cargo_finds FOLDER ASSIGNMENT...  A crate of a reader's, with the program of the README: `cargo run` needs
-# nothing of the environment but what tells where the library is when it is built. The program finds the library
-# by itself as well, with the lines of bindings/rust/README.md as its build script.
+# cargo_finds FOLDER ASSIGNMENT...  Builds a crate of a reader with the program of the
+# README. `cargo run` needs no environment except the setting that names the library during
+# the build. With the lines of bindings/rust/README.md as its build script, the program also
+# finds the library when it is started directly.
 cargo_finds() {
     local crate=$1
     shift
@@ -82,7 +84,8 @@ TOML
     "${cargo[@]}" build --quiet --manifest-path "$crate/Cargo.toml" && env -u LD_LIBRARY_PATH "$crate/target/debug/reader"
 }
 
-# block_of LANGUAGE PAGE HEADING FILE  The first block of that language in a section of a page.
+# block_of LANGUAGE PAGE HEADING FILE  Writes the first block of a language in a section of
+# a page to FILE.
 block_of() {
     awk -v fence="\`\`\`$1" -v heading="## $3" '
         $0 == "```" { inside = 0 }
@@ -92,24 +95,23 @@ block_of() {
     test -s "$4"
 }
 
-# consumers NAME PREFIX LIBDIR
+# consumers NAME PREFIX LIBDIR  Runs all checks of an installed tree.
 consumers() {
     step "$1: the tree is whole" whole "$2" "$3"
     step "$1: find_package, C and C++" with_cmake "$1" "$2" "$3"
     step "$1: pkg-config, C and C++" with_pkg_config "$1" "$2" "$3"
 }
 
-# pages_of PREFIX  Every link of the installed pages finds what it names, and nothing is
-# linked to that lies elsewhere.
+# pages_of PREFIX  Every link of the installed pages leads to an installed file.
 pages_of() {
     "${PYTHON:-python3}" -B scripts/pages.py "$1/share/doc/ferrum_mem" || return 1
-    # What a reader expects to follow has not become plain text.
+    # Links to installed files must still be links, not plain text.
     grep -q '](docs/choosing.md)' "$1/share/doc/ferrum_mem/README.md" &&
         grep -q '/include/ferrum_mem.h)' "$1/share/doc/ferrum_mem/README.md"
 }
 
-# uninstalls  Install, install again, uninstall: what others put there stays, and nothing
-# else does.
+# uninstalls  Installs, installs again and uninstalls. Only files that the installation did
+# not create remain.
 uninstalls() {
     local stage=$out/uninstall settings=(PREFIX=/opt/ferrum LIBDIR=/opt/ferrum/lib/multi/arch) list
     local -a others=(lib/multi/arch/cmake/ferrum_mem/other.cmake share/doc/ferrum_mem/docs/other.md bin/other include/other.h)
@@ -127,7 +129,7 @@ uninstalls() {
     make --no-print-directory uninstall "DESTDIR=$stage" "${settings[@]}" || return 1
     diff <(cd "$stage/opt/ferrum" && find . -type f -o -type l | sort) <(printf './%s\n' "${others[@]}" | sort) || return 1
     for other in "${others[@]}"; do rm "$stage/opt/ferrum/$other"; done
-    # Folders that were there before stay as well.
+    # Folders that existed before the installation remain as well.
     find "$stage" -type d -empty | grep -q "^$stage/opt/ferrum/bin\$" || return 1
     if make --no-print-directory uninstall "DESTDIR=$stage" "${settings[@]}"; then
         echo "what is not installed was uninstalled"
@@ -135,7 +137,7 @@ uninstalls() {
     fi
 }
 
-# nothing_left  A tree that was made by installing is gone after uninstalling.
+# nothing_left  If the installation created the tree, uninstalling removes it completely.
 nothing_left() {
     make_install "DESTDIR=$out/gone" PREFIX=/usr && make --no-print-directory uninstall "DESTDIR=$out/gone" PREFIX=/usr || return 1
     if [ -e "$out/gone" ]; then find "$out/gone"; return 1; fi
@@ -165,8 +167,8 @@ step "cmake --install, a prefix with a space" cmake_install
 step "cmake: the tree is whole" whole "$out/by cmake" lib
 step "cmake: find_package, C and C++" with_cmake by-cmake "$out/by cmake" lib
 
-# cmake_uninstall  The target removes the files of the prefix that was installed last and
-# nothing else, install_manifest.txt names them all, and DESTDIR is remembered.
+# cmake_uninstall  The uninstall target removes exactly the files of the last installed
+# prefix. install_manifest.txt names all of them. The target remembers DESTDIR.
 cmake_uninstall() {
     local prefix="$out/by cmake" build=$out/cmake other
     diff <(sort "$build/install_manifest.txt") <(find "$prefix" -type f -o -type l | sort) || return 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the suites of core that run on any device on the CUDA driver over the simulated
-# driver, and writes what `go test -json` does. With SOAK=1 on one generation more.
+# Runs the suites of core that support any device with the CUDA driver on the simulated
+# vendor driver. Prints the output of `go test -json`. With SOAK=1 it also runs one more
+# generation.
 #
 #   scripts/test_cuda_suites.sh [PACKAGE...]
 set -euo pipefail
@@ -9,7 +10,7 @@ cd "$(dirname "$0")/.."
 if [ $# -gt 0 ]; then
     packages=("$@")
 else
-    # Those whose tests open their devices by the one package for that.
+    # The packages whose tests open their devices with drivers/testdevice.
     mapfile -t packages < <(grep -rl '"ferrum_mem/drivers/testdevice"' --include='*_test.go' core | xargs -n1 dirname | sort -u | sed 's#^#./#')
 fi
 status=0
@@ -23,8 +24,8 @@ run() {
         "${GO:-go}" test -json -vet=off -count=1 -timeout=300s "${@:6}" -rapid.checks="$5" || status=1
 }
 
-# One device as large as a real one has its pages; several, and the oldest driver, with
-# small pages, which make no difference to them and take less time.
+# One device has pages of the same size as a real device. Runs with several devices and with
+# the oldest driver use small pages, which take less time and test the same behaviour.
 run 12090 1 2M 20 8 "${packages[@]}"
 run 13000 4 64K 50 20 "${packages[@]}"
 [ -z "${SOAK:-}" ] || run 12000 2 64K 50 10 "${packages[@]}"

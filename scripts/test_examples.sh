@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs the examples and the programs that the README and docs/choosing.md
-# show, as they stand there: test_examples.sh FOLDER-TO-BUILD-IN
-# (The Python programs of docs/choosing.md are run by bindings/python/tests.)
+# Builds and runs the examples, and the programs that the README and docs/choosing.md show,
+# without changing them: test_examples.sh FOLDER-TO-BUILD-IN (bindings/python/tests runs the
+# Python programs of docs/choosing.md.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/checks/steps.sh
@@ -10,18 +10,18 @@ folder=$1
 mkdir -p "$folder"
 link=(-Iinclude -Lbuild/lib -lferrum_mem "-Wl,-rpath,$PWD/build/lib")
 warnings=(-Wall -Wextra -Werror)
-# Crates of readers, which have settings of their own, are built away from those of the
-# checkout, whose tests may be on their way. The checkout's own examples lie where its tests do,
-# which are made of the same crates.
+# The crates of a reader have their own settings, so cargo builds them in a separate folder:
+# the tests of the checkout may run at the same time. The examples of the checkout use the
+# folder of its tests, because both consist of the same crates.
 mkdir -p "$folder/rust"
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/build/rust}
 readers_target=$(cd "$folder/rust" && pwd)
 
-# A step runs where the shell does not stop at a failed command, so the commands
-# of a step are chained.
+# The shell does not stop at a failed command inside a step, so each step chains its
+# commands with &&.
 
-# snippet LANGUAGE FILE [PAGE HEADING]: the first block of that language, in the
-# README or in a section of a page.
+# snippet LANGUAGE FILE [PAGE HEADING]: writes the first block of a language in the README,
+# or in a section of a page, to FILE.
 snippet() {
     awk -v fence="\`\`\`$1" -v heading="${4:+## $4}" '
         $0 == "```" { inside = 0 }
@@ -31,7 +31,7 @@ snippet() {
     test -s "$2"
 }
 
-# choosing_c NAME HEADING: a C program of docs/choosing.md.
+# choosing_c NAME HEADING: builds and runs a C program of docs/choosing.md.
 choosing_c() {
     snippet c "$folder/$1.c" docs/choosing.md "$2" &&
         "$CC" -std=c11 "${warnings[@]}" "$folder/$1.c" -o "$folder/$1" "${link[@]}" &&
@@ -47,8 +47,8 @@ readme_python() {
     snippet python "$folder/readme.py" &&
         FERRUM_MEM_LIBRARY=build/lib/libferrum_mem.so PYTHONPATH=bindings/python/src build/venv/bin/python "$folder/readme.py"
 }
-# rust_crate NAME: runs a crate of its own, since that is what a reader would make. Its
-# program is in NAME/src/main.rs already.
+# rust_crate NAME: builds and runs a separate crate, as a reader would. Its program is
+# already in NAME/src/main.rs.
 rust_crate() {
     cat >"$folder/$1/Cargo.toml" <<TOML
 [package]

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# The GPU proof: runs parts on a GPU with what `make gpu-bundle` has built, and
-# ends with 0 only if each of them ran there and passed, or was left out because
-# its framework is not installed, and one at least ran.
+# Runs parts of the GPU tests on a GPU with the files that `make gpu-bundle` has built.
+# Exits with 0 only if at least one part ran on the GPU and every part passed. A part whose
+# framework is not installed may be left out.
 #
 #   [DEVICE=cuda:0] scripts/test_gpu.sh [PART...]     without a PART: all of them
 #
-# Needs neither Go nor a compiler nor a network, and neither make nor a package of
-# Python: bash, Python 3.10 or later, the driver and glibc 2.34 or later will do.
-# FERRUM_CUDA_LIBRARY names the driver's library; results go to docs/results, or where
-# FERRUM_GPU_RESULTS says.
+# Needs bash, Python 3.10 or later, the vendor driver and glibc 2.34 or later. Does not need
+# Go, a compiler, make, a network or any Python package. FERRUM_CUDA_LIBRARY names the
+# vendor driver's library. Results are written to docs/results, or to FERRUM_GPU_RESULTS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,7 +32,7 @@ for part in "$@"; do
     command=(tests/gpu/"$part"_part.py)
     [ "$part" != differential ] || command=(tests/gpu/differential.py run)
     echo "== $part"
-    # Whatever hangs, a part ends, in less than eight minutes.
+    # A part that hangs is stopped after less than eight minutes.
     code=0
     timeout --kill-after=5 470 "$python" "${command[@]}" || code=$?
     case $code in

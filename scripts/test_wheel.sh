@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel for an older glibc and runs the tests of the wheel over it. Passed over
-# where Zig cannot be had. `make test-python` has the same tests over a plain wheel.
+# Builds the wheel for an older glibc and runs the wheel tests on it. Skips the tests if Zig
+# is not installed. `make test-python` runs the same tests on a wheel built without Zig.
 #
 #   scripts/test_wheel.sh FOLDER     FOLDER is where `make wheel` leaves it
 set -euo pipefail
@@ -23,8 +23,8 @@ tagged() {
 step "its tag names glibc $glibc" tagged
 step "no file in it needs a later glibc or C++ library" build/venv/bin/python scripts/check_wheel.py "$wheel" "$glibc"
 
-# The check can fail: a wheel of what this machine's compilers made needs more, where its
-# glibc is later than that.
+# Shows that the check can fail: if the glibc of this machine is later, a wheel built with
+# the compilers of this machine needs a later glibc.
 needs_more() {
     local plain=$folder/plain
     rm -rf "$plain"

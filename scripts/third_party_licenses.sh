@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the licences of what the library and the command contain: the Go
-# runtime and the modules that are linked in.
+# Prints the licences of the software that the library and the command contain: the Go
+# runtime and the linked modules.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -20,7 +20,7 @@ license_of() {
     return 1
 }
 
-# A distribution may keep the toolchain's licence elsewhere.
+# go_license  Finds the licence of the toolchain, which some distributions move elsewhere.
 go_license() {
     local root file
     root=$("$GO" env GOROOT)
