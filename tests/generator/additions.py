@@ -1,10 +1,10 @@
-"""What the tests add to a copy of the tree: one function, and a family with two kinds."""
+"""The tests add a function, and a family with two kinds, to a copy of the tree."""
 
 from __future__ import annotations
 
 from .copied_tree import ROOT, Edit
 
-# A function costs these four edits; all else of it is generated.
+# A new function needs these four edits. The generator writes everything else.
 FUNCTION = {
     "header": Edit(
         "include/ferrum_mem/pools.h",
@@ -52,10 +52,10 @@ def test_a_pool_says_what_it_holds(pool):
     ),
 }
 
-# The files of a family with two kinds, which lie as they do in the tree.
+# The files of a family with two handle kinds. The folder has the structure of the tree.
 FAMILY_FILES = ROOT / "tests" / "generator" / "testdata" / "dummy"
 
-# What else the family costs.
+# The edits of existing files that the family needs.
 FAMILY = (
     Edit(
         "include/ferrum_mem.h",

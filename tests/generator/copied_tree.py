@@ -1,8 +1,8 @@
 """A copy of the tree, to which tests add functions and kinds.
 
-It lies in build/ at a place of its own, so that what Go and Rust have built for it is
-found again. What an addition changes by hand are whole files and edits, each of which
-is found by the text that stands before it, and never by a number of a line.
+The copy always has the same place in build/, so that Go and Rust reuse their earlier builds of
+it. An addition consists of new files and of edits of existing files. An edit finds its place by
+the text beside it, never by a line number, so that it survives other changes of the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "build" / "test" / "generator"
 
-# What the generator and the build read.
+# The files that the generator and the build read.
 PARTS = (
     "CHANGELOG.md",
     "Makefile",
@@ -43,12 +43,12 @@ LEFT_OUT = ("testdata", "__pycache__", "target")
 
 @dataclass(frozen=True)
 class Edit:
-    """A text that is added to a file.
+    """A text that is inserted into a file.
 
     Attributes:
-        where: the file, or a pattern of files of which one has the anchor.
-        anchor: text that stands once in the file.
-        text: what comes after it, or, with is_before, before it.
+        where: the file, or a glob pattern. Exactly one matching file contains the anchor.
+        anchor: text that occurs once in the file.
+        text: the inserted text. It goes after the anchor, or before it with is_before.
     """
 
     where: str
@@ -57,7 +57,7 @@ class Edit:
     is_before: bool = False
 
     def apply(self, root: Path) -> str:
-        """Adds the text; the file, for which the anchor has to be there, once."""
+        """Inserts the text and returns the file. The anchor must occur exactly once."""
         found = [p for p in sorted(root.glob(self.where)) if self.anchor in p.read_text("utf-8")]
         assert len(found) == 1, f"{self.where}: {len(found)} files have the anchor {self.anchor!r}"
         text = found[0].read_text("utf-8")
@@ -68,7 +68,7 @@ class Edit:
 
 
 def copy_tree() -> None:
-    """Makes the copy, or makes it again what the tree is now."""
+    """Creates the copy, or updates it to the present state of the tree."""
     files = {path.relative_to(ROOT) for part in PARTS for path in _files(ROOT / part)}
     for path in [p for part in PARTS for p in _files(COPY / part)]:
         if path.relative_to(COPY) not in files:
@@ -76,14 +76,14 @@ def copy_tree() -> None:
     for name in sorted(files):
         to = COPY / name
         to.parent.mkdir(parents=True, exist_ok=True)
-        # A link would have edits of the copy change the tree.
+        # Copies and not links, because an edit of a linked file would change the tree.
         shutil.copy2(ROOT / name, to)
-    # What make has found installed need not be looked for again.
+    # The stamps of scripts/setup.sh, so that the copy does not install its tools again.
     shutil.copytree(ROOT / "build" / "setup", COPY / "build" / "setup", dirs_exist_ok=True)
 
 
 def add_files(folder: Path) -> list[str]:
-    """Copies whole files to their places; these."""
+    """Copies new files to their places in the copy and returns their paths."""
     added = []
     for path in _files(folder):
         to = COPY / path.relative_to(folder)
@@ -94,13 +94,13 @@ def add_files(folder: Path) -> list[str]:
 
 
 def generate(*arguments: str) -> list[str]:
-    """Runs the generator of the copy; the files that it has written."""
+    """Runs the generator of the copy and returns the files that it has written."""
     output = run([sys.executable, "scripts/genabi.py", *arguments])
     return [line.rpartition("wrote ")[2] for line in output.splitlines() if "wrote " in line]
 
 
 def build_library() -> Path:
-    """Builds the shared library of the copy; its folder."""
+    """Builds the shared library of the copy and returns its folder."""
     version = run(["make", "-s", "-f", "Makefile", "-f", "-", "print"], "print: ; @echo $(FILE)")
     name = f"build/lib/debug/{version.strip().splitlines()[-1]}"
     run(["make", name])
@@ -108,7 +108,7 @@ def build_library() -> Path:
 
 
 def run(command: list[str], text: str = "", **variables: str) -> str:
-    """Runs a command in the copy; what it wrote. AssertionError with that if it fails."""
+    """Runs a command in the copy and returns its output. Raises AssertionError if it fails."""
     kept = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}}
     done = subprocess.run(
         command,

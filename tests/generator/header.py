@@ -1,4 +1,4 @@
-"""A header for tests, and what the generator reads from it."""
+"""A small header for tests, and the result of reading it."""
 
 from pathlib import Path
 
@@ -97,7 +97,7 @@ typedef struct ferrum_report {
 
 
 def header_with(folder: Path, declaration: str, tags: str = "") -> Header:
-    """The header with one function more, which has these tags."""
+    """Reads the header with one more function, which has these tags."""
     path = folder / "ferrum_mem.h"
     comment = (
         "/**\n * Does it.\n *\n" + "".join(f" * {tag}\n" for tag in tags.splitlines()) + " */\n"

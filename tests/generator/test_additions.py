@@ -1,8 +1,8 @@
 """A function and a family that are added to a copy of the tree work in every language.
 
-The function costs four edits. The family has a function for each shape that the
-generator knows. One library is built with both, and a program of each language calls
-them with good and with bad input.
+The function needs four edits. The family has a function for each shape that the generator knows.
+The tests build one library with both additions. A program of each language calls them with valid
+and invalid arguments.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .copied_tree import COPY, ROOT, add_files, build_library, copy_tree, genera
 
 @dataclass(frozen=True)
 class Built:
-    """The copy with what was added.
+    """The copy with the additions.
 
     Attributes:
-        edited: the files of the tree that the function took, by kind of edit.
-        written: what the generator wrote.
-        folder: where the library is.
+        edited: the file of each edit that the function needs, by kind of edit.
+        written: the files that the generator wrote.
+        folder: the folder of the library.
     """
 
     edited: dict[str, str]
@@ -65,7 +65,7 @@ def test_a_function_costs_four_edits(built: Built) -> None:
 
 
 def in_python(built: Built) -> dict[str, str]:
-    """The environment in which Python finds the package and the library of the copy."""
+    """Returns the environment in which Python finds the package and the library of the copy."""
     return {
         "FERRUM_MEM_LIBRARY": str(built.folder / "libferrum_mem.so"),
         "PYTHONPATH": str(COPY / "bindings" / "python" / "src"),
@@ -73,7 +73,7 @@ def in_python(built: Built) -> dict[str, str]:
 
 
 def compiled(built: Built, compiler: str, source: str, *flags: str) -> str:
-    """A program of the copy; run with the library that was built."""
+    """Compiles a program of the copy, runs it with the built library and returns its output."""
     to = COPY / "build" / Path(source).suffix[1:]
     run(
         [
@@ -118,8 +118,8 @@ def test_rust(built: Built) -> None:
             "--manifest-path=bindings/rust/Cargo.toml",
             "-pcalls",
         ],
-        # Crates of a copied workspace have the file names of the checkout's, whose tests may
-        # be on their way.
+        # The crates of the copy have the same file names as those of the checkout. A separate
+        # folder keeps them apart, because the tests of the checkout may run at the same time.
         CARGO_TARGET_DIR=str(ROOT / "build" / "test" / "additions" / "rust"),
         FERRUM_MEM_LIB_DIR=str(built.folder),
         LD_LIBRARY_PATH=str(built.folder),

@@ -1,4 +1,4 @@
-"""The tables from which bad arguments are made, for a function of the header."""
+"""The tables of parameters from which the tests derive invalid arguments for a function."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ OPEN = """ferrum_status ferrum_box_open(
 
 
 def table(text: str, name: str) -> list[str]:
-    """The rows of a table."""
+    """Returns the rows of a table."""
     start = text.index("{", text.index(f"{name}[]")) + 1
     rows = " ".join(text[start : text.index("};", start)].split())
     return rows.replace("PARAMETER(", "\n").replace("FIELD(", "\n").split("\n")[1:]

@@ -1,4 +1,4 @@
-"""The C function and the Go export that are written for a function of the header."""
+"""The C function and the Go export that the generator writes for a function of the header."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ OPEN = """ferrum_status ferrum_box_open(
 
 
 def statements(text: str) -> list[str]:
-    """What stands in the one function of a file, without the spaces at its lines' ends."""
+    """Returns the statements of the only function in a file, with white space normalised."""
     body = text[text.index("FM_ENTER") : text.rindex("}")]
     return [" ".join(line.split()) for line in body.split(";")[:-1]]
 
@@ -29,7 +29,7 @@ def test_checks_come_in_one_order(tmp_path: Path) -> None:
         "FM_REQUIRE(name)",
         "ferrum_box_config config_full = FERRUM_BOX_CONFIG_INIT",
         "if (config != NULL) FM_STRUCT_IN(config, config_full)",
-        # The caller may have given the same struct for both.
+        # Checked again: the caller may have passed the same struct for config and found_out.
         "FM_STRUCT_OUT(found_out)",
         "FM_NOT_IN_HOST_FUNCTION()",
         "FM_LOOK()",
@@ -136,7 +136,7 @@ device.Addr(address), force, timeoutOf(timeoutNs))
     )
 
 
-# What is called, by the tags of the function.
+# The expected Go call for each set of tags.
 CALLED = {
     "": (
         '\tobject, err := lib.Box("box.shut", uint64(box))\n'

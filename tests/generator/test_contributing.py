@@ -1,4 +1,4 @@
-"""docs/contributing.md names files that there are, and what the additions really take."""
+"""docs/contributing.md names existing files, and lists the edits that the additions need."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .copied_tree import ROOT
 
 PAGE = (ROOT / "docs" / "contributing.md").read_text("utf-8")
 
-# A file or folder in the text; one word of it may stand for any name.
+# A file or folder in the text. A word such as <name> in it stands for any name.
 NAMED = re.compile(r"`((?:[\w.<>-]+/)+[\w.<>-]*|[\w-]+\.(?:md|py)|Makefile)`")
 WORD = re.compile(r"<\w+>")
-# Edits of the family that its shapes need, and not its kinds.
+# Edits that the family needs because of its shapes, not because of its kinds.
 OF_SHAPES = {"bindings/rust/ferrum-mem/src/raw.rs", "bindings/rust/Cargo.toml"}
 
 
 def section(title: str) -> list[str]:
-    """The files that a section names."""
+    """Returns the files that a section names."""
     text = PAGE.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
     return [path for line in text.splitlines() for path in NAMED.findall(line)]
 
 
 def covers(named: list[str], path: str) -> bool:
-    """Whether a file is named, by its name or by a pattern."""
+    """States whether one of the names or patterns matches the path."""
     return any(
         re.fullmatch(WORD.sub("[^/]+", re.sub(r"\.(?=\w+$)", r"\\.", name)), path) for name in named
     )

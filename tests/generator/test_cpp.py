@@ -1,4 +1,4 @@
-"""The C++ layer reaches every function of the C headers."""
+"""The C++ layer calls every function of the C headers."""
 
 import re
 import shutil
@@ -8,13 +8,13 @@ from genabi.header import read_header
 
 from .header import ROOT
 
-# What programs cannot name.
+# Code that programs must not name.
 DETAIL = re.compile(r"^namespace detail \{$.*?^\} // namespace detail$", re.M | re.S)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 
 def unreached(folder: Path) -> list[str]:
-    """The functions of the C headers that nothing calls which a C++ program can name."""
+    """Returns the C functions that a C++ program can reach by no public name."""
     declared = {function.name for function in read_header(folder / "ferrum_mem.h").functions}
     for path in folder.rglob("*.hpp"):
         text = COMMENT.sub("", DETAIL.sub("", path.read_text()))

@@ -1,4 +1,4 @@
-"""The converters of structs and the exports with structs, lists, flags and choices."""
+"""The converters of structs, and exports with structs, lists, flags and choices."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ OUT = "ferrum_status ferrum_box_get_parcel(ferrum_box box, ferrum_weight *weight
 
 
 def lines(text: str) -> list[str]:
-    """What stands in a text, line by line, without the head of the file."""
+    """Returns the lines of a file after its head, without indentation and empty lines."""
     return [line.strip() for line in text[text.index('import "C"') :].splitlines()[1:] if line]
 
 
 def export(text: str) -> str:
-    """The one export of a file, without its line of exporting."""
+    """Returns the body of the only export of a file, from its first statement."""
     return text[text.index("\tdefer guard") :]
 
 
@@ -70,7 +70,7 @@ def test_a_struct_is_filled_field_by_field(tmp_path: Path) -> None:
         'import "ferrum_mem/core/boxes"',
         "// putWeight fills a ferrum_weight.",
         "func putWeight(to *C.ferrum_weight, from *boxes.Weight) {",
-        # A record may lie in a list of the caller's, which nobody has zeroed.
+        # The record may be an element of the caller's list, whose memory is not zeroed.
         "*to = C.ferrum_weight{}",
         "set(&to.grams, from.Grams)",
         "}",
@@ -188,7 +188,7 @@ def test_a_tag_names_what_is_called(tmp_path: Path) -> None:
     tags = "@go boxes.Number.String\n@go boxes boxes.Number\n@infallible\n@hot"
     text = go_exports.emit(header_with(tmp_path, declaration + " size_t *length_out)", tags), "")
     assert text[text.index("func ") :] == (
-        # A parameter does not hide the package that the function uses.
+        # The parameter boxes is renamed, because it would hide the package boxes.
         "func fmgo_box_name(boxesID C.uint64_t, buffer *C.char, capacity C.size_t, "
         "lengthOut *C.size_t) (status C.int32_t) {\n"
         "\tstatus = unfinished\n"

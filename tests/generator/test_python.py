@@ -1,4 +1,4 @@
-"""The Python methods and records that are written for functions and structs of the header."""
+"""The Python methods and records that the generator writes for functions and structs."""
 
 import ast
 import importlib
@@ -16,14 +16,14 @@ PACKAGE = ROOT / "bindings" / "python" / "src"
 
 
 def methods_of(tmp_path: Path, declaration: str, tags: str = "") -> list[ast.FunctionDef]:
-    """The methods of a header with one function more."""
+    """Returns the generated methods for a header with one more function."""
     text = python_calls.emit(header_with(tmp_path, declaration, tags))
     classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     return [node for kind in classes for node in kind.body if isinstance(node, ast.FunctionDef)]
 
 
 def signature(method: ast.FunctionDef) -> str:
-    """A method's name, parameters and result, as written."""
+    """Returns the name, parameters and result of a method as source text."""
     assert method.returns is not None
     return f"{method.name}({ast.unparse(method.args)}) -> {ast.unparse(method.returns)}"
 

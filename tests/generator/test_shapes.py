@@ -1,4 +1,4 @@
-"""The shape of a function is what its declaration and its tags say."""
+"""The declaration and the tags of a function define its shape."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ Pairs = list[tuple[str, Role]]
 
 
 def shape_of(tmp_path: Path, declaration: str, tags: str = "") -> Shape:
-    """The shape of one function of a header of its own."""
+    """Returns the shape of the function that is added to the test header."""
     (shape,) = shapes_of(header_with(tmp_path, declaration, tags))
     return shape
 
 
 def roles(shape: Shape) -> tuple[list[tuple[str, Role]], list[tuple[str, Role]]]:
-    """The names and roles of inputs and of outputs."""
+    """Returns the names and roles of the inputs, and those of the outputs."""
     return [(a.name, a.role) for a in shape.inputs], [(a.name, a.role) for a in shape.outputs]
 
 
@@ -129,7 +129,7 @@ def test_every_function_of_the_header_has_a_shape() -> None:
     trim = shapes["ferrum_pool_trim"]
     assert (trim.kind, trim.name) == ("pool", "trim")
     assert roles(trim) == ([("keep_bytes", Role.NUMBER)], [("released_bytes", Role.NUMBER)])
-    # Every parameter is of exactly one argument.
+    # Every parameter belongs to exactly one argument.
     for shape in shapes.values():
         parameters = [p for a in shape.arguments for p in a.parameters]
         assert tuple(parameters) == shape.function.parameters

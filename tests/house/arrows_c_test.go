@@ -14,8 +14,9 @@ import (
 
 var includeOfOwn = regexp.MustCompile(`(?m)^#include "([^"]+)"`)
 
-// mayInclude says whether C of a part of capi may include a file, named as in the line of
-// a file of that part: the public header, its own files, and those of parts below it.
+// mayInclude states whether a C file of a part of capi may include a file. included is the
+// path in the #include line. Allowed are the public header, files of the same part, and
+// files of the parts that belowInCapi lists for it.
 func mayInclude(part, included string) bool {
 	if included == "ferrum_mem.h" {
 		return true
@@ -24,8 +25,8 @@ func mayInclude(part, included string) bool {
 	return folder == part || slices.Contains(belowInCapi[part], folder)
 }
 
-// Shims include the caches and the books, and never the other way round: what these call
-// of the library, library.h declares.
+// Shims include the thread caches and the published counters, never the other way round.
+// The functions of the library that the caches call are declared in library.h.
 func TestIncludeArrowsOfCapi(t *testing.T) {
 	root := filepath.Join("..", "..")
 	found := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// below lists, for every room of core, the rooms that it may import. A new room
-// needs a line here: that is the moment to think where it stands.
+// below lists, for every package directly under core, the packages of core that it may
+// import. A new package needs a line here, so that its author decides where it belongs.
 var below = map[string][]string{
 	"core/device":     {},
 	"core/internal":   {"core/device"},
@@ -34,8 +34,9 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/lending", "core/mirror", "core/notify", "core/pressure", "core/track",
 		"core/rangealloc", "core/memcheck", "core/engine", "core/vmm",
 	},
-	// A mapping of memory that the host cannot address is a copy that stays where it is
-	// and is as large as a program asks: memory outside of the Go heap.
+	// core/internal: the host mapping of memory that the host cannot address is a staging
+	// copy that must not move and may be large. The manager allocates it outside the Go
+	// heap.
 	"core/manager": {
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine",
 		"core/vmm", "core/pool", "core/handle",
@@ -54,25 +55,26 @@ var below = map[string][]string{
 	},
 }
 
-// belowInCapi lists, for the parts of capi that are packages of their own, what they may
-// import: what the shims and exports above them know, they do not.
+// belowInCapi lists, for each part of capi that is a package of its own, what it may
+// import. Such a part must not depend on the shims and exports that use it.
 var belowInCapi = map[string][]string{
 	"capi/threadcache": {"core/device", "core/pool"},
 	"capi/mirrors":     {"core/mirror", "core/track", "capi/threadcache"},
 	"capi/largeblocks": {"core/lending"},
 }
 
-// roomOf is the room of core that a package belongs to: "core/rangealloc/conformance"
-// belongs to "core/rangealloc".
+// roomOf returns the package directly under core that a package belongs to:
+// "core/rangealloc/conformance" belongs to "core/rangealloc".
 func roomOf(path string) string {
 	parts := strings.SplitN(path, "/", 3)
 	return strings.Join(parts[:min(len(parts), 2)], "/")
 }
 
-// suiteDevices opens devices for the suites of core. Only tests import it.
+// suiteDevices is the package that opens devices for the suites of core. Only tests import
+// it.
 const suiteDevices = "drivers/testdevice"
 
-// mayImport says whether a package may import another package of the module.
+// mayImport states whether a package may import another package of the module.
 func mayImport(from, to string) bool {
 	switch {
 	case to == suiteDevices:
@@ -83,7 +85,7 @@ func mayImport(from, to string) bool {
 		return slices.Contains(belowInCapi[from], to)
 	case within(from, "cmd"):
 		return within(to, "core") || within(to, "drivers") || roomOf(to) == roomOf(from)
-	// The list of all drivers, and the devices that suites run on.
+	// The list of all drivers and the devices for suites may import every driver.
 	case (from == "drivers" || from == suiteDevices) && within(to, "drivers"):
 		return true
 	case within(from, "drivers"):
@@ -106,11 +108,10 @@ func TestImportArrows(t *testing.T) {
 	}
 }
 
-// Tests may reach for test helpers of any room, and a test from outside its room
-// (package pool_test) for the host driver, which is as real as core can have it, and
-// for the devices that suites run on.
-// A test inside its room never sees a driver, and none loads the library into the
-// test process.
+// Tests may import the test helpers of any package. A test from outside its package, such
+// as package pool_test, may also import the host driver, which is a real driver without a
+// vendor, and the devices for suites. A test inside its package imports no driver. No test
+// loads the library into the test process.
 func TestImportArrowsOfTests(t *testing.T) {
 	for _, p := range packagesOf(t) {
 		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -142,7 +143,8 @@ func TestEveryRoomOfCoreHasItsPlace(t *testing.T) {
 	}
 }
 
-// mayBeUnsafe: in core only the memory of tables outside of the Go heap is.
+// mayBeUnsafe states whether a package may import unsafe. In core only the package for
+// tables outside the Go heap may.
 func mayBeUnsafe(room string) bool {
 	return within(room, "drivers") || within(room, "capi") || room == "core/internal/offheap"
 }
@@ -158,7 +160,8 @@ func TestOnlyDriversAndCapiAndTablesAreUnsafe(t *testing.T) {
 	}
 }
 
-// A rule that lets everything pass would go unseen.
+// A rule that allows every import would pass all tests, so this test checks rejected
+// imports.
 func TestArrowRuleRefuses(t *testing.T) {
 	refused := [][2]string{
 		{"core/pool", "drivers/host"},

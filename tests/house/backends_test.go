@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// backendNames are those of the public headers, in small letters.
+// backendNames returns the names of the backends in the public headers, in lower case.
 func backendNames(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string
@@ -29,7 +29,8 @@ func backendNames(t *testing.T, root string) []string {
 	return names
 }
 
-// mayNameBackends says why a file may name most of the backends side by side, or nothing.
+// mayNameBackends returns the reason why a file may name most of the backends close
+// together, or "" if it may not.
 func mayNameBackends(path string) string {
 	switch path {
 	case "drivers/list.go":
@@ -42,7 +43,7 @@ func mayNameBackends(path string) string {
 	return ""
 }
 
-// sourceCode says whether a file is code that people write.
+// sourceCode states whether a file is source code that is not generated.
 func sourceCode(path, text string) bool {
 	switch filepath.Ext(path) {
 	case ".go", ".c", ".h", ".cpp", ".hpp", ".py", ".rs", ".sh", ".pyi":
@@ -57,12 +58,12 @@ func sourceCode(path, text string) bool {
 
 var (
 	comments = regexp.MustCompile(`^\s*(//|/?\*|#[^d])`)
-	// word is a name as a text, a constant or a part of a path.
+	// word is a name inside a string, a constant or a path.
 	word = regexp.MustCompile(`[A-Za-z0-9]+`)
 )
 
-// listOfBackends finds lines close to each other that name all backends but one or more,
-// and gives the number of the first; 0: there are none.
+// listOfBackends searches for lines close together that name all backends, or all except
+// one. It returns the number of the first line, or 0 if there is no such place.
 func listOfBackends(names []string, text string) int {
 	const near = 5
 	last := map[string]int{}
@@ -90,8 +91,8 @@ func listOfBackends(names []string, text string) int {
 	return 0
 }
 
-// The backends are listed in drivers/list.go and named in the header. Another list would
-// miss the next one.
+// drivers/list.go lists the backends, and the header names them. Any other list could miss
+// a new backend.
 func TestBackendsAreListedOnce(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestBackendsAreListedOnce(t *testing.T) {
 	require.Equal(t, 3, seen)
 }
 
-// Python's enumeration has every backend; that of Rust is generated from the header.
+// The enumeration of Python has every backend. That of Rust is generated from the header.
 func TestEnumerationsHaveEveryBackend(t *testing.T) {
 	root := filepath.Join("..", "..")
 	path := "bindings/python/src/ferrum_mem/_enums_by_hand.py"

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A capsule of DLPack keeps a block and ends with its last user: one place produces them,
-// and whatever is an array to other packages uses that.
+// A DLPack capsule keeps a block until its last user ends. One file produces capsules, and
+// every type that other packages use as an array calls it.
 func TestDLPackIsProducedInOnePlace(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func TestDLPackIsProducedInOnePlace(t *testing.T) {
 		require.NoError(t, err)
 		test, err := filepath.Match("*test*", filepath.Base(path))
 		require.NoError(t, err)
-		// In pieces, so that this file is none of them.
+		// The names are split, so that this file does not match.
 		if text := bytes.ToLower(content); !test && (bytes.Contains(text, []byte("dl"+"tensor")) || bytes.Contains(text, []byte("dlmanaged"+"tensor"))) {
 			producers = append(producers, path)
 		}

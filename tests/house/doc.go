@@ -3,6 +3,6 @@
 // a type may have, which package may use a mutex, and that every package documents what it
 // owns.
 //
-// It reads source, checks its types and runs `go list`. It never runs the code that it
-// reads, and has no locks.
+// It reads source files, checks their types and runs `go list`. It never runs the code that
+// it reads. It has no locks.
 package house

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documentWidth is the longest line of a document, in characters.
+// documentWidth is the maximum length of a line of a document, in characters.
 const documentWidth = 120
 
 // isDocument states whether the file is a document for users or contributors.
@@ -25,7 +25,8 @@ func isDocument(name string) bool {
 		strings.HasPrefix(name, "bindings/")
 }
 
-// markdown is a document without its code blocks: the lines keep their numbers.
+// markdown returns the lines of a document. Lines of code blocks are empty, so that the
+// line numbers stay correct.
 func markdown(t *testing.T, file string) []string {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -51,19 +52,20 @@ func withoutCode(lines []string) []string {
 var (
 	linkTarget = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading    = regexp.MustCompile(`^#{1,6} +(.*)$`)
-	// A line that is one link and a few words cannot be broken.
+	// A line that consists of one link cannot be broken.
 	onlyLink = regexp.MustCompile(`^\s*(?:[-*] )?!?\[[^\]]*\]\([^)]*\)\S*$`)
-	// Code names a page, and maybe a heading of it, by its path from the root.
+	// Code and comments name a page, and optionally a heading, by its path from the root.
 	pageInCode = regexp.MustCompile(`docs/[a-z_]+\.md(?:#[a-z0-9_-]+)?`)
 )
 
-// isTooLong states whether a line breaks the width. Tables and lone links are exempt.
+// isTooLong states whether a line is longer than documentWidth. Tables and lines with a
+// single link are exempt.
 func isTooLong(line string) bool {
 	return utf8.RuneCountInString(line) > documentWidth && !strings.HasPrefix(strings.TrimSpace(line), "|") &&
 		!onlyLink.MatchString(line)
 }
 
-// anchorOf is the anchor that a renderer of Markdown gives to a heading.
+// anchorOf returns the anchor that a Markdown renderer gives to a heading.
 func anchorOf(title string) string {
 	var anchor strings.Builder
 	for _, r := range strings.ToLower(linkText(title)) {
@@ -77,7 +79,7 @@ func anchorOf(title string) string {
 	return anchor.String()
 }
 
-// linkText is a heading without the targets of its links and without code marks.
+// linkText returns a heading without link targets and without code marks.
 func linkText(title string) string {
 	return strings.ReplaceAll(linkTarget.ReplaceAllString(title, "]"), "`", "")
 }
@@ -108,8 +110,8 @@ func TestDocumentsHaveNoLongLines(t *testing.T) {
 	assert.Greater(t, checked, 20)
 }
 
-// Every link of a document leads to a file of the project and, if it names a heading, to one
-// that exists. So does every page that code or a comment names.
+// Every link of a document leads to an existing file and, if the link names a heading, to
+// an existing heading. The same is true for every page that code or a comment names.
 func TestLinksLeadSomewhere(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, name := range tree(t, root) {
@@ -136,14 +138,14 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// mayNamePages states whether the file is source whose comments may name a page of docs.
+// mayNamePages states whether the file is source code whose page names are checked.
 func mayNamePages(name string) bool {
 	switch name {
 	case "bindings/python/hatch_build.py", "scripts/test_consumers.sh":
-		return false // They name pages of trees that they make.
+		return false // They name pages of trees that they create.
 	}
 	if strings.HasPrefix(name, "tests/generator/") || strings.HasPrefix(name, "tests/house/") {
-		return false // So do they.
+		return false // These tests name pages of trees that they create.
 	}
 	switch path.Ext(name) {
 	case ".go", ".h", ".hpp", ".c", ".cpp", ".py", ".rs", ".sh", ".toml":

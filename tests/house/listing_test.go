@@ -18,7 +18,7 @@ import (
 
 const module = "ferrum_mem/"
 
-// goPackage is what `go list -json` says of a package of the module.
+// goPackage is the output of `go list -json` for a package of the module.
 type goPackage struct {
 	Dir          string
 	ImportPath   string
@@ -32,10 +32,10 @@ type goPackage struct {
 	XTestGoFiles []string
 }
 
-// room is the package's path inside the module, such as "core/pool".
+// room returns the path of the package inside the module, such as "core/pool".
 func (p goPackage) room() string { return strings.TrimPrefix(p.ImportPath, module) }
 
-// files are the package's own Go files, and its tests with tests set.
+// files returns the Go files of the package, with its test files if tests is set.
 func (p goPackage) files(tests bool) []string {
 	names := slices.Concat(p.GoFiles, p.CgoFiles)
 	if tests {
@@ -68,7 +68,7 @@ var listing = sync.OnceValues(func() ([]goPackage, error) {
 	}
 })
 
-// packagesOf lists the module's packages and fails the test when there are none.
+// packagesOf lists the packages of the module. It fails the test if there are none.
 func packagesOf(t *testing.T) []goPackage {
 	t.Helper()
 	packages, err := listing()
@@ -86,7 +86,7 @@ func parse(t *testing.T, path string) (*token.FileSet, *ast.File) {
 	return files, file
 }
 
-// within says that a room is the folder or lies below it.
+// within states whether a package is the folder or lies below it.
 func within(room, folder string) bool {
 	return room == folder || strings.HasPrefix(room, folder+"/")
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lockSentence is how a function says which locks its caller holds.
+// lockSentence is the sentence with which a function names the locks that its caller holds.
 const lockSentence = "The caller holds "
 
-// otherLockForms are other ways to say that, in the comment of a function.
+// otherLockForms matches other sentences with that meaning in the comment of a function.
 var otherLockForms = regexp.MustCompile(`(?i)\b(mu|locks?|mutex) (of [\w ]+ )?(is|are|must be|has to be) (already )?held\b|` +
 	`\bcallers? (must|has to|have to|needs to) hold\b|\b(for|of) (a|the|any) caller (that|who) holds\b|` +
 	`\b(is|are) called (with|under) (the |its )?(mu|lock|locks)\b|` +
 	`\b(is|be) (locked|holding the lock) by the caller\b|\bcaller'?s? (is )?holding\b`)
 
-// itsOwn are sentences about locks that a function takes itself, or returns with.
+// itsOwn matches sentences about locks that a function itself takes, or holds when it
+// returns.
 var itsOwn = regexp.MustCompile(`\bheld (from|while|until)\b|\breturns? (with|without)\b|\bthe lock is not held\b|\b[Nn]o lock\b|\bneither\b`)
 
-// otherLockForm is the sentence of a comment that says in another way that the caller
-// holds a lock, or "".
+// otherLockForm returns the sentence of a comment that states in another form that the
+// caller holds a lock, or "".
 func otherLockForm(comment string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	for _, sentence := range regexp.MustCompile(`[^.;]+(?:\.\w[^.;]*)*[.;]?`).FindAllString(text, -1) {
@@ -34,8 +35,9 @@ func otherLockForm(comment string) string {
 	return ""
 }
 
-// A function that is to be called with a lock says so in one way. Its name ends in Locked
-// only beside a function of that name without, which takes the lock itself.
+// A function that needs a held lock documents it in one form. A name may end in Locked only
+// if the package also has a function with the same name without Locked, which takes the
+// lock.
 func TestTheCallerHoldsTheLockIsSaidInOneWay(t *testing.T) {
 	said := 0
 	for _, p := range packagesOf(t) {

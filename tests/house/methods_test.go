@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxMethods is how many functions may have one type for their subject: its methods, those
-// that it has from types of the module that it embeds, and the functions of its package that
-// take it first. With more, nobody knows who changes what of its state.
+// maxMethods is the maximum number of functions that belong to one type: its methods, the
+// methods of embedded types of the module, and the functions of its package whose first
+// parameter is the type. In a larger type it is hard to see which function changes which
+// state.
 const maxMethods = 90
 
-// subjectOf is the type that a function takes first, or points to, where it is of this package.
+// subjectOf returns the type of the first parameter, or the type that it points to. It
+// returns nil for a type of another package.
 func subjectOf(of *types.Package, signature *types.Signature) *types.TypeName {
 	if signature.Params().Len() == 0 {
 		return nil
@@ -28,8 +30,8 @@ func subjectOf(of *types.Package, signature *types.Signature) *types.TypeName {
 	return nil
 }
 
-// methodsOf counts the methods that a type has with those of embedded structs of the module.
-// Two methods of one name count once: a program can call only the outer one.
+// methodsOf counts the methods of a type, with those of embedded structs of the module. Two
+// methods with the same name count once, because a program can call only the outer one.
 func methodsOf(named types.Type, own map[*types.Package]bool) int {
 	count := 0
 	set := types.NewMethodSet(types.NewPointer(named))
@@ -42,7 +44,7 @@ func methodsOf(named types.Type, own map[*types.Package]bool) int {
 	return count
 }
 
-// countMethods counts for each type of the packages, by the name of its room and its own.
+// countMethods returns the count for each type. The key is the package and the type.
 func countMethods(packages []*typedPackage) map[string]int {
 	own := map[*types.Package]bool{}
 	for _, p := range packages {

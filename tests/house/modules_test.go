@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named are the modules that the design names, and pflag, whose types the interface of
-// cobra has. Another one is a decision: it belongs here when it has been made.
+// named lists the modules that the design names, and pflag, whose types are in the
+// interface of cobra. A further module needs a decision: add it here after the decision.
 var named = []string{
 	"github.com/ebitengine/purego", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/stretchr/testify",
 	"github.com/vbauerster/mpb/v8", "golang.org/x/sys", "pgregory.net/rapid",

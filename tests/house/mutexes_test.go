@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// lockTypes are the locks: of Go, and those that the module makes itself.
+// lockTypes are the lock types of Go and of this module.
 var lockTypes = []string{"sync.Mutex", "sync.RWMutex", "sync.Locker", module + "core/mirror.Lock"}
 
-// lockMethods are the methods that make a type a lock.
+// lockMethods are the methods by which a type is a lock.
 var lockMethods = []string{"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "TryRLock", "RLocker"}
 
-// isLock says whether a type is a lock or points to one.
+// isLock states whether a type is a lock or a pointer to a lock.
 func isLock(of types.Type) bool {
 	of = types.Unalias(of)
 	if pointer, ok := of.(*types.Pointer); ok {
@@ -26,7 +26,8 @@ func isLock(of types.Type) bool {
 	return ok && named.Obj().Pkg() != nil && slices.Contains(lockTypes, named.Obj().Pkg().Path()+"."+named.Obj().Name())
 }
 
-// mutexesOutside are the places where a package shows a lock to others or uses one of theirs.
+// mutexesOutside returns the places where a package exports a lock, or uses a lock of
+// another package.
 func mutexesOutside(p *typedPackage) []string {
 	var found []string
 	say := func(at token.Pos, what string, names ...any) {
@@ -50,7 +51,8 @@ func mutexesOutside(p *typedPackage) []string {
 	}
 	for name, used := range p.info.Uses {
 		variable, ok := used.(*types.Var)
-		// The lock of a sync.Cond is one of the package that made the Cond.
+		// The lock L of a sync.Cond belongs to the package that created the Cond, not to
+		// sync.
 		if ok && variable.Pkg() != p.types && variable.Pkg().Path() != "sync" && isLock(variable.Type()) {
 			say(name.Pos(), "the lock %s of %s is used", name.Name, variable.Pkg().Path())
 		}
@@ -59,8 +61,8 @@ func mutexesOutside(p *typedPackage) []string {
 	return found
 }
 
-// locksOf finds the locks that a type shows: as a field, through a method's signature, or by
-// being one itself.
+// locksOf finds the locks that a type exports: as a field, in the signature of a method, or
+// because the type itself has lock methods.
 func locksOf(named *types.Named, say func(at token.Pos, what string, names ...any)) {
 	name := named.Obj().Name()
 	if fields, ok := named.Underlying().(*types.Struct); ok {
@@ -77,7 +79,7 @@ func locksOf(named *types.Named, say func(at token.Pos, what string, names ...an
 	}
 }
 
-// passesLock says whether a function takes or returns a lock.
+// passesLock states whether a function has a lock as a parameter or a result.
 func passesLock(signature *types.Signature) bool {
 	for _, values := range []*types.Tuple{signature.Params(), signature.Results()} {
 		for value := range values.Variables() {
@@ -89,8 +91,8 @@ func passesLock(signature *types.Signature) bool {
 	return false
 }
 
-// Who may hold a lock is what one has to know to change anything that it guards: the
-// package that has it, and nobody else.
+// To change guarded data, a developer must know every place that can hold the lock.
+// Therefore only the package of a lock uses it.
 func TestOnlyItsPackageUsesAMutex(t *testing.T) {
 	for _, p := range typedPackagesOf(t) {
 		for _, place := range mutexesOutside(p) {

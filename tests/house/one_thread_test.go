@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Makefile finds the packages that the race detector runs by a pattern in the text of
-// their tests. A package with a test that starts a goroutine has it.
+// The Makefile selects the packages for the race detector by a pattern in the text of their
+// tests. The pattern must match every package whose tests start goroutines.
 func TestTestsWithGoroutinesRunWithTheRaceDetector(t *testing.T) {
 	text, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestTestsWithGoroutinesRunWithTheRaceDetector(t *testing.T) {
 	require.Greater(t, concurrent, 10)
 }
 
-// startsGoroutines says whether a file has a go statement or calls device.Go.
+// startsGoroutines states whether a file has a go statement or calls device.Go.
 func startsGoroutines(t *testing.T, path string) (starts bool) {
 	_, file := parse(t, path)
 	ast.Inspect(file, func(n ast.Node) bool {

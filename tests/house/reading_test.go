@@ -16,11 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reference is a use in one file of a room of what another one declares: one of each pair.
+// reference states that a file of a package uses a name that another file declares. There
+// is at most one reference for each pair of files.
 type reference struct{ from, to string }
 
-// nothing stands for the packages that a room imports: what a room's own names are does
-// not depend on them.
+// nothing is an importer that returns empty packages. The check needs only the names of the
+// package itself.
 type nothing struct{}
 
 func (nothing) Import(path string) (*types.Package, error) {
@@ -29,7 +30,8 @@ func (nothing) Import(path string) (*types.Package, error) {
 	return imported, nil
 }
 
-// referencesOf finds the references between the files of a folder that are built here.
+// referencesOf finds the references between the files of a folder that are built on this
+// system.
 func referencesOf(t *testing.T, folder string) map[reference]bool {
 	t.Helper()
 	built, err := build.ImportDir(folder, 0)
@@ -43,7 +45,8 @@ func referencesOf(t *testing.T, folder string) map[reference]bool {
 	}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	settings := types.Config{Importer: nothing{}, FakeImportC: true, Error: func(error) {}}
-	// Names of other packages are unknown to it, which is no matter here.
+	// Names of other packages cause errors. They are ignored, because only the package's
+	// own names matter here.
 	made, _ := settings.Check(built.Name, files, parsed, &info)
 	found := map[reference]bool{}
 	for name, used := range info.Uses {
@@ -58,7 +61,7 @@ func referencesOf(t *testing.T, folder string) map[reference]bool {
 	return found
 }
 
-// declaredAtTop says whether something is a name of the package, or a method or a field of
+// declaredAtTop states whether an object is a name of the package, or a method or field of
 // one of its types.
 func declaredAtTop(made *types.Package, used types.Object) bool {
 	switch object := used.(type) {
@@ -75,10 +78,11 @@ func fileOf(files *token.FileSet, position token.Pos) string {
 	return filepath.Base(files.Position(position).Filename)
 }
 
-// readingOrder is the files that a package's comment lists under this heading.
+// readingOrder matches the list of files under this heading in a package comment.
 var readingOrder = regexp.MustCompile(`(?s)# Files in reading order\n(.*?)(?:\n#|\z)`)
 
-// A room is read from its first file to its last: each stands on what was read before.
+// doc.go lists the files of a package in reading order: a file mostly uses names of files
+// before it. At most a tenth of the references may go against the order.
 func TestFilesAreReadInOrder(t *testing.T) {
 	for _, p := range packagesOf(t) {
 		names := p.files(false)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file of about 400 and a function of about 70 lines is what one can keep in
-// mind; a tenth more is not worth cutting something whole in two.
+// A developer can keep a file of about 400 lines, or a function of about 70 lines, in mind.
+// The bounds are a tenth higher, because splitting a coherent file or function costs more.
 const (
 	maxFileLines     = 440
 	maxFunctionLines = 77
@@ -38,7 +38,8 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 					continue
 				}
 				lines := files.Position(function.End()).Line - files.Position(function.Pos()).Line + 1
-				// A test's table of cases is data: its length costs no thought.
+				// Functions of tests are exempt: a long table of cases is data and easy to
+				// read.
 				if strings.HasSuffix(name, "_test.go") {
 					continue
 				}
@@ -48,8 +49,8 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 	}
 }
 
-// A package's comment stands in doc.go and, below core and drivers, says the
-// order in which its locks are taken.
+// Every package has a package comment in doc.go. Below core and drivers the comment states
+// the order in which its locks are taken.
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	for _, p := range packagesOf(t) {
 		path := filepath.Join(p.Dir, "doc.go")
@@ -65,8 +66,8 @@ func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// device.Go gives a goroutine an owner and reports its panic; a bare go
-// statement would take the process of the library's user down.
+// device.Go gives each goroutine an owner and reports its panic. A panic in a bare go
+// statement would end the process of the host program.
 func TestGoroutinesStartInOnePlace(t *testing.T) {
 	for _, p := range packagesOf(t) {
 		if p.room() == "core/device" || within(p.room(), "tests") {
@@ -84,7 +85,7 @@ func TestGoroutinesStartInOnePlace(t *testing.T) {
 	}
 }
 
-// Names that say nothing invite code that belongs nowhere.
+// A name without a meaning attracts code that belongs to other packages.
 func TestPackagesAreNamedForTheirConcern(t *testing.T) {
 	for _, p := range packagesOf(t) {
 		for _, empty := range []string{"util", "utils", "common", "misc", "helpers", "shared", "base"} {

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heavy are packages that the library does without: a program that opens it waits for
-// what they set up and for the relocations of their types.
+// heavy lists packages that the library must not link. A program that loads the library
+// would wait for their initialisation and for the relocations of their types.
 var heavy = []string{
 	"crypto/tls", "encoding/gob", "encoding/xml", "expvar", "flag", "go/ast", "html", "html/template", "log", "log/slog",
 	"math/big", "net", "net/http", "os/signal", "os/user", "regexp", "runtime/pprof", "runtime/trace", "testing",
 	"text/tabwriter", "text/template",
 }
 
-// ofTheLibrary lists the packages of the module that are linked into the library.
+// ofTheLibrary returns the packages of the module that are linked into the library.
 func ofTheLibrary(t *testing.T) []goPackage {
 	t.Helper()
 	packages := packagesOf(t)
@@ -40,8 +40,8 @@ func TestTheLibraryLinksNothingHeavy(t *testing.T) {
 	}
 }
 
-// A map with entries that is a package's variable is made when the library is loaded,
-// whether it is ever needed or not.
+// Go builds a non-empty map of a package variable when the library is loaded, even if no
+// program uses the map.
 func TestTheLibraryLoadsWithoutMakingTables(t *testing.T) {
 	for _, p := range ofTheLibrary(t) {
 		for _, path := range p.files(false) {
@@ -58,7 +58,7 @@ func TestTheLibraryLoadsWithoutMakingTables(t *testing.T) {
 	}
 }
 
-// tablesIn finds the maps with entries among the values, at any depth outside of
+// tablesIn finds the maps with entries in the values of variables, at any depth outside
 // functions.
 func tablesIn(variables *ast.GenDecl) []ast.Node {
 	var tables []ast.Node

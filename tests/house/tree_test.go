@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree lists the files of the project as git knows them, or as they lie there
-// where git or its data is missing (an unpacked archive).
+// tree lists the files of the project that git tracks. Without git or its data, as in an
+// unpacked archive, it lists the files of the folder.
 func tree(t *testing.T, root string) []string {
 	t.Helper()
 	command := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -41,10 +41,10 @@ func tree(t *testing.T, root string) []string {
 	return files
 }
 
-// Pieces keep this file from finding itself.
+// The words are split, so that this file does not match.
 var leftovers = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b|unimple` + `mented!|todo` + `!\(`)
 
-// Homes of people and build machines; a path in a text must work for everyone.
+// Folders of people and of build machines. A path in a text must be valid for everyone.
 var machinePaths = regexp.MustCompile(`(?:^|[^\w.~-])/(?:root|work|home/\w+|Users/\w+|bash_jobs)/`)
 
 func TestNothingIsLeftBehind(t *testing.T) {

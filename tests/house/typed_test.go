@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// typedPackage is a package of the module as the compiler sees it.
+// typedPackage is a package of the module with its types.
 type typedPackage struct {
 	goPackage
 	types *types.Package
@@ -28,8 +28,8 @@ type typedPackage struct {
 	files *token.FileSet
 }
 
-// checker checks the module's packages from source, each once. Packages of others come
-// from what the compiler wrote of them (`go list -export`).
+// checker checks the types of each package of the module from source, once. Packages
+// outside the module are read from the export data of the compiler (`go list -export`).
 type checker struct {
 	files   *token.FileSet
 	listed  map[string]goPackage
@@ -51,7 +51,7 @@ func (c *checker) Import(path string) (*types.Package, error) {
 	return c.others.Import(path)
 }
 
-// check parses and checks a package that is listed.
+// check parses and checks a package of the module.
 func (c *checker) check(p goPackage) (*typedPackage, error) {
 	if made, known := c.checked[p.ImportPath]; known {
 		return made, nil
@@ -71,7 +71,7 @@ func (c *checker) checkFiles(p goPackage, parsed []*ast.File) (*typedPackage, er
 	made := &typedPackage{goPackage: p, files: c.files, info: types.Info{Uses: map[*ast.Ident]types.Object{}}}
 	settings := types.Config{Importer: c, FakeImportC: true}
 	if len(p.CgoFiles) > 0 {
-		// What C declares is unknown to it, which is no matter here.
+		// The checker knows no C declarations. The errors that this causes are ignored.
 		settings.Error = func(error) {}
 	}
 	var err error
@@ -83,8 +83,8 @@ func (c *checker) checkFiles(p goPackage, parsed []*ast.File) (*typedPackage, er
 	return made, nil
 }
 
-// exportData is where the compiler keeps what it knows of each package outside of the
-// module that these packages need.
+// exportData returns, for each package outside the module that the packages import, the
+// file with its export data.
 func exportData(packages []goPackage) (map[string]string, error) {
 	var imports []string
 	for _, p := range packages {
@@ -110,7 +110,7 @@ func exportData(packages []goPackage) (map[string]string, error) {
 	return written, nil
 }
 
-// checking checks all of the module, once for all rules that ask for types.
+// checking checks the whole module once, for all rules that need types.
 var checking = sync.OnceValues(func() (*checker, error) {
 	packages, err := listing()
 	if err != nil {
@@ -138,7 +138,7 @@ var checking = sync.OnceValues(func() (*checker, error) {
 	return c, nil
 })
 
-// typedPackagesOf checks the types of the module's packages, tests left out.
+// typedPackagesOf returns the packages of the module with their types, without tests.
 func typedPackagesOf(t *testing.T) []*typedPackage {
 	t.Helper()
 	c, err := checking()
@@ -147,7 +147,7 @@ func typedPackagesOf(t *testing.T) []*typedPackage {
 	return slices.Collect(maps.Values(c.checked))
 }
 
-// imaginaryPackages checks packages of one file each, which may import those before them.
+// imaginaryPackages checks packages of one file each. A package may import those before it.
 func imaginaryPackages(t *testing.T, sources ...string) []*typedPackage {
 	t.Helper()
 	all, err := checking()

@@ -1,4 +1,4 @@
-"""A headless Chromium that renders a file and tells what became of it."""
+"""A headless Chromium that renders a file and returns the resulting page."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FLAGS = (
     "--enable-logging=stderr",
     "--dump-dom",
 )
-# The values of Chromium's setting for the scheme that the user prefers.
+# Values of the Chromium setting for the colour scheme that the user prefers.
 SCHEMES = {"dark": 0, "light": 1}
 
 
 def find() -> str | None:
-    """Say where the browser is, or None."""
+    """Returns the path of the browser, or None."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
@@ -44,7 +44,7 @@ class Element:
     parents: list[Element] = field(default_factory=list, repr=False)
 
     def inside(self, tag: str, identity: str) -> bool:
-        """Say whether a parent has that tag and id."""
+        """States whether the element is inside an element with this tag and id."""
         return any(p.tag == tag and p.attributes.get("id") == identity for p in self.parents)
 
 
@@ -81,7 +81,7 @@ class Page:
     console: list[str]
 
     def all(self, tag: str | None = None, **attributes: str) -> list[Element]:
-        """Find elements by tag and attributes; _ in a name stands for -."""
+        """Finds elements by tag and attributes. An _ in a name stands for -."""
         wanted = {k.replace("_", "-"): v for k, v in attributes.items()}
         return [
             e
@@ -91,14 +91,14 @@ class Page:
         ]
 
     def one(self, tag: str | None = None, **attributes: str) -> Element:
-        """Find the only such element."""
+        """Finds the only element with this tag and these attributes."""
         found = self.all(tag, **attributes)
         assert len(found) == 1, f"{len(found)} elements {tag} {attributes}"
         return found[0]
 
 
 def render(browser: str, path: Path, scheme: str = "light") -> Page:
-    """Open a file and give its DOM and what was written to the console."""
+    """Opens a file. Returns its elements and the messages of its console."""
     with tempfile.TemporaryDirectory(prefix="ferrum-report-") as profile:
         done = subprocess.run(
             [

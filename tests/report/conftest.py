@@ -1,4 +1,4 @@
-"""The command, the browser, and replays with their reports."""
+"""Fixtures: the command, the browser, and replays with their reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Replay:
 
 @pytest.fixture(scope="session")
 def browser() -> str:
-    """Give the browser, or skip."""
+    """Returns the browser, or skips the test."""
     found = chromium.find()
     if found is None:
         pytest.skip(f"none of {', '.join(chromium.NAMES)} is installed (scripts/setup.sh test)")
@@ -39,7 +39,7 @@ def browser() -> str:
 
 @pytest.fixture(scope="session")
 def command() -> str:
-    """Give the built command."""
+    """Returns the built command."""
     path = os.environ.get("FERRUM_MEM_COMMAND", str(ROOT / "build" / "bin" / "ferrum-mem"))
     assert Path(path).is_file(), f"{path} is not there: make build"
     return path
@@ -59,12 +59,12 @@ CASES: dict[str, tuple[Path | str, tuple[str, ...]]] = {
 def replay(
     request: pytest.FixtureRequest, command: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Replay:
-    """Replay a case with --json and --report in one run."""
+    """Replays a case with --json and --report in one run."""
     return run_case(request.param, command, tmp_path_factory.mktemp("report"))
 
 
 def run_case(name: str, command: str, folder: Path) -> Replay:
-    """Replay a case into a folder."""
+    """Replays a case and writes its report to a folder."""
     trace, options = CASES[name]
     path = AZURE
     if trace != AZURE:

@@ -1,4 +1,4 @@
-"""The command as it is built, without cgo, on a CUDA device: the simulated driver's."""
+"""The command, which is built without cgo, on a CUDA device of the simulated driver."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from .conftest import ROOT
 
 SIMULATOR = ROOT / "build" / "test" / "simcuda" / "12090" / "libcuda.so.1"
-# Blocks of some megabytes, so that pages of 2 MiB come and go.
+# Blocks of some megabytes, so that the pool maps and unmaps pages of 2 MiB.
 TRACE = "id,lower,upper,size\na,0,9,4000000\nb,1,5,9000000\nc,3,4,4000000\nd,4,8,20000000\n"
 
 
 def run(command: str, *words: str, library: Path = SIMULATOR) -> subprocess.CompletedProcess[str]:
-    """Runs the command; what it leaves behind in the driver makes its status 97."""
+    """Runs the command. If it leaks an object of the driver, its exit status is 97."""
     own = {"FERRUM_CUDA_LIBRARY": str(library), "SIMCUDA_BYTES": "192M"}
     return subprocess.run(
         [command, *words], env={**os.environ, **own}, capture_output=True, text=True, timeout=60
@@ -25,7 +25,7 @@ def run(command: str, *words: str, library: Path = SIMULATOR) -> subprocess.Comp
 
 
 def test_replay_and_doctor(command: str, tmp_path: Path) -> None:
-    """Devices are opened, used and given back."""
+    """The command opens devices, uses them and closes them."""
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")
     trace = tmp_path / "trace.csv"
@@ -42,7 +42,7 @@ def test_replay_and_doctor(command: str, tmp_path: Path) -> None:
 
 
 def test_without_a_driver(command: str, tmp_path: Path) -> None:
-    """The device is refused by name, with what was tried."""
+    """The error names the device and the libraries that were tried."""
     trace = tmp_path / "trace.csv"
     trace.write_text(TRACE)
     nowhere = Path("/nowhere/libcuda.so.1")

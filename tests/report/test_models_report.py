@@ -1,5 +1,6 @@
-"""The report of a replay of several models, in a real browser: its figures are those
-of the JSON, its pictures the series, and it needs no script."""
+"""The report of a replay of several models, in a real browser. Its figures equal the JSON, its
+charts equal the series, and it works without scripts.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ from .conftest import AZURE, Replay
 from .test_report import FRAME, PROBE, contrast, heights, rows, seen_by, size_text
 
 POLICIES = ("static", "elastic")
-# Bars of a chart; each shows several intervals where there are more of these.
+# Maximum number of bars in a chart. A bar shows several intervals if there are more intervals.
 COLUMNS = 250
-# Fields of the table of figures that are counts, shown as they are.
+# Fields of the table of figures that are counts. They are shown without a unit.
 COUNTS = ("requests", "failed", "moved_pages", "waits")
 
-# How the page is looked at; the one of test_report reads its chart with the keyboard.
+# A script that inspects the page. The script of test_report also operates a chart with the
+# keyboard, which this page without scripts does not support.
 LOOK = (
     PROBE[: PROBE.index("box.dispatchEvent")].replace("seen = { hint: readout() }", "seen = {}")
     + PROBE[PROBE.index("seen.scheme") :]
@@ -35,8 +37,9 @@ LOOK = LOOK.replace('".key"', '".policies"')
 def replay(
     request: pytest.FixtureRequest, command: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Replay:
-    """Replay the first minutes of the Azure trace as two models. At the one limit only
-    the static split fails, at the other nothing does."""
+    """Replays the first minutes of the Azure trace as two models. With one limit only the static
+    split fails; with the other limit nothing fails.
+    """
     folder = tmp_path_factory.mktemp("models")
     trace, report = folder / "trace.csv", folder / "models.html"
     with AZURE.open() as whole:
@@ -103,7 +106,7 @@ def test_figures_equal_the_json(page: Page, replay: Replay) -> None:
 
 
 def figure(field: str, value: float) -> str:
-    """Say how a figure must read, worked out on its own."""
+    """Computes independently how a figure must be shown."""
     if field.endswith("_bytes"):
         return size_text(int(value))
     if field in COUNTS:
@@ -115,7 +118,7 @@ def figure(field: str, value: float) -> str:
 
 
 def chart(page: Page, identity: str) -> tuple[dict[str, str], float]:
-    """Give the paths of a chart by class, and the size at its top."""
+    """Returns the paths of a chart by class, and the size at the top of the chart."""
     box = page.one("div", data_chart=identity)
     paths = {e.attributes["class"]: e.attributes["d"] for e in page.all("path") if box in e.parents}
     plot = box.parents[-1]
@@ -126,7 +129,7 @@ def chart(page: Page, identity: str) -> tuple[dict[str, str], float]:
 
 
 def edges(path: str, count: int) -> tuple[list[float], list[float]]:
-    """Read the upper and the lower edge of a band, a level for each interval."""
+    """Reads the upper and the lower edge of a band, with a level for each interval."""
     upper: list[float] = []
     lower: list[float] = []
     level, before = 0.0, 0.0
@@ -150,7 +153,7 @@ def test_pictures_show_the_series(page: Page, replay: Replay, policy: str) -> No
     models = run["series"]["models"]
     paths, top = chart(page, f"memory-{policy}")
     assert set(paths) == {"model-0", "model-1", "limit"}
-    # One model on top of the other. A bar shows the interval in which they used most.
+    # The models are stacked. A bar shows the interval in which both together used the most.
     count = len(run["series"]["time"])
     width = -(-count // COLUMNS)
     totals = [sum(at) for at in zip(*(m["physical_bytes"] for m in models), strict=True)]
@@ -202,9 +205,9 @@ def test_is_accessible(page: Page) -> None:
 def test_readable_everywhere(
     browser: str, replay: Replay, tmp_path: Path, scheme: str, width: int
 ) -> None:
-    """No sideways scrolling on a phone, and contrast as WCAG AA asks for."""
+    """The page needs no sideways scrolling on a phone and has the contrast of WCAG AA."""
     looked = replay.report.read_text().replace("</body>", LOOK)
-    # The page itself allows no script.
+    # The page forbids scripts, so allow them for the probe.
     looked = looked.replace(
         "default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';"
     )

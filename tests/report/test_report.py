@@ -1,5 +1,6 @@
-"""The report of a replay, in a real browser: it renders, its script runs, and
-its numbers are those of the JSON."""
+"""The report of a replay, in a real browser: it renders, its script runs, and its numbers equal
+those of the JSON.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ KEY_FIELDS = {
     "physical_peak_bytes",
     "failed",
 }
-# Bars of a chart; each shows several intervals where there are more of these.
+# Maximum number of bars in a chart. A bar shows several intervals if there are more intervals.
 COLUMNS = 500
 
 
 def size_text(n: int) -> str:
-    """Show a size the way the report promises, worked out on its own."""
+    """Computes independently how the report must show a size."""
     for unit, power, least in (("TiB", 40, 10), ("GiB", 30, 1), ("MiB", 20, 1), ("KiB", 10, 1)):
         if n >= least << power:
             value = (Decimal(n) / (1 << power)).quantize(Decimal("0.01"), ROUND_HALF_EVEN)
@@ -41,7 +42,7 @@ def ratio_text(value: float) -> str:
 
 
 def expected_text(field: str, result: dict[str, Any]) -> str | None:
-    """Say what a field must read as; None where it is free text."""
+    """Returns the expected text of a field; None for free text."""
     value = result[field]
     if field == "limit_bytes":
         return size_text(value) if value else "none"
@@ -83,7 +84,7 @@ def test_renders_without_console_message(page: Page, replay: Replay) -> None:
 
 
 def test_console_messages_are_seen(browser: str, replay: Replay, tmp_path: Path) -> None:
-    """The check above could fail: a broken script shows."""
+    """A broken script causes a console message, so the check above can fail."""
     broken = tmp_path / "broken.html"
     text = replay.report.read_text()
     assert '"series"' in text
@@ -135,7 +136,7 @@ def test_tables_equal_the_json(page: Page, replay: Replay) -> None:
 
 
 def heights(path: str) -> list[float]:
-    """Read the levels of a stepped path, 0 at the bottom and 1 at the top."""
+    """Reads the levels of a stepped path, 0 at the bottom and 1 at the top."""
     return [1 - float(y) / 300 for y in re.findall(r"(?:M0,|V)([\d.]+)", path)]
 
 
@@ -154,7 +155,7 @@ def test_charts_show_the_series(page: Page, replay: Replay) -> None:
 
 
 def levels(path: str, count: int) -> list[float]:
-    """Read the level of each interval off a stepped path that starts at the left."""
+    """Reads the level of each interval from a stepped path that starts at the left."""
     found: list[float] = []
     level = 0.0
     upper = path.split("V300H0Z")[0]
@@ -168,8 +169,9 @@ def levels(path: str, count: int) -> list[float]:
 
 
 def test_bars_hide_nothing(page: Page, replay: Replay) -> None:
-    """Each bar has the highest value of its intervals, live lies in front of reserved and
-    is nowhere above it, and no bar has a line around it."""
+    """Each bar has the highest value of its intervals. The live bar is in front of the reserved
+    bar and never higher. No bar has an outline.
+    """
     series = replay.result["series"]
     count = len(series["time"])
     width = -(-count // COLUMNS)
@@ -211,7 +213,7 @@ def map_rectangles(page: Page) -> list[tuple[int, int, int, int]]:
 
 
 def test_map_shows_the_blocks(page: Page, replay: Replay) -> None:
-    """At the time of the highest peak the map has as many bytes as were live then."""
+    """At the time of the highest peak the map shows as many bytes as were live then."""
     plot = next(e for e in page.elements if "data-map" in e.attributes)
     side, top, first, last = (
         int(plot.attributes[f"data-{name}"]) for name in ("side", "top", "first", "last")
@@ -226,7 +228,7 @@ def test_map_shows_the_blocks(page: Page, replay: Replay) -> None:
         return
     peak = replay.result["moments"][0]
     at = (peak["time"] - first) / (last - first) * side
-    # A rectangle that ends in the unit of the peak may or may not be there.
+    # A rectangle that ends within one unit of the peak may or may not be counted.
     least = sum(h for x, _, w, h in rectangles if x + 1 <= at < x + w - 1)
     most = sum(h for x, _, w, h in rectangles if x - 1 <= at <= x + w + 1)
     assert least * top / side <= peak["live_bytes"] * 1.01
@@ -385,7 +387,7 @@ FRAME = """<!DOCTYPE html><title>frame</title>
 
 
 def probed(replay: Replay, folder: Path) -> Path:
-    """Give a copy of the report that looks at itself."""
+    """Returns a copy of the report with a script that inspects the page."""
     path = folder / "probed.html"
     path.write_text(replay.report.read_text().replace("</body>", PROBE))
     return path
@@ -424,7 +426,7 @@ def contrast(pair: list[str]) -> float:
 def test_readable_everywhere(
     browser: str, command: str, tmp_path: Path, scheme: str, width: int
 ) -> None:
-    """No sideways scrolling on a phone, and contrast as WCAG AA asks for."""
+    """The page needs no sideways scrolling on a phone and has the contrast of WCAG AA."""
     replay = run_case("limit", command, tmp_path)
     probed(replay, tmp_path)
     frame = tmp_path / "frame.html"

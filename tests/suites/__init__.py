@@ -1,1 +1,1 @@
-"""Tests of the scripts that run the suites and add up what they say."""
+"""Tests of the scripts that run the suites and add up their results."""

@@ -1,4 +1,4 @@
-"""What scripts/fuzz.sh prints and returns, with a go command that fails as it is told."""
+"""The output and status of scripts/fuzz.sh, with a go command that fails as the test specifies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ grep -q '^PASS' "$count"
 
 
 def run(folder: Path, outputs: list[str]) -> tuple[int, str]:
-    """The script's status and output, where the runs of the target print these."""
+    """Runs the script. The runs of the target print `outputs`. Returns its status and output."""
     for number, output in enumerate(outputs):
         (folder / str(number)).write_text(output)
     go = folder / "go"

@@ -1,4 +1,4 @@
-"""The runner of `make soak`: what it counts, what it calls a finding, and how that is repeated."""
+"""The runner of `make soak`: its counts, its findings, and the commands that repeat them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-# Before the folder tests, in which another soak lies.
+# Search scripts before the folder tests, which contains another module named soak.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import soak
 
 
 def drill(name: str, script: str, seconds: int = 60, *, traces: bool = False) -> soak.Drill:
-    """A drill that is a line of the shell, which is given the seed."""
+    """Returns a drill that runs a line of shell code with the seed as $1."""
     return soak.Drill(name, ("sh", "-c", script, "sh", "{seed}"), {"A": "b c"}, seconds, 1, traces)
 
 

@@ -1,4 +1,4 @@
-"""Suites that fail in every way, by real tools where they are quick, and what the end says."""
+"""Suites that fail in every possible way, and how the summary reports them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 
 
 class Suites:
-    """A folder of its own with the results of suites."""
+    """A folder with the results of its own suites."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -121,7 +121,7 @@ class Suites:
         )
 
     def run(self, name: str, kind: str, *command: str | Path, timeout: float = 280) -> str:
-        """Runs a suite, which fails, and gives what it printed."""
+        """Runs a suite that must fail, and returns its output."""
         options = ["--timeout", str(timeout), "--"]
         done = self.script("suite.py", name, kind, *options, *map(str, command))
         assert done.returncode != 0, done.stdout
@@ -129,7 +129,7 @@ class Suites:
         return done.stdout
 
     def counts(self, name: str) -> list[int]:
-        """Passed, failed, skipped."""
+        """Returns the numbers of passed, failed and skipped tests."""
         return [int(n) for n in (self.folder / "build/test/results" / name).read_text().split()[:3]]
 
     def summary(self, *names: str) -> list[str]:
@@ -151,7 +151,7 @@ def suites(tmp_path: Path) -> Suites:
 
 
 def names(lines: list[str]) -> list[str]:
-    """The list of names before the closing line, which comes last."""
+    """Returns the names of failed tests, which stand before the closing line."""
     assert lines[-1].count("failed") == 1
     assert lines[-2] == ""
     assert lines.count("failed:") == 1
@@ -159,7 +159,7 @@ def names(lines: list[str]) -> list[str]:
 
 
 def shown(lines: list[str], name: str) -> str:
-    """What is shown of one failure."""
+    """Returns the output that the summary shows for one failure."""
     at = lines.index(f"--- failed: {name}") + 1
     end = at
     while end < len(lines) and lines[end].startswith("    "):
@@ -173,7 +173,7 @@ def test_go(suites: Suites) -> None:
     go = os.environ.get("GO", "go")
     packages = ["./builds", "./exits", "./fails", "./panics"]
     output = suites.run("test-go", "go", go, "test", "-json", "-vet=off", *packages)
-    # The other packages are not to be in a hurry.
+    # A run of its own, so that the short time limit does not apply to the other packages.
     suites.run("test-hangs", "go", go, "test", "-json", "-vet=off", "-timeout=1s", "./hangs")
     assert "wrong one" in output
     assert "no device" in output
@@ -297,7 +297,7 @@ def test_steps(suites: Suites) -> None:
 def test_the_time_of_processors(suites: Suites) -> None:
     busy = "import time\nwhile time.process_time() < 0.3: pass\nprint('ok - busy')\n"
     program = suites.file("busy.py", busy)
-    # That of what the command starts counts as well.
+    # The processor time of processes that the command starts counts as well.
     suites.run("suite", "steps", "sh", "-c", f"{sys.executable} {program}; echo 'not ok - two'")
     fields = (suites.folder / "build/test/results/suite").read_text().split()
     assert float(fields[4]) >= 0.3
