@@ -12,11 +12,12 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// The packages above the driver run without background work: a pool over segments has none,
-// and a stepped pool releases and prepares pages only when the test requests that.
+// noneReady disables the ready pages. The tests count driver calls, so the pools must not
+// work in the background: a segmented pool never does, and a stepped pool releases and
+// prepares pages only when the test requests it.
 const noneReady = -1
 
-// pooledOperations are the operations of a pool over segments.
+// pooledOperations returns the operations of a segmented pool.
 func pooledOperations(t *testing.T, o *openDevice) []operation {
 	e := engine.New(o, engine.Options{})
 	c := pool.DefaultConfig()
@@ -55,8 +56,8 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
-// largeOperations are the operations of a paged pool with long blocks: each block takes two
-// large pages, and a normal page for the rest.
+// largeOperations returns the operations of a paged pool with long blocks. Each block
+// consists of two large pages, and a normal page for the rest.
 func largeOperations(t *testing.T, o *openDevice) []operation {
 	const long = 66 << 20
 	e := engine.New(o, engine.Options{})
@@ -80,8 +81,8 @@ func largeOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
-// pagedOperations are the operations of a model in an elastic pool, with four pages at a
-// time.
+// pagedOperations returns the operations of a model in an elastic pool, which maps four
+// pages at a time.
 func pagedOperations(t *testing.T, o *openDevice) []operation {
 	const run, page, id = 8 << 20, 2 << 20, "model"
 	e := engine.New(o, engine.Options{})

@@ -35,16 +35,17 @@ func (s simulator) callsOf(run func()) map[string]int {
 	return made
 }
 
-// cost is the calls of an operation: the queries of the current context, the changes of the
-// thread's mode (each is changed back), and the other calls.
+// cost states the driver calls of an operation: the queries of the current context, the
+// changes of the thread's capture mode, and all other calls. A change and its reversal
+// count as one.
 type cost struct {
 	contexts, modes int
 	calls           string
 }
 
-// costOf reads the counted calls. It requires that context and mode are restored as often
-// as they are changed. elsewhere: the context was not current on the thread. byWorkers:
-// other threads make calls as well.
+// costOf computes the cost from the counted calls. It checks that the operation restores
+// the context and the mode as often as it changes them. elsewhere: the device's context was
+// not current on the thread. byWorkers: other threads make calls too.
 func costOf(t *testing.T, made map[string]int, elsewhere, byWorkers bool) cost {
 	c := cost{contexts: made["cuCtxGetCurrent"], modes: made["cuThreadExchangeStreamCaptureMode"] / 2}
 	require.Zero(t, made["cuThreadExchangeStreamCaptureMode"]%2)
@@ -69,10 +70,10 @@ func costOf(t *testing.T, made map[string]int, elsewhere, byWorkers bool) cost {
 	return c
 }
 
-// pageOfCosts is the page that states the costs.
+// pageOfCosts is the documentation page that states the costs.
 const pageOfCosts = "../../docs/driver_calls.md"
 
-// statedCosts reads the table of the page.
+// statedCosts reads the costs from the table of the page.
 func statedCosts(t *testing.T) map[string]cost {
 	text, err := os.ReadFile(pageOfCosts)
 	require.NoError(t, err)
@@ -100,7 +101,7 @@ func statedCosts(t *testing.T) map[string]cost {
 	return stated
 }
 
-// operation is one action of the test. It is counted if it has a name.
+// operation is one action of the test. Only actions with a name are counted.
 type operation struct {
 	name string
 	do   func() error
@@ -109,8 +110,8 @@ type operation struct {
 	byWorkers bool
 }
 
-// The page states exactly the calls of each operation: with and without the context of the
-// device current on the thread, for every generation of the driver.
+// The page states exactly the driver calls of each operation, for every generation of the
+// driver, and with and without the device's context current on the thread.
 func TestCallsPerOperationEqualTheDocumentation(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -162,8 +163,8 @@ func countCalls(t *testing.T) {
 	}
 }
 
-// countedOperations are all actions in the life of a device. Actions without a name are not
-// counted.
+// countedOperations returns all actions in the life of a device. Only actions with a name
+// are counted.
 func countedOperations(t *testing.T, o *openDevice) []operation {
 	var (
 		addr, space, locked, ordered device.Addr

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A capture forbids this thread all calls that manage memory. Even so, devices can be
-// opened, shared, linked and closed, and the capture continues.
+// A capture in global mode forbids its thread all calls that manage memory. The library
+// still opens, shares, links and closes devices, and the capture continues.
 func TestCallsThatACaptureForbidsWorkDuringIt(t *testing.T) {
 	const size = 2 << 20
 	driver := testDriver(t)
@@ -51,7 +51,7 @@ func TestCallsThatACaptureForbidsWorkDuringIt(t *testing.T) {
 	require.NoError(t, other.Free(segment, size))
 	require.NoError(t, other.Close())
 
-	// A graph has no node for a prefetch, so the call fails before the driver is called.
+	// A graph has no node for a prefetch, so the library rejects the call itself.
 	err = o.Prefetch(p.stream, managed.Addr, size, o)
 	require.Contains(t, requireCode(t, device.CodeInvalidState, err).Message, "no prefetch")
 	p.sim.must("cuGraphExecDestroy", p.endCapture())

@@ -14,17 +14,17 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// besideCapture holds the arguments of the methods while a stream of the program captures.
+// besideCapture holds the arguments for the methods while a stream of the program captures.
 type besideCapture struct {
 	t      *testing.T
 	driver *Driver
 	o, far *openDevice
 	p      *program
-	// joined is a stream of the device that takes part in the capture. quiet is one that
-	// does not.
+	// joined is a stream of the device that takes part in the capture. quiet does not take
+	// part.
 	joined, quiet *stream
-	// edge was recorded in the capture by the library, outside by the program. before and
-	// adopted were recorded before the capture.
+	// The library recorded edge in the capture. The program recorded outside in the
+	// capture. before and adopted were recorded before the capture.
 	edge, before, outside, adopted device.Event
 	natives                        []uintptr
 	again                          []device.Stream
@@ -123,8 +123,8 @@ func second[T any](_ T, err error) error { return err }
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// everyAttempt calls each method that a caller can reach, with arguments inside and outside
-// of the capture.
+// everyAttempt returns calls of every method that a caller can reach, with arguments inside
+// and outside the capture.
 func everyAttempt() []attempt {
 	return slices.Concat(driverAttempts(), deviceAttempts(), memoryAttempts(), pageAttempts(), streamAttempts(), eventAttempts())
 }
@@ -392,7 +392,8 @@ func eventAttempts() []attempt {
 		{done, func(b *besideCapture) device.Event { return b.before }},
 		{refused, func(b *besideCapture) device.Event { return b.edge }},
 		{refused, func(b *besideCapture) device.Event { return b.outside }},
-		// Only the owner of this event knows that it was recorded before the capture.
+		// Only the program knows that it recorded this event before the capture, so the
+		// library rejects it.
 		{refused, func(b *besideCapture) device.Event { return b.adopted }},
 	} {
 		all = append(all, []attempt{
@@ -407,8 +408,8 @@ func eventAttempts() []attempt {
 	return all
 }
 
-// No call of this package invalidates a capture. Each method is called during a capture in
-// each mode, with arguments inside and outside of the capture.
+// No call of this package invalidates a capture. The test calls every method during a
+// capture in each mode, with arguments inside and outside the capture.
 func TestNoCallInvalidatesACapture(t *testing.T) {
 	if !alone(t) {
 		return

@@ -37,8 +37,8 @@ func (p *program) rejoin(s device.Stream) {
 	require.NoError(p.t, back.Close())
 }
 
-// An event that the program recorded in a capture can be adopted, waited for and closed.
-// The driver is not queried, because a query would invalidate the capture.
+// The library adopts an event that the program recorded in a capture, waits for it and
+// closes it, all without a query: a query would invalidate the capture.
 func TestEventOfACaptureIsAdoptedWithoutQueries(t *testing.T) {
 	for _, mode := range []int{captureGlobal, captureThreadLocal, captureRelaxed} {
 		o := open(t, 0)
@@ -50,16 +50,16 @@ func TestEventOfACaptureIsAdoptedWithoutQueries(t *testing.T) {
 		e, err := o.AdoptEvent(uint64(event))
 		require.NoError(t, err)
 		require.EqualValues(t, captureStands, p.captureStatus())
-		// The library knows that a stream captures, so the event may belong to that
-		// capture.
+		// The library knows only that a stream captures. The event may belong to that
+		// capture, so the library rejects the query.
 		_, err = e.Done()
 		require.Contains(t, requireCode(t, device.CodeInvalidState, err).Message, "capturing")
 		requireCode(t, device.CodeInvalidState, e.Synchronize(0))
 		requireCode(t, device.CodeInvalidState, e.Synchronize(device.Forever))
 		require.EqualValues(t, captureStands, p.captureStatus())
 
-		// The library takes the same care with its own stream that joins the capture by the
-		// event.
+		// Its own stream joins the capture through the event, so the library is equally
+		// careful with that stream.
 		require.NoError(t, own.WaitEvent(e))
 		now, err := device.CaptureOf(own)
 		require.NoError(t, err)
@@ -72,12 +72,13 @@ func TestEventOfACaptureIsAdoptedWithoutQueries(t *testing.T) {
 		_, err = e.Done()
 		requireCode(t, device.CodeInvalidState, err)
 		require.EqualValues(t, captureStands, p.captureStatus())
-		// The graph has no new node that would have to be joined.
+		// No work was queued on the library's stream. The capture can therefore end
+		// although this stream does not rejoin the program's stream.
 		p.sim.must("cuGraphExecDestroy", p.endCapture())
 		require.NoError(t, own.Synchronize(device.Forever))
 
-		// The event is queried again after the capture. It is still an edge, and the query
-		// does no harm.
+		// After the capture the library queries the event again. The event is still an edge
+		// of the graph, so the query fails, but it does no harm.
 		_, err = e.Done()
 		requireCode(t, device.CodeInvalidState, err)
 		p.sim.call("simcuda_clear_violations")
@@ -130,8 +131,8 @@ func TestDefaultStreamJoinsACapture(t *testing.T) {
 	p.sim.clean()
 }
 
-// While one stream captures, the other streams of its device are waited for. The error
-// names the stream that was not.
+// While one stream captures, the call waits for all other streams of the device. The error
+// names the stream that it did not wait for.
 func TestDeviceWaitsForStreamsThatDoNotCapture(t *testing.T) {
 	o := open(t, 0)
 	p := newProgram(t, o)
@@ -159,7 +160,7 @@ func TestDeviceWaitsForStreamsThatDoNotCapture(t *testing.T) {
 	p.sim.clean()
 }
 
-// A measurement between events is a query as well. A graph cannot contain an event for
+// Measuring the time between events is also a query. A graph cannot contain an event for
 // another process.
 func TestCaptureRejectsTimingAndSharedEvents(t *testing.T) {
 	o := open(t, 0)

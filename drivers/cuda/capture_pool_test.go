@@ -52,7 +52,8 @@ func fill(t require.TestingT, s device.Stream, addr device.Addr, value byte) {
 }
 
 // work captures a graph that uses one block for two purposes, one after the other. The
-// graph writes the result to a block from outside and to a block that stays live.
+// graph writes the result to out, which was allocated before the capture, and to a block
+// that stays live.
 func (d *pooledDevice) work(t require.TestingT, s device.Stream, out device.Addr, value byte) (left device.Addr) {
 	first := d.part(t, s)
 	fill(t, s, first, value)
@@ -66,7 +67,7 @@ func (d *pooledDevice) work(t require.TestingT, s device.Stream, out device.Addr
 	return left
 }
 
-// churn allocates blocks and fills them until stop is set, and trims the pool now and then.
+// churn allocates and fills blocks until stop is set. It trims the pool from time to time.
 func (d *pooledDevice) churn(t *testing.T, stop *atomic.Bool) {
 	s, err := d.NewStream()
 	assert.NoError(t, err)
@@ -91,9 +92,9 @@ func (d *pooledDevice) churn(t *testing.T, stop *atomic.Bool) {
 	assert.NoError(t, s.Close())
 }
 
-// Several threads capture graphs in all modes while others allocate, free and trim. Each
-// run of a graph gives the right bytes, because its memory is never allocated to another
-// owner.
+// Several threads capture graphs in all modes while other threads allocate, free and trim.
+// Each run of a graph writes the correct bytes, because no other owner gets the memory of
+// the graph.
 func TestGraphsKeepTheirMemory(t *testing.T) {
 	d := openPooled(t)
 	var stop atomic.Bool
@@ -126,7 +127,7 @@ func TestGraphsKeepTheirMemory(t *testing.T) {
 				require.NoError(t, err)
 				require.EqualValues(t, 1, info.LiveBlocks)
 				require.NoError(t, d.pool.Free(left, p.stream))
-				// The last run is still queued when the graph is released.
+				// The pool releases the graph while its last run is still queued.
 				p.launch(exec)
 				require.NoError(t, d.pool.CaptureRelease(graph, p.stream))
 				require.Equal(t, bytes.Repeat([]byte{value + 1}, partBytes), get(t, p.stream, out, partBytes))
@@ -144,7 +145,7 @@ func TestGraphsKeepTheirMemory(t *testing.T) {
 	d.close(t)
 }
 
-// Two graphs share a private pool. They run one after the other, and together hold little
+// Two graphs that share a private pool run one after the other. Together they hold little
 // more memory than one.
 func TestGraphsThatShareAPoolShareMemory(t *testing.T) {
 	d := openPooled(t)
@@ -186,8 +187,9 @@ func TestGraphsThatShareAPoolShareMemory(t *testing.T) {
 	d.close(t)
 }
 
-// This test shows the damage that the tests above exclude: without a private pool other
-// owners get the memory, and without the driver's care a free invalidates the capture.
+// This test shows that the damage which the tests above exclude can happen. Without a
+// private pool another owner gets the memory of a graph. Without the checks of this package
+// a free invalidates the capture.
 func TestDamageWithoutPrivatePoolsIsDetected(t *testing.T) {
 	if !alone(t) {
 		return
@@ -218,7 +220,7 @@ func TestDamageWithoutPrivatePoolsIsDetected(t *testing.T) {
 	require.EqualValues(t, 901, p.sim.call("cuStreamEndCapture", p.handle, dl.Pointer(&graph)), "the capture is spoilt")
 }
 
-// A capture that fails half-way leaves nothing behind.
+// A capture that fails half-way leaks nothing.
 func TestAFailedCaptureLeaksNothing(t *testing.T) {
 	if !alone(t) {
 		return
@@ -230,7 +232,7 @@ func TestAFailedCaptureLeaksNothing(t *testing.T) {
 	graph, err := d.pool.CaptureBegin(p.stream, 0)
 	require.NoError(t, err)
 	first := d.part(t, p.stream)
-	// The program makes a forbidden call.
+	// The program makes a call that the capture forbids.
 	require.EqualValues(t, 900, p.sim.call("cuStreamQuery", p.handle))
 	_, err = d.pool.Alloc(pool.Request{SizeBytes: 1, Stream: p.stream})
 	requireCode(t, device.CodeInvalidState, err)
@@ -247,8 +249,8 @@ func TestAFailedCaptureLeaksNothing(t *testing.T) {
 	require.Empty(t, p.sim.text("simcuda_leaks"))
 }
 
-// A device is lost while a stream captures: every call reports it, and everything can be
-// released.
+// A device is lost while a stream captures. Every call then reports the loss, and the
+// program can release everything.
 func TestDeviceIsLostDuringACapture(t *testing.T) {
 	if !alone(t) {
 		return
@@ -272,8 +274,8 @@ func TestDeviceIsLostDuringACapture(t *testing.T) {
 	require.NoError(t, d.engine.Close())
 }
 
-// Each call of the driver fails once, at every place in the life of a graph. A failed call
-// can be repeated, the capture stays valid, and nothing leaks.
+// Each call of the vendor driver fails once, at every place in the life of a graph. A
+// failed call can be repeated, the capture stays valid, and nothing leaks.
 func TestFailedCallsOfAGraphCanBeRepeated(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{

@@ -17,8 +17,8 @@ const (
 	captureThreadLocal = 1
 )
 
-// program is what a program owns on a device beside the library: a context that is current
-// on its thread, and a stream that the library adopted.
+// program holds the objects that a program owns on a device besides the library: a context
+// that is current on its thread, and a stream that the library adopted.
 type program struct {
 	t      testing.TB
 	sim    simulator
@@ -62,8 +62,8 @@ func (p *program) endCapture() (exec uintptr) {
 
 func (p *program) launch(exec uintptr) { p.sim.must("cuGraphLaunch", exec, p.handle) }
 
-// In all modes, a call that would invalidate a capture fails before the driver is called,
-// and the capture continues.
+// In every capture mode the library rejects a call that would invalidate the capture. It
+// does not pass the call to the vendor driver, and the capture continues.
 func TestCapturingStreamsRejectQueries(t *testing.T) {
 	for _, mode := range []int{captureGlobal, captureThreadLocal, captureRelaxed} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestCapturingStreamsRejectQueries(t *testing.T) {
 			for _, e := range []device.Event{before, edge, back} {
 				require.NoError(t, e.Close())
 			}
-			// The driver's event that was an edge can be used again.
+			// The driver's event, which was an edge of the graph, can be used again.
 			again, err := own.RecordEvent()
 			require.NoError(t, err)
 			require.NoError(t, again.Synchronize(device.Forever))
@@ -136,7 +136,7 @@ func TestCapturingStreamsRejectQueries(t *testing.T) {
 	}
 }
 
-// With a driver that gives captures no numbers, no capture is invalidated either.
+// An old driver gives captures no numbers. The library invalidates no capture there either.
 func TestNoCaptureIsInvalidatedWithoutCaptureNumbers(t *testing.T) {
 	if !alone(t, envLibrary+"="+simulated("11020"), "SIMCUDA_LEAKS=") {
 		return

@@ -18,7 +18,8 @@ func TestVirtualMemoryConforms(t *testing.T) {
 	virtualtest.RunEager(t, func(t *testing.T) device.Device { return open(t, 0) })
 	sim := newSimulator(t)
 	require.Empty(t, sim.text("simcuda_leaks"))
-	// The suite finds out by a query what another process exported.
+	// The library checks imported memory by driver calls, which fail if another process
+	// exported something else. The simulator reports these calls.
 	broken := regexp.MustCompile(`cuMemMap 1: \S+ \d+ bytes, of a handle of \d+|` +
 		`cuMemImportFromShareableHandle 1: \d+ is no descriptor of exported memory`)
 	require.Empty(t, strings.TrimSpace(broken.ReplaceAllString(sim.text("simcuda_violations"), "")), "broken rules")

@@ -21,8 +21,9 @@ func ownContext(t *testing.T, sim simulator, index int) uintptr {
 	return made
 }
 
-// A device that was opened on the program's context makes all calls in it. It does not
-// touch the primary context, and keeps the program's context when it is closed.
+// A device that was opened on the program's context makes all calls in that context. It
+// does not use the primary context. Closing the device does not destroy the program's
+// context.
 func TestDeviceUsesOnlyTheProgramsContext(t *testing.T) {
 	for _, generation := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(generation, func(t *testing.T) {
@@ -39,8 +40,8 @@ func TestDeviceUsesOnlyTheProgramsContext(t *testing.T) {
 			require.EqualValues(t, context, native)
 			require.Zero(t, sim.calls("cuDevicePrimaryCtxRetain"))
 			everyCall(t, o, func(string) {})
-			// Its streams belong to that context. Streams of the primary context are
-			// external.
+			// Streams of the device belong to the program's context. Streams of the primary
+			// context are external.
 			var of uintptr
 			handle, err := o.DefaultStream().(device.Native).NativeHandle()
 			require.NoError(t, err)
@@ -107,8 +108,8 @@ func TestOpeningOnAContextRejectsBadInput(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
-// The program destroys its context too early: the device is lost, reports it, and can still
-// be closed.
+// If the program destroys its context too early, the device is lost. It reports the loss
+// and can still be closed.
 func TestDeviceIsLostWhenItsContextIsDestroyed(t *testing.T) {
 	if !alone(t) {
 		return
@@ -127,7 +128,8 @@ func TestDeviceIsLostWhenItsContextIsDestroyed(t *testing.T) {
 	oneLife(t, mustOpen(t, d, 0))
 }
 
-// The handles of streams and events are those of the driver, which accepts them.
+// The handles of streams and events that the library returns are those of the vendor
+// driver, which accepts them.
 func TestNativeHandlesAreTheDriversOwn(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	s, err := o.NewStream()

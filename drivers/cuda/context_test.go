@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// everyCall makes every call of a device and of its streams and events, valid and invalid,
-// and passes the name of each call to after.
+// everyCall makes every call of a device and of its streams and events, with valid and
+// invalid arguments. It passes the name of each call to after.
 func everyCall(t testing.TB, o *openDevice, after func(what string)) {
 	did := func(what string, err error) {
 		assert.NoError(t, err, what)
@@ -75,8 +75,9 @@ func compileAndLaunch(o *openDevice, addr device.Addr, did func(string, error)) 
 	did("Module.Close", m.Close())
 }
 
-// The current context of a thread stays the program's own. The test has threads with a
-// context each, without one, and with the primary context of another device.
+// Calls of the library restore the current context of the thread. The test uses threads
+// with their own context, without a context, and with the primary context of another
+// device.
 func TestCallsRestoreTheThreadsContext(t *testing.T) {
 	d := testDriver(t)
 	sim := newSimulator(t)
@@ -126,8 +127,9 @@ func TestCallsRestoreTheThreadsContext(t *testing.T) {
 	sim.clean()
 }
 
-// A capture in global mode forbids the program's threads to manage memory. Calls of the
-// library work all the same, and restore the thread's mode; the capture continues.
+// A capture in global mode forbids the threads of the program to manage memory. Calls of
+// the library still succeed, they restore the capture mode of the thread, and the capture
+// continues.
 func TestCallsDuringAGlobalCapture(t *testing.T) {
 	o := open(t, 0)
 	sim := newSimulator(t)
@@ -153,8 +155,8 @@ func TestCallsDuringAGlobalCapture(t *testing.T) {
 	sim.clean()
 }
 
-// requireLost requires that every call reports the lost device, and that everything can
-// still be released.
+// requireLost requires that every call reports the lost device and that everything can be
+// released.
 func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
 	_, err := o.Memory()
 	require.EqualValues(t, native, requireCode(t, device.CodeDeviceLost, err).Native)
@@ -175,7 +177,7 @@ func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
 	require.NoError(t, o.Close())
 }
 
-// possessions are one object of each kind.
+// possessions holds one object of each kind.
 type possessions struct {
 	addr, space device.Addr
 	pinned      device.PinnedMemory
@@ -225,8 +227,8 @@ func TestPrimaryContextIsReset(t *testing.T) {
 	requireLost(t, o, held, resultContextDestroyed)
 }
 
-// The next call reports an error of work that breaks the context, and so do all later
-// calls.
+// Queued work causes an error that makes the context unusable. The next call reports the
+// error, and so does every later call.
 func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 	for _, native := range []int32{resultIllegalAddress, resultECC, resultLaunchFailed} {
 		t.Run(map[int32]string{700: "address", 214: "ecc", 719: "launch"}[native], func(t *testing.T) {
@@ -236,7 +238,7 @@ func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 			o, sim := open(t, 0), newSimulator(t)
 			held := possess(t, o)
 			sim.fault("async", 1, native)
-			// The work may fail before the call that queued it has returned, which then
+			// The work may fail before the call that queued it returns. Then that call
 			// reports the error.
 			failed := held.stream.Fill(held.addr, device.Pattern{WidthBytes: 1}, 64)
 			if failed == nil {

@@ -100,7 +100,8 @@ func TestDriverDoesNotStart(t *testing.T) {
 	}
 }
 
-// The library reports what a device or driver lacks, and the rest works.
+// If a device or driver lacks a capability, the library reports that, and everything else
+// works.
 func TestMissingCapabilitiesAreReportedAndTheRestWorks(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=vmm,peer,mapped,pools") {
 		return
@@ -119,10 +120,10 @@ func TestMissingCapabilitiesAreReportedAndTheRestWorks(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// generations are the versions of the simulated driver.
+// generations lists the versions of the simulated driver.
 var generations = []string{"11020", "12000", "12040", "12090", "13000"}
 
-// Every generation of the driver has the functions that the library looks up.
+// Every generation of the driver exports the functions that the library looks up.
 func TestEachGenerationHasTheFunctionsOfTheTable(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestEachGenerationHasTheFunctionsOfTheTable(t *testing.T) {
 	}
 }
 
-// oneLife uses what every device has, and closes the device.
+// oneLife uses every capability that all devices have, and closes the device.
 func oneLife(t *testing.T, o *openDevice) {
 	addr, err := o.Alloc(1 << 20)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/drivers/internal/gpu/events"
 )
 
-// A closed event is reused for the next record, even while a stream still waits for its
+// A closed event is reused for the next record, even if a stream still waits for its
 // earlier record.
 func TestClosedEventsAreReused(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
@@ -45,7 +45,8 @@ func TestClosedEventsAreReused(t *testing.T) {
 	sim.clean()
 }
 
-// The device keeps no more spare events than the bound, and none after it was closed.
+// The device keeps at most the bounded number of spare events. It keeps none after it was
+// closed.
 func TestSpareEventsAreBounded(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	made := make([]device.Event, events.Most+10)
@@ -83,8 +84,8 @@ func TestEventsAreKeptWhenARecordFails(t *testing.T) {
 	sim.clean()
 }
 
-// Many threads record, wait for and close events. No two of them use one event of the
-// driver at the same time.
+// Many threads record, wait for and close events. Two threads never use the same native
+// event at the same time.
 func TestThreadsNeverShareASpareEvent(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	var mu sync.Mutex
@@ -121,8 +122,9 @@ func TestThreadsNeverShareASpareEvent(t *testing.T) {
 	sim.clean()
 }
 
-// Every generation of the driver measures between events. The result is at least the time
-// that host functions measured inside, and at most the time measured around them.
+// The time between two events can be measured with every generation of the driver. It is at
+// least the time that host functions between the events measured, and at most the time that
+// host functions around them measured.
 func TestTheTimeBetweenEventsCoversTheWorkBetween(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -155,7 +157,7 @@ func timeBetweenEvents(t *testing.T, o, other *openDevice) {
 	around := time.Since(before)
 	elapsed, err := device.Elapsed(start, end)
 	require.NoError(t, err)
-	// Single precision has a mantissa of 24 bits.
+	// The driver returns a single-precision number, whose mantissa has 24 bits.
 	rounding := around/(1<<23) + 2
 	require.GreaterOrEqual(t, elapsed+rounding, last.Sub(first))
 	require.LessOrEqual(t, elapsed-rounding, around)

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Another process maps, reads and writes pages of this one, and so does this process a
-// second time.
+// Another process imports pages of this process, maps, reads and writes them. This process
+// then imports one of its own pages twice.
 func TestPagesOfAnotherProcess(t *testing.T) {
 	const size = 2 << 20
 	var told message
@@ -57,7 +57,8 @@ func TestPagesOfAnotherProcess(t *testing.T) {
 	runOther(t, message{}, files...)
 	require.Equal(t, []byte{3, 4}, get(t, o.DefaultStream(), space+size-1, 2))
 
-	// The process imports the page twice, beside the page itself: all are the same memory.
+	// The process imports one of its own pages twice. The page and both imports are the
+	// same memory.
 	twice := make([]device.Page, 2)
 	for i := range twice {
 		twice[i], err = o.ImportPage(int(files[0].Fd()), size)
@@ -138,7 +139,8 @@ func TestImportRefusesBadInput(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.Equal(t, before, descriptors(t))
 	require.Empty(t, sim.text("simcuda_leaks"))
-	// The library finds out by queries what it does not know beforehand.
+	// The library detects some invalid arguments only by a driver call that fails. The
+	// simulator reports these calls.
 	sim.call("simcuda_clear_violations")
 	_, err = a.ExportPage(1)
 	requireCode(t, device.CodeInvalidState, err)
@@ -146,7 +148,7 @@ func TestImportRefusesBadInput(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, err)
 }
 
-// Whichever call of the driver fails, nothing leaks, and the next attempt succeeds.
+// Each call of the vendor driver fails once. Nothing leaks, and the next attempt succeeds.
 func TestFailedExportLeaksNothing(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
@@ -188,8 +190,9 @@ func TestFailedExportLeaksNothing(t *testing.T) {
 	sim.clean()
 }
 
-// The driver releases an imported page and then rejects the next one, again and again. The
-// imported page cannot be created again, so Release succeeds, and the second page is owed.
+// The driver releases an imported page and then repeatedly fails to release the next page.
+// An imported page cannot be created again, so Release must succeed. The device keeps the
+// second page as owed and releases it later.
 func TestFailedReleaseLosesNoPage(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
@@ -231,7 +234,7 @@ func TestDeviceHasNoDescriptors(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// A lost device exports nothing, and releases what was imported.
+// A lost device exports and imports no pages, but it can release imported pages.
 func TestDeviceIsLostWithImportedPages(t *testing.T) {
 	if !alone(t) {
 		return

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// One process exports a page by a fabric handle. Another maps, reads and writes the page,
-// and exports it again.
+// This process exports a page by a fabric handle. Another process maps, reads and writes
+// the page, and exports it again.
 func TestFabricPagesOfAnotherProcess(t *testing.T) {
 	const size = 2 << 20
 	var told message
@@ -60,7 +60,7 @@ func TestFabricPagesOfAnotherProcess(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
-// mapped maps a page at a reservation of its own.
+// mapped maps a page at a new reservation.
 func mapped(t *testing.T, o *openDevice, page device.Page, size uint64) device.Addr {
 	t.Helper()
 	space, err := o.Reserve(size, size)
@@ -111,7 +111,8 @@ func TestImportByFabricHandleRejectsBadInput(t *testing.T) {
 	require.NoError(t, a.Close())
 	require.NoError(t, b.Close())
 	require.Empty(t, sim.text("simcuda_leaks"))
-	// The library finds out by queries what it does not know beforehand.
+	// The library detects some invalid arguments only by a driver call that fails. The
+	// simulator reports these calls.
 	sim.call("simcuda_clear_violations")
 	_, err = a.ImportFabricPage(handle, size)
 	requireCode(t, device.CodeInvalidState, err)
@@ -119,7 +120,7 @@ func TestImportByFabricHandleRejectsBadInput(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, err)
 }
 
-// Whichever call of the driver fails, nothing leaks, and the next attempt succeeds.
+// Each call of the vendor driver fails once. Nothing leaks, and the next attempt succeeds.
 func TestFailedExportByFabricHandleLeaksNothing(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
@@ -129,7 +130,8 @@ func TestFailedExportByFabricHandleLeaksNothing(t *testing.T) {
 		"cuMemAddressReserve", "cuMemMap",
 	} {
 		pages := make([]device.Page, 1)
-		// This is the driver's result if no channel of the fabric is open to the process.
+		// The driver returns this code if the process has no access to a channel of the
+		// fabric.
 		sim.fault(name, 1, resultNotPermitted)
 		err := o.Create(pages, size, device.BackingFabric)
 		failed := err
@@ -158,8 +160,8 @@ func TestFailedExportByFabricHandleLeaksNothing(t *testing.T) {
 	sim.clean()
 }
 
-// If the device or its driver has no fabric handles, the pool is rejected and the error
-// states why.
+// If the device or its driver does not support fabric handles, the library rejects the pool
+// and the error states the reason.
 func TestFabricPagesUnsupported(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=fabric") {
 		return

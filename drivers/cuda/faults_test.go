@@ -15,7 +15,7 @@ type step struct {
 	do, undo func() error
 }
 
-// steps is the life of a device with every call that can fail half-way.
+// steps returns the life of a device, with every call that can fail half-way.
 func steps(o *openDevice) []step {
 	var addr, space device.Addr
 	var pinned, managed device.PinnedMemory
@@ -83,17 +83,18 @@ func steps(o *openDevice) []step {
 	}
 }
 
-// cannotFail lists the calls that set or query the current state, which cannot fail while the
-// device exists, and the calls that are made when it closes.
+// cannotFail lists calls that the test does not make fail: calls that set or query the
+// current state, which cannot fail while the device exists, and calls that the device makes
+// while it closes.
 var cannotFail = map[string]bool{
 	"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuCtxGetCurrent": true, "cuThreadExchangeStreamCaptureMode": true,
 	"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
 	"cuMemPoolDestroy": true,
 }
 
-// Every call of the driver that can fail fails once, from its first to its sixth call. The
-// error has the driver's number, and nothing is left half done. So the same call succeeds
-// when it is repeated, and everything can be released.
+// Each call of the vendor driver that can fail does so once, at its first to its sixth
+// call. The error has the native code, and the failed operation is undone. Therefore the
+// same operation succeeds when it is repeated, and everything can be released.
 func TestEveryCallFailsOnce(t *testing.T) {
 	sim := newSimulator(t)
 	failed := map[string]int{}
@@ -129,8 +130,8 @@ func TestEveryCallFailsOnce(t *testing.T) {
 			if made < n {
 				break
 			}
-			// An object that no caller knows is released by a second attempt, and the
-			// failure is not reported.
+			// If the caller does not know the object, a failed release is repeated and not
+			// reported.
 			require.LessOrEqual(t, failures, 1, "%s %d", row.Name, n)
 			failed[row.Name] += failures
 		}
@@ -146,7 +147,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	}
 }
 
-// Opening fails at each of its calls, and leaves nothing behind.
+// Opening a device fails at each of its calls. It leaks nothing.
 func TestAFailedOpenLeaksNothing(t *testing.T) {
 	d, sim := testDriver(t), newSimulator(t)
 	for _, name := range []string{

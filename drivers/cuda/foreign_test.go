@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Memory that the driver reports as another device's cannot be adopted.
+// The driver reports that the memory belongs to another device, so it cannot be adopted.
 func TestMemoryOfAnotherDeviceCannotBeAdopted(t *testing.T) {
 	o, other, sim := open(t, 0), open(t, 1), newSimulator(t)
 	var far uint64

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// greenStream creates a stream of a green context, and returns both.
+// greenStream creates a green context with a stream, and returns both.
 func greenStream(sim simulator) (stream, green uintptr) {
 	resource := make([]byte, 4096)
 	var description uintptr
@@ -21,8 +21,9 @@ func greenStream(sim simulator) (stream, green uintptr) {
 	return stream, green
 }
 
-// A stream of a green context works in the device's primary context and can be adopted like
-// any other. When the green context is destroyed, only the calls of that stream fail.
+// A stream of a green context runs in the device's primary context, so the library adopts
+// it like any other stream. When the program destroys the green context, only calls on that
+// stream fail.
 func TestStreamsOfGreenContexts(t *testing.T) {
 	for _, generation := range []string{newest, "13000"} {
 		t.Run(generation, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestStreamsOfGreenContexts(t *testing.T) {
 	}
 }
 
-// If the driver does not report the context of a stream, the stream is rejected.
+// If the driver cannot report the context of a stream, the library rejects the stream.
 func TestStreamOfUnknownContextIsRejected(t *testing.T) {
 	if !alone(t, "SIMCUDA_FAULT=cuStreamGetCtx_v2:0:801") {
 		return

@@ -21,17 +21,17 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// headerText is C code that compiles only if the header agrees with this package: the
-// numbers and structs of its sources, by the names in their comments, and the prototype of
-// each function at the version in the table.
+// headerText is C code that compiles only if this package agrees with the vendor's header.
+// It contains the numbers and structs of the package, by the names in their comments, and
+// the prototype of each function of the table in its version.
 type headerText struct {
 	t *testing.T
 	strings.Builder
-	// said holds the values of this package, by their C expression.
+	// said maps C expressions to their values in this package.
 	said map[string]int64
 }
 
-// vendorFiles contain only numbers and structs of the vendor.
+// vendorFiles are the files that contain nothing except numbers and structs of the vendor.
 var vendorFiles = map[string]bool{"layout.go": true, "errors.go": true}
 
 var (
@@ -45,13 +45,13 @@ func (h *headerText) equal(expression string, value int64) {
 	h.said[expression] = value
 }
 
-// source collects the values of a file.
+// source adds the values of a file.
 func (h *headerText) source(path string) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
 	require.NoError(h.t, err)
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	// Names of other files cannot be resolved, and are not values of the vendor.
+	// Names of other files are unresolved here. None of them is a value of the vendor.
 	check := types.Config{Error: func(error) {}, Sizes: types.SizesFor("gc", "amd64")}
 	_, _ = check.Check("cuda", set, []*ast.File{file}, info)
 	whole := vendorFiles[filepath.Base(path)]
@@ -89,7 +89,7 @@ func (h *headerText) number(set *token.FileSet, spec *ast.ValueSpec, info *types
 	h.equal(name, value)
 }
 
-// layout records the size of a struct, and the offset and size of each named field.
+// layout adds the size of a struct, and the offset and size of each named field.
 func (h *headerText) layout(name string, spec *ast.TypeSpec, info *types.Info, sizes types.Sizes) {
 	layout, is := info.Defs[spec.Name].Type().Underlying().(*types.Struct)
 	if !is {
@@ -116,7 +116,7 @@ func (h *headerText) layout(name string, spec *ast.TypeSpec, info *types.Info, s
 
 func newHeaderText(t *testing.T) *headerText { return &headerText{t: t, said: map[string]int64{}} }
 
-// sources collects the values of the package and its probe.
+// sources adds the values of the package and of its probe.
 func (h *headerText) sources() {
 	paths, err := filepath.Glob("*.go")
 	require.NoError(h.t, err)
@@ -130,8 +130,8 @@ func (h *headerText) sources() {
 	require.Greater(h.t, len(h.said), 60)
 }
 
-// A compiler checks that the layouts, numbers, names and versions of this package are those
-// of the vendor's header.
+// A compiler checks that the layouts, numbers, names and versions of this package equal
+// those of the vendor's header.
 func TestLayoutsAndNumbersEqualTheVendorsHeader(t *testing.T) {
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include")
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestLayoutsAndNumbersEqualTheVendorsHeader(t *testing.T) {
 	text.equal("CUDA_VERSION", 12090)
 	text.equal("sizeof(CUuuid)", int64(len(found{}.uuid)))
 	text.sources()
-	// An implicit declaration is an error, and so is a function with another prototype.
+	// The compiler rejects an undeclared function and a different prototype.
 	for _, row := range new(api).table() {
 		require.NotZero(t, row.Since, "%s: say Since in the table: N of PFN_..._vN in cudaTypedefs.h", row.Name)
 		require.True(t, row.Group != dl.Required || row.Since <= cudaprobe.MinimumVersion,
@@ -163,8 +163,8 @@ var (
 	layoutNumber = regexp.MustCompile(`^(CU\w+)=(\d+)$`)
 )
 
-// The layouts and numbers of two other header versions were recorded. The values used here
-// are the same in them.
+// testdata contains the layouts and numbers of two other versions of the header. The values
+// that this package uses are the same there.
 func TestHeadersOfOtherVersionsAgree(t *testing.T) {
 	text := newHeaderText(t)
 	text.sources()

@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Another process opens memory and an event of this one: it waits for the event, reads and
-// writes.
+// Another process opens memory and an event of this process. It waits for the event, then
+// reads and writes the memory.
 func TestMemoryOfAnotherProcess(t *testing.T) {
 	for _, generation := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(generation, func(t *testing.T) {
@@ -44,7 +44,7 @@ func readsOther(t *testing.T, told message) {
 	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, told.Memory.SizeBytes+1))
 	_, err = o.ShareMemory(addr, 8)
 	requireCode(t, device.CodeInvalidAddress, err)
-	// Another range of the same memory can be opened; ranges outside of the memory cannot.
+	// Another range of the same memory can be opened. A range outside the memory cannot.
 	next := told.Memory
 	next.OffsetBytes += next.SizeBytes
 	also, err := o.OpenShared(next)
@@ -86,8 +86,8 @@ func sharesWithOther(t *testing.T) {
 	runOther(t, message{Memory: m, Event: handle})
 	require.Equal(t, []byte{7, 8}, get(t, s, addr+4096+3, 2))
 
-	// A process cannot open its own handles. The error states this, and the device still
-	// works.
+	// A process cannot open its own handles. The error states the reason, and the device
+	// still works.
 	_, err = o.OpenShared(m)
 	requireCode(t, device.CodeInvalidState, err)
 	_, err = o.OpenSharedEvent(handle)
@@ -101,8 +101,8 @@ func sharesWithOther(t *testing.T) {
 	require.Empty(t, newSimulator(t).text("simcuda_leaks"))
 }
 
-// An event for other processes is released to the driver. If the release fails, the event
-// stays open, and the next close ends it.
+// Closing an event for other processes destroys the native event. If that fails, the event
+// stays open and usable, and the next close destroys it.
 func TestSharedEventStaysOpenWhenItsReleaseFails(t *testing.T) {
 	o := open(t, 0)
 	sim := newSimulator(t)
@@ -161,7 +161,7 @@ func TestSharingRejectsBadInput(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
-// The memory of a handle may have been freed before the handle is opened.
+// The process that shared the memory may free it before another process opens the handle.
 func TestOpeningFreedSharedMemoryFails(t *testing.T) {
 	var told message
 	if isOther(t, &told) {
@@ -182,7 +182,7 @@ func TestOpeningFreedSharedMemoryFails(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// Every call of the driver fails once, and nothing leaks.
+// Each call of the vendor driver fails once, and nothing leaks.
 func TestFailedSharingLeaksNothing(t *testing.T) {
 	var told message
 	sim := newSimulator(t)

@@ -10,12 +10,13 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// largeCost counts the calls of a step that create, map and release memory.
+// largeCost is the number of calls in one step that create, map, make accessible, unmap and
+// release memory.
 type largeCost struct{ create, mapped, access, unmap, release int }
 
-// A block of 512 MiB takes a sixteenth of the calls that pages of the granularity would
-// take. Each handle is unmapped and released as a whole: the simulated driver rejects a
-// part.
+// A block of 512 MiB needs a sixteenth of the calls that pages of the granularity would
+// need. The library unmaps and releases each handle as a whole, because the driver rejects
+// a part.
 func TestALongBlockUsesLargePages(t *testing.T) {
 	const mib, long = uint64(1) << 20, uint64(512) << 20
 	o, sim := open(t, 0), newSimulator(t)
@@ -31,8 +32,8 @@ func TestALongBlockUsesLargePages(t *testing.T) {
 	}
 	free := func() error { return p.Free(block.Addr, nil) }
 	trim := func() error { _, err := p.Trim(0); return err }
-	// Pages are mapped and made accessible twice: at the temporary reservation where they
-	// are filled with zeros, and at their final address.
+	// Pages are mapped and made accessible twice: first at a temporary reservation, where
+	// the library fills them with zeros, then at their final address.
 	for _, step := range []struct {
 		name string
 		do   func() error

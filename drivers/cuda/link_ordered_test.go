@@ -9,8 +9,9 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Access between contexts does not include the memory of a pool. The pool grants access to
-// its present and future memory. A peer without that access loses its context.
+// Peer access between contexts does not include the memory of a driver pool. GrantPeer
+// gives the peer access to the present and future memory of the pool. Otherwise an access
+// would make the context of the peer unusable.
 func TestPeersUseOrderedMemory(t *testing.T) {
 	const size = 64 << 10
 	for _, made := range []string{"before", "after"} {
@@ -41,7 +42,7 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 			later, err := a.AllocOrdered(size)
 			require.NoError(t, err)
 			for _, at := range []device.Addr{addr, later} {
-				// This is work of the program on the peer.
+				// The program queues this work on the peer.
 				require.NoError(t, b.ctx.within("test", func() error {
 					sim.must("cuMemsetD8Async", uintptr(at), 7, size, b.scrub.stream.handle)
 					sim.must("cuStreamSynchronize", b.scrub.stream.handle)
@@ -74,8 +75,8 @@ func TestStreamOrderedMemoryCanBeLinked(t *testing.T) {
 	sim.clean()
 }
 
-// Devices without access to each other still share page-locked memory of the host,
-// whichever of them locked it, and managed memory.
+// Devices without peer access still share page-locked host memory, whichever device locked
+// it, and managed memory.
 func TestHostMemoryIsLinkedWithoutPeerAccess(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=peer") {
 		return

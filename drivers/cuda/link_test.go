@@ -25,8 +25,8 @@ func openTwo(t testing.TB) (a, b *openDevice) {
 	return both[0], both[1]
 }
 
-// Work of another device can use each kind of memory after Link and until Unlink, and at no
-// other time.
+// After Link and before Unlink, work of the other device can use each kind of memory. At
+// other times the library rejects that work.
 func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=4") {
 		return
@@ -60,7 +60,7 @@ func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 			require.Equal(t, []byte{byte(index), 2, 3}, get(t, a.DefaultStream(), addr+64, 3), name)
 			requireCode(t, device.CodeInvalidAddress, b.DefaultStream().Fill(there, device.Pattern{WidthBytes: 1}, 4097))
 			requireCode(t, device.CodeBusy, b.Close())
-			// A device cannot link memory on that it has linked from another device.
+			// A device cannot link memory that it has itself linked from another device.
 			_, err = a.Link(b, there, 8)
 			requireCode(t, device.CodeUnsupported, err)
 			require.NoError(t, b.Unlink(there, 4096))
@@ -78,8 +78,8 @@ func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 	sim.clean()
 }
 
-// The driver gets the context of the memory, and never a copy of a range onto itself or
-// onto a part of itself.
+// The library passes the context of the memory to the driver. It never copies a range onto
+// itself or onto a part of itself.
 func TestCopiesOfLinkedMemory(t *testing.T) {
 	const size = 64 << 10
 	a, b := openTwo(t)
@@ -120,8 +120,8 @@ func TestPeersRejectBadInput(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// A device that cannot access another's memory reports that. Page-locked memory belongs to
-// the host, and both devices can access it.
+// A device without peer access reports that it cannot link the memory of another device.
+// Page-locked memory belongs to the host, and both devices can access it.
 func TestLinksWithoutPeerAccess(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=peer") {
 		return
@@ -157,8 +157,9 @@ func TestLinksWithoutPeerAccess(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// Other devices with access get the owner's access to pages: by one call for each run that
-// exists, and by the same single call for pages that are mapped later.
+// Other devices with access get the same access to pages as the owner. GrantPeer makes one
+// driver call for each run of pages that are mapped already. A later SetAccess makes a
+// single call for all devices.
 func TestAccessOfSeveralDevices(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=4") {
 		return
@@ -203,7 +204,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	require.NoError(t, a.SetAccess(space+8*page, 2*page, device.AccessNone))
 	require.Zero(t, flags(others[1], 9), "what is taken is taken from all")
 
-	// If a call fails, the device gets no access at all, wherever the failure is.
+	// If any of the calls fails, the device gets no access at all.
 	for n := 1; n <= 3; n++ {
 		sim.fault("cuMemSetAccess", n, resultOutOfMemory)
 		requireCode(t, device.CodeOutOfMemory, a.GrantPeer(others[2]))
@@ -224,7 +225,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	sim.clean()
 }
 
-// A link that fails leaves nothing behind, whichever call of the driver fails.
+// A link that fails leaks nothing, whichever call of the vendor driver fails.
 func TestAFailedLinkLeaksNothing(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{"cuCtxEnablePeerAccess", "cuMemHostGetDevicePointer_v2", "cuMemSetAccess"} {
@@ -259,7 +260,8 @@ func TestAFailedLinkLeaksNothing(t *testing.T) {
 	}
 }
 
-// Peer access that other code in the process enabled is used as it is.
+// Other code of the process may have enabled the peer access already. The library then uses
+// it.
 func TestPeerAccessThatIsAlreadyEnabled(t *testing.T) {
 	if !alone(t) {
 		return

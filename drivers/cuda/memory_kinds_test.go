@@ -9,12 +9,12 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// hostDevice is a device whose memory the process can address.
+// hostDevice stands for the host: the process can address its memory.
 type hostDevice struct{ device.Device }
 
 func (hostDevice) Info() device.Info { return device.Info{HostAddressable: true} }
 
-// Values of the driver's queries about managed memory.
+// Attributes of managed memory that the tests query, and the value for no location.
 const (
 	rangeReadMostly = 1
 	rangePreferred  = 2
@@ -28,7 +28,7 @@ func (s simulator) said(which int, addr device.Addr, size uint64) int32 {
 	return answer
 }
 
-// Every generation of the driver supports the kinds of memory that its devices can have.
+// Every generation of the driver supports all kinds of memory of its devices.
 func TestEachGenerationHasTheMemoryOfItsDevices(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -88,7 +88,7 @@ func managedMemory(t *testing.T, o, other *openDevice) {
 		require.Equal(t, advice.ReadMostly, sim.said(rangeReadMostly, made.Addr, size) == 1)
 		require.Equal(t, preferred, sim.said(rangePreferred, made.Addr, size))
 	}
-	// Another device uses the memory too, which does not move it.
+	// Another device can use the memory too. That does not migrate it.
 	require.NoError(t, other.Adopt(made.Addr, size, device.AccessReadWrite))
 	require.NoError(t, other.DefaultStream().Fill(made.Addr, device.Pattern{Value: '=', WidthBytes: 1}, 4))
 	require.NoError(t, other.DefaultStream().Synchronize(device.Forever))
@@ -129,7 +129,8 @@ func wrongManaged(t *testing.T, o *openDevice, addr device.Addr, size uint64) {
 	} {
 		require.Contains(t, requireCode(t, c.code, c.err).Message, c.names)
 	}
-	// Memory that does not move is near the device that owns it.
+	// Memory that does not migrate is near its owner already, so a prefetch to the owner
+	// succeeds.
 	require.NoError(t, o.Prefetch(s, plain, 4096, o))
 	require.NoError(t, o.Prefetch(s, pinned.Addr, 4096, hostDevice{}))
 	require.NoError(t, o.FreePinned(pinned.Addr, 64<<10))
@@ -172,7 +173,8 @@ func registeredMemory(t *testing.T, o *openDevice) {
 	requireCode(t, device.CodeInvalidAddress, o.Unregister(addr, size))
 	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
 
-	// Memory that other code has page-locked is used as it is and stays page-locked.
+	// Other code has page-locked this memory. The library uses it and leaves it
+	// page-locked.
 	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuMemHostRegister_v2", uintptr(at), uintptr(size), registerPortable|registerDeviceMap)
 		return nil
@@ -187,7 +189,8 @@ func registeredMemory(t *testing.T, o *openDevice) {
 		sim.must("cuMemHostUnregister", uintptr(at))
 		return nil
 	}))
-	// The library finds out by an attempt that memory is page-locked.
+	// The library tries to lock the memory and learns from the error that it is locked
+	// already. The simulator reports that call.
 	require.Contains(t, sim.text("simcuda_violations"), "is registered already")
 	sim.call("simcuda_clear_violations")
 }
@@ -217,8 +220,7 @@ func orderedMemory(t *testing.T, o *openDevice) {
 	}
 	_, err = o.AllocOrdered(1 << 40)
 	requireCode(t, device.CodeOutOfMemory, err)
-	// The call does not wait for other work on the device, and the memory is free again at
-	// once.
+	// Freeing does not wait for other work on the device, and the memory is free at once.
 	release := blocked(t, s)
 	require.NoError(t, o.FreeOrdered(addr, size))
 	require.Equal(t, before, free())
@@ -227,7 +229,7 @@ func orderedMemory(t *testing.T, o *openDevice) {
 	require.NoError(t, s.Close())
 }
 
-// A device without a kind of memory reports that for every request.
+// If a device lacks a kind of memory, every request for it returns an error.
 func TestUnsupportedKindsOfMemoryAreReported(t *testing.T) {
 	for _, lacks := range []string{"concurrent", "managed,register,pools"} {
 		t.Run(lacks, func(t *testing.T) {
@@ -254,8 +256,8 @@ func TestUnsupportedKindsOfMemoryAreReported(t *testing.T) {
 	}
 }
 
-// The older calls with a device number fail like the newer ones, and leave the memory
-// unchanged.
+// Older drivers have calls that take a device number. They fail like the newer calls and
+// leave the memory unchanged.
 func TestOlderCallsOfManagedMemoryFail(t *testing.T) {
 	if !alone(t, envLibrary+"="+simulated("12000")) {
 		return
@@ -276,7 +278,7 @@ func TestOlderCallsOfManagedMemoryFail(t *testing.T) {
 	sim.clean()
 }
 
-// Memory of these kinds can be released after the device is lost.
+// Memory of these kinds can be released after the loss of the device.
 func TestMemoryOfALostDeviceCanBeReleased(t *testing.T) {
 	if !alone(t) {
 		return

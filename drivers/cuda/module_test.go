@@ -14,7 +14,7 @@ import (
 
 func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 
-// firstOther is a launch of the library's kernel, in blocks of 64 threads.
+// firstOther returns a launch of the library's own kernel, in blocks of 64 threads.
 func firstOther(at device.Addr, size uint64, value uint32, result device.Addr) device.Launch {
 	return device.Launch{
 		Grid: device.Extent{X: 2, Y: 1, Z: 1}, Block: device.Extent{X: 64, Y: 1, Z: 1},
@@ -61,8 +61,8 @@ func TestACompiledKernelRunsAndReportsItsLimits(t *testing.T) {
 	}
 }
 
-// Text that cannot be compiled returns a code of its own, with the message of the driver's
-// compiler.
+// If the driver cannot compile a text, the library returns a code of its own and the
+// message of the driver's compiler.
 func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 	if !alone(t) {
 		return
@@ -94,7 +94,7 @@ func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 		_, err := o.Compile(firstOtherText)
 		require.EqualValues(t, code, requireCode(t, want, err).Native)
 	}
-	// The driver does not read what follows a NUL.
+	// The driver does not read beyond a NUL.
 	m, err := o.Compile(append(append([]byte(nil), firstOtherText...), "\x00.entry }}}"...))
 	require.NoError(t, err)
 	_, err = m.Kernel("other")
@@ -108,7 +108,8 @@ func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 	require.Empty(t, sim.text("simcuda_leaks"))
 }
 
-// A launch that the kernel or its device does not allow fails before the driver is called.
+// The library rejects a launch that the kernel or its device does not allow. It does not
+// call the vendor driver.
 func TestInvalidLaunchesFailBeforeTheDriverIsCalled(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	m, err := o.Compile([]byte(strings.Replace(string(firstOtherText), ")\n{", ")\n.maxntid 128, 1, 1\n{", 1)))
@@ -153,8 +154,8 @@ func TestInvalidLaunchesFailBeforeTheDriverIsCalled(t *testing.T) {
 	sim.clean()
 }
 
-// Compiling, finding, launching and closing fail at the n-th call of any kind, for each n.
-// The same call then succeeds, and nothing leaks.
+// The n-th driver call fails, for each n, while a kernel is compiled, found, launched and
+// closed. The same operation then succeeds, and nothing leaks.
 func TestKernelsFailAtEachCall(t *testing.T) {
 	sim := newSimulator(t)
 	for n := 1; ; n++ {
@@ -190,7 +191,8 @@ func TestKernelsFailAtEachCall(t *testing.T) {
 	}
 }
 
-// A kernel that accesses unmapped memory loses the device. The module can still be closed.
+// A kernel that accesses unmapped memory causes the loss of the device. The module can
+// still be closed.
 func TestAKernelLosesItsDevice(t *testing.T) {
 	if !alone(t) {
 		return
@@ -212,7 +214,7 @@ func TestAKernelLosesItsDevice(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// Several threads compile, launch and close modules, and search memory.
+// Several threads compile, launch and close modules, and search memory, at the same time.
 func TestKernelsFromManyThreads(t *testing.T) {
 	o := open(t, 0)
 	var threads sync.WaitGroup

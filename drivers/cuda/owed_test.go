@@ -8,13 +8,14 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// undoing are the calls that undo others or wait for them.
+// undoing lists driver calls that undo other calls or wait for them.
 var undoing = []string{
 	"cuMemUnmap", "cuMemRelease", "cuMemAddressFree", "cuStreamSynchronize", "cuMemFreeAsync", "cuMemHostUnregister",
 }
 
-// One call of a step fails, and with it every call that would undo the step: whatever is
-// left then, the step succeeds once the driver works again, and all can be given back.
+// A call of a step fails, and so does every call of a function that would undo the step.
+// The device keeps the calls that it still has to make as owed. Once the driver works
+// again, the step succeeds and everything can be released.
 func TestEveryCallFailsAndWhatWouldUndoItToo(t *testing.T) {
 	sim, witness := newSimulator(t), open(t, 0)
 	free, failed := freeBytes(t, witness), 0
@@ -73,8 +74,9 @@ func freeBytes(t *testing.T, o *openDevice) uint64 {
 	return reading.FreeBytes
 }
 
-// The driver refuses every wait for zeros that it was told to write. Nothing is unmapped,
-// mapped, freed or released under them: no call begins before a wait has succeeded.
+// The library has queued a fill with zeros, and the driver rejects every wait for it. Until
+// a wait succeeds, the library unmaps, maps, frees and releases nothing, because the fill
+// may still write.
 func TestNothingHappensUnderZerosThatCannotBeWaitedFor(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
@@ -125,7 +127,7 @@ func TestNothingHappensUnderZerosThatCannotBeWaitedFor(t *testing.T) {
 	sim.clean()
 }
 
-// changes counts the calls that take memory away from work.
+// changes counts the driver calls after which queued work could no longer use its memory.
 func changes(sim simulator) (counts []int) {
 	for _, name := range []string{"cuMemUnmap", "cuMemRelease", "cuMemAddressFree", "cuMemFree_v2"} {
 		counts = append(counts, sim.calls(name))
@@ -133,7 +135,8 @@ func changes(sim simulator) (counts []int) {
 	return counts
 }
 
-// A mapping that failed half-way and could not be undone is undone before the next call.
+// A mapping failed half-way and could not be undone. The library undoes it before the next
+// call.
 func TestMappingIsUndoneLater(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
@@ -156,7 +159,7 @@ func TestMappingIsUndoneLater(t *testing.T) {
 	sim.clean()
 }
 
-// A device with calls that are owed is lost: it closes.
+// A device with owed calls is lost. It can be closed, because a lost device owes nothing.
 func TestLostDeviceOwesNothing(t *testing.T) {
 	if !alone(t) {
 		return
@@ -178,7 +181,7 @@ func TestLostDeviceOwesNothing(t *testing.T) {
 }
 
 // The driver rejects calls while a device closes, and after an opening that failed. Nothing
-// stays behind.
+// leaks.
 func TestDeviceEndsWhileCallsFail(t *testing.T) {
 	d, sim := testDriver(t), newSimulator(t)
 	for _, name := range []string{
@@ -202,7 +205,8 @@ func TestDeviceEndsWhileCallsFail(t *testing.T) {
 		require.Empty(t, o.ctx.owed.calls, name)
 		sim.clean()
 	}
-	// Four calls succeed, and the stream that was created cannot be destroyed at once.
+	// Opening creates a stream and then fails. Its first four changes of the context
+	// succeed. The later ones fail, so the stream cannot be destroyed at once.
 	sim.fault("cuStreamCreateWithPriority", 2, resultOutOfMemory)
 	for n := 5; n <= 9; n++ {
 		sim.fault("cuCtxPushCurrent_v2", n, resultOperatingSystem)

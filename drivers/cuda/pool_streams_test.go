@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// poolStreams opens streams of each kind that the driver has. native is the one that a test
-// destroys itself.
+// poolStreams opens a stream of each kind that the driver has. The test itself destroys
+// native.
 func poolStreams(t *testing.T, o *openDevice) (streams map[string]device.Stream, native uintptr) {
 	sim := newSimulator(t)
 	require.NoError(t, o.ctx.within("test", func() error {
@@ -29,9 +29,9 @@ func poolStreams(t *testing.T, o *openDevice) (streams map[string]device.Stream,
 	return streams, native
 }
 
-// A block of a stream is freed on another stream or on none. It gets no new owner while
-// work is queued, even when the stream is closed in between, because the close drains the
-// stream.
+// A block of one stream is freed on another stream or without a stream. The pool does not
+// give it to a new owner while work is queued. That is true even if the stream is closed in
+// between, because closing drains the stream.
 func TestPoolBlocksWaitForTheirStream(t *testing.T) {
 	d := openPooled(t)
 	streams, native := poolStreams(t, d.openDevice)
@@ -61,7 +61,8 @@ func TestPoolBlocksWaitForTheirStream(t *testing.T) {
 			require.NoError(t, d.pool.FreeBatch(append(got, block), nil))
 			require.Zero(t, d.pool.Statistics().LiveBlocks.Current)
 		}
-		// The stream ends first. After that the native stream may be destroyed.
+		// The library closes the stream first. After that the program may destroy the
+		// native stream.
 		left, large := d.part(t, own), d.part(t, own)
 		require.NoError(t, own.Close())
 		if name == "adopted" {

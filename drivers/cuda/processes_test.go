@@ -16,7 +16,7 @@ import (
 // envOther is set in the second process of a test with two processes.
 const envOther = "FERRUM_TEST_CUDA_OTHER"
 
-// message is what the first process of a test sends to the second.
+// message is the data that the first process of a test passes to the second.
 type message struct {
 	Memory device.SharedMemory
 	Event  device.ProcessHandle
@@ -24,7 +24,7 @@ type message struct {
 	Fabric device.FabricHandle
 }
 
-// isOther states whether this is the second process of a test, and reads the message.
+// isOther returns true in the second process of a test, after it has read the message.
 func isOther(t *testing.T, m *message) bool {
 	t.Helper()
 	if os.Getenv(envOther) == "" {
@@ -34,8 +34,8 @@ func isOther(t *testing.T, m *message) bool {
 	return true
 }
 
-// runOther starts the second process of a test and waits for it. The files are its
-// descriptors from 3 on.
+// runOther starts the second process of a test and waits for it. That process inherits the
+// files as its descriptors from 3 on.
 func runOther(t *testing.T, m message, files ...*os.File) {
 	t.Helper()
 	var told bytes.Buffer
@@ -48,14 +48,14 @@ func runOther(t *testing.T, m message, files ...*os.File) {
 	require.Contains(t, string(out), "--- PASS: "+t.Name(), "%s", out)
 }
 
-// descriptors counts the open descriptors of exported memory. It ignores descriptors that
-// the runtime may open at any time.
+// descriptors counts the open descriptors of exported memory. It ignores all others,
+// because the Go runtime may open descriptors at any time.
 func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	count := 0
 	for _, entry := range entries {
-		// The descriptor of the folder itself may be closed by now.
+		// The descriptor of the listed folder itself may be closed already.
 		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && strings.HasPrefix(target, "/memfd:simcuda-physical") {
 			count++
 		}

@@ -59,7 +59,7 @@ func TestInvalidPTXIsRejected(t *testing.T) {
 	}
 }
 
-// Any text can be parsed without a crash.
+// The parser does not panic, whatever the text is.
 func TestRandomPTXNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.SampledFrom([]string{

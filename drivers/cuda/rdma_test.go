@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Pages for other cards have the driver's property that allows such cards access, also
-// after they were asleep. No other pages have it.
+// Only pages for other cards have the driver's property that allows these cards access.
+// They have it again after they were asleep.
 func TestPagesForOtherCards(t *testing.T) {
 	const size = 2 << 20
 	o, sim := open(t, 0), newSimulator(t)
@@ -43,8 +43,8 @@ func TestPagesForOtherCards(t *testing.T) {
 	sim.clean()
 }
 
-// If the device or its driver lacks the property, the pool is rejected and the error states
-// why.
+// If the device or its driver lacks the property, the library rejects the pool and the
+// error states the reason.
 func TestPagesForOtherCardsUnsupported(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=rdma") {
 		return

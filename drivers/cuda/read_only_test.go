@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// fileToRead maps a file filled with sevens, which the process can only read.
+// fileToRead maps a file that contains sevens. The process can only read the mapping.
 func fileToRead(t *testing.T, size int) device.HostAddr {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "weights")
@@ -57,8 +57,8 @@ func TestMemoryThatIsOnlyReadIsPageLocked(t *testing.T) {
 	sim.clean()
 }
 
-// A device that cannot lock memory read-only accepts only memory that is writable, and
-// still rejects work that writes to it.
+// A device that cannot lock read-only memory accepts only writable memory. It still rejects
+// work that writes to memory that was registered for reading.
 func TestReadOnlyMemoryOnADeviceWithoutReadOnlyLocks(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=readonly") {
 		return

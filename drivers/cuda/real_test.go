@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The real library has every function of the table, reports its version, and reports that
-// there is no device if there is none.
+// The real library exports every function of the table and reports its version. Without a
+// device it reports that there is none.
 func TestTheRealLibraryHasEveryFunctionOfTheTable(t *testing.T) {
 	paths, err := filepath.Glob("../../build/test/libcuda/usr/lib/*/nvidia/current/libcuda.so.1")
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestTheRealLibraryHasEveryFunctionOfTheTable(t *testing.T) {
 	if err == nil {
 		return
 	}
-	// In a sandbox the driver's own system calls may fail in other ways.
+	// In a sandbox the system calls of the driver may fail differently.
 	failure := requireCode(t, device.CodeBackendUnavailable, err)
 	require.NotZero(t, failure.Native)
 	require.Contains(t, failure.Message, "cuInit gave CUDA_ERROR_")

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// keeper keeps the context of the first device while suites open and close the device. It
-// closes the context after it has checked that the simulator saw no violation.
+// keeper opens the first device, so that its context exists while suites open and close the
+// device. At the end it checks that the simulator saw no violation, and closes the device.
 func keeper(t testing.TB) *openDevice {
 	o := open(t, 0)
 	t.Cleanup(func() {
@@ -39,7 +39,8 @@ func TestAdoptedMemoryConforms(t *testing.T) {
 	sharetest.Adopted{
 		Open: func(t testing.TB) device.Device { return open(t, 0) },
 		Theirs: func(t testing.TB, _ device.Device, size uint64) (theirs device.Addr) {
-			// The library finds out by a query that an address belongs to nobody.
+			// The library queries the driver about an address that belongs to nobody. The
+			// simulator reports that query.
 			keeps := keeper(t)
 			t.Cleanup(func() { sim.call("simcuda_clear_violations") })
 			var addr uint64
@@ -60,7 +61,7 @@ func TestLinkedMemoryConforms(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// owner has its own stream in the context of the first device.
+// owner is a program with its own stream in the context of the first device.
 type owner struct {
 	keeps  *openDevice
 	sim    simulator

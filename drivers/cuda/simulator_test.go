@@ -15,11 +15,12 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// The tests run over the simulated driver, which `make simcuda` builds. A process loads one
-// library with one set of devices. A test that needs another one, or that breaks a context,
-// runs in its own process.
+// The tests run on the simulated driver, which `make simcuda` builds. A process can load
+// only one library with one set of devices. A test that needs another set, or that makes a
+// context unusable, therefore runs in its own process.
 const (
-	// newest has every form of a call. 13000 is a later version that removed some forms.
+	// newest exports all forms of every call. 13000 is a later version that removed some
+	// forms.
 	newest = "12090"
 	// envAlone is set in a process that runs one test.
 	envAlone   = "FERRUM_TEST_CUDA_ALONE"
@@ -47,8 +48,8 @@ func simulated(generation string) string {
 	return path
 }
 
-// alone runs the rest of the test in a new process with these variables. It returns false
-// in the first process, where the test is finished.
+// alone runs the rest of the test in a new process with these environment variables. It
+// returns false in the first process, which must then return from the test.
 func alone(t *testing.T, variables ...string) bool {
 	t.Helper()
 	if os.Getenv(envAlone) != "" {
@@ -90,8 +91,8 @@ func (s simulator) call(name string, arguments ...uintptr) int32 {
 	return dl.Call(address, arguments...)
 }
 
-// newContext creates a context and makes it current, by the form of the call that the
-// library has.
+// newContext creates a context and makes it current. It uses the form of the call that the
+// library exports.
 func (s simulator) newContext(made *uintptr, index uintptr) {
 	s.t.Helper()
 	if _, found := s.library.Symbol("cuCtxCreate_v2"); found {
@@ -127,7 +128,7 @@ func (s simulator) text(name string) string {
 	return dl.Text(buffer)
 }
 
-// clean requires that nothing leaked and no rule was broken.
+// clean requires that nothing leaked and that the simulator saw no violation.
 func (s simulator) clean() {
 	s.t.Helper()
 	require.Empty(s.t, s.text("simcuda_leaks"), "leaks")

@@ -15,16 +15,16 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// staleAnswers are the errors that drivers return for a destroyed stream, by the generation
-// that returns them in the test. The older one gives contexts no numbers.
+// staleAnswers lists the errors that a driver may return for a destroyed stream. The key is
+// the generation that the test uses. The older generation gives contexts no numbers.
 var staleAnswers = map[string][]int32{
 	"11020": {resultInvalidHandle, resultContextDestroyed, resultInvalidContext},
 	newest:  {resultInvalidHandle, resultContextDestroyed, resultInvalidContext},
 }
 
-// The program destroys its stream while the device has adopted it. Calls on the stream
-// fail, and the device still works. Closing the stream, and waiting for it without a limit,
-// waits for its queued work.
+// The program destroys a stream that the device has adopted. Calls on the stream fail, and
+// the device still works. Closing the stream, or waiting for it without a limit, waits for
+// its queued work.
 func TestDestroyedStreamDoesNotLoseTheDevice(t *testing.T) {
 	for generation, answers := range staleAnswers {
 		for i, answer := range answers {
@@ -98,8 +98,9 @@ func TestDestroyedStreamDoesNotLoseTheDevice(t *testing.T) {
 	}
 }
 
-// A primary context that was reset, or created again after a reset, is detected as lost,
-// with and without numbers of contexts.
+// The device is lost if the program resets its primary context. The library detects this
+// with and without numbers of contexts, and also if the context was created again after the
+// reset.
 func TestResetOfThePrimaryContextIsDetected(t *testing.T) {
 	for _, generation := range []string{"11020", newest} {
 		for _, again := range []bool{false, true} {
@@ -122,8 +123,8 @@ func TestResetOfThePrimaryContextIsDetected(t *testing.T) {
 	}
 }
 
-// The header states after which errors nothing works any more. Two errors that it only
-// calls uncorrectable, and the shutdown of the driver, are final as well.
+// The header states which errors end the use of a context or process. Two errors that it
+// only calls uncorrectable, and the shutdown of the driver, are final as well.
 func TestFinalErrorsEqualTheHeader(t *testing.T) {
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h")
 	require.NoError(t, err)
@@ -137,7 +138,7 @@ func TestFinalErrorsEqualTheHeader(t *testing.T) {
 	final := map[int32]bool{resultDeinitialized: true, resultECC: true, resultNVLink: true}
 	for _, entry := range entries {
 		says := strings.Join(strings.Fields(strings.ReplaceAll(string(entry[1]), "*", " ")), " ")
-		// The comment is the last one in front of the name.
+		// The pattern may match several comments. The last one belongs to the name.
 		says = says[max(0, strings.LastIndex(says, "/")):]
 		number, err := strconv.Atoi(string(entry[2]))
 		require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Copies and fills within a segment, including overlapping copies, are compared with a
-// slice of bytes.
+// Copies and fills within a segment, overlapping copies included, have the same result as
+// on a slice of bytes.
 func TestCopiesAndFillsEqualSlices(t *testing.T) {
 	o := open(t, 0)
 	const size = 256 << 10
@@ -58,8 +58,8 @@ func TestCopiesAndFillsEqualSlices(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// A device without stream-ordered memory cuts overlapping copies into parts, or returns
-// CodeUnsupported.
+// Without stream-ordered memory the library splits an overlapping copy into parts, or
+// returns CodeUnsupported.
 func TestOverlappingCopiesWithoutPools(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=pools") {
 		return
@@ -141,7 +141,7 @@ func TestErrorsNameTheWrongArgument(t *testing.T) {
 
 type foreignEvent struct{ device.Event }
 
-// blocked queues a host function that runs until the returned function is called.
+// blocked queues a host function that blocks the stream until the test calls release.
 func blocked(t *testing.T, s device.Stream) (release func()) {
 	gate, started := make(chan struct{}), make(chan struct{})
 	require.NoError(t, s.HostFunction(func() { close(started); <-gate }))
@@ -185,8 +185,8 @@ func TestAWaitEndsAtItsTimeout(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// An event orders streams of two devices: the waiting work runs after the work before the
-// event.
+// An event orders the streams of two devices: the waiting work runs after the work that was
+// queued before the event.
 func TestAnEventOrdersStreamsOfTwoDevices(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	from, err := o.NewStream()
@@ -205,7 +205,8 @@ func TestAnEventOrdersStreamsOfTwoDevices(t *testing.T) {
 	release()
 	require.NoError(t, to.Synchronize(device.Forever))
 	require.Equal(t, []string{"first", "second"}, order)
-	// An event can outlive its stream, but ends with its device.
+	// An event remains valid after its stream was closed, but not after its device was
+	// closed.
 	last, err := from.RecordEvent()
 	require.NoError(t, err)
 	require.NoError(t, from.Close())
@@ -332,7 +333,7 @@ func TestPeerCopiesMoveTheBytes(t *testing.T) {
 
 type foreignDevice struct{ device.Device }
 
-// Memory that another process allocates between a query and an allocation is not available.
+// Another process allocates memory between a query and an allocation. The allocation fails.
 func TestMemoryOfAnotherProcessIsNotAvailable(t *testing.T) {
 	o, sim := open(t, 1), newSimulator(t)
 	before, err := o.Memory()
@@ -351,8 +352,8 @@ func TestMemoryOfAnotherProcessIsNotAvailable(t *testing.T) {
 	sim.clean()
 }
 
-// TestHostFunctionsAreBounded tests that a caller that never waits gets an error at the
-// bound, that the queued functions run, and that later calls succeed again.
+// TestHostFunctionsAreBounded tests a caller that queues host functions and never waits. It
+// gets an error at the bound. The queued functions run, and later calls succeed again.
 func TestHostFunctionsAreBounded(t *testing.T) {
 	o := open(t, 0)
 	s, err := o.newStream("test", 0)
@@ -362,8 +363,8 @@ func TestHostFunctionsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	require.NoError(t, s.HostFunction(func() { close(begun); <-release }))
 	<-begun
-	// The other entries only fill the table: the table is bounded, not the queue of the
-	// driver.
+	// The other entries only fill the table: the library bounds the table, not the queue of
+	// the driver.
 	const few = 3
 	var others []uintptr
 	for range device.MaxQueued - few {

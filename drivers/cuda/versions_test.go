@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// droppedBy returns the forms of calls that the simulated driver of a version removed, from
-// its list.
+// droppedBy reads the forms of calls that the simulated driver of a version no longer
+// exports.
 func droppedBy(t *testing.T, version int32) map[string]bool {
 	list, err := os.ReadFile("../../tests/simcuda/dropped.def")
 	require.NoError(t, err)
@@ -26,8 +26,8 @@ func droppedBy(t *testing.T, version int32) map[string]bool {
 	return dropped
 }
 
-// lackingIn returns what a driver of a version lacks, according to the versions in the
-// table.
+// lackingIn returns the functions that a driver of this version lacks, according to the
+// versions in the table.
 func lackingIn(version int32, dropped map[string]bool) map[dl.Group][]string {
 	lacking := map[dl.Group][]string{}
 	for _, row := range new(api).table() {
@@ -38,9 +38,8 @@ func lackingIn(version int32, dropped map[string]bool) map[dl.Group][]string {
 	return lacking
 }
 
-// A driver of each generation has exactly the functions of the table that exist since its
-// version or an earlier one and were not removed. Every generation has the required
-// functions.
+// The driver of each generation has exactly the functions of the table that were added in
+// its version or earlier and were not removed. Every generation has all required functions.
 func TestEachGenerationLacksExactlyTheLaterFunctions(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// gate stops the next call of a function of the driver until it is opened.
+// gate stops the next call of a driver function until the gate is opened.
 type gate struct {
 	inside, open chan struct{}
 	entered      atomic.Bool
 }
 
-// holdNext puts a gate before a function that has up to five arguments.
+// holdNext puts a gate before a function with up to five arguments.
 func holdNext(f *dl.Function) *gate {
 	g := &gate{inside: make(chan struct{}), open: make(chan struct{})}
 	real := *f
@@ -32,7 +32,7 @@ func holdNext(f *dl.Function) *gate {
 	return g
 }
 
-// while runs call, and runs rest while call is inside the driver.
+// while runs call, and runs rest while call waits inside the driver.
 func (g *gate) while(t *testing.T, call func() error, rest func()) {
 	result := make(chan error)
 	go func() { result <- call() }()
@@ -42,8 +42,8 @@ func (g *gate) while(t *testing.T, call func() error, rest func()) {
 	require.NoError(t, <-result)
 }
 
-// A long call of the driver does not block callers that use other pages, and no other call
-// can use its pages meanwhile.
+// A long driver call does not block callers that use other pages. Meanwhile no other call
+// can use the pages of the long call.
 func TestLongCallsOfVirtualMemoryBlockNoOtherPages(t *testing.T) {
 	const page = 2 << 20
 	for name, which := range map[string]func(*api) *dl.Function{
@@ -130,7 +130,7 @@ func TestLongCallsOfVirtualMemoryBlockNoOtherPages(t *testing.T) {
 	}
 }
 
-// Work continues with the present access while the access is extended.
+// While a call extends the access to a range, work continues with the present access.
 func TestWorkContinuesWhileAccessIsExtended(t *testing.T) {
 	const page = 2 << 20
 	o := open(t, 0)
@@ -152,8 +152,8 @@ func TestWorkContinuesWhileAccessIsExtended(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// Threads map, use and unmap their own pages of one reservation without disturbing each
-// other.
+// Several threads map, use and unmap their own pages of one reservation. They do not
+// disturb each other.
 func TestThreadsMapAtTheSameTime(t *testing.T) {
 	const page, threads, rounds = 2 << 20, 4, 12
 	o := open(t, 0)

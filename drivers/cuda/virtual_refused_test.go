@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A driver that supports only read-write protection returns an error for others, and
-// changes nothing.
+// Some drivers support only read-write protection. The library returns an error for other
+// protections and changes nothing.
 func TestUnsupportedProtectionsChangeNothing(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=protection") {
 		return
@@ -34,8 +34,8 @@ func TestUnsupportedProtectionsChangeNothing(t *testing.T) {
 	require.Empty(t, sim.text("simcuda_leaks"))
 }
 
-// A driver ignores the alignment of reservations: the library reserves more, and the device
-// works as usual.
+// If a driver ignores the alignment of a reservation, the library reserves more address
+// space, and the device works as usual.
 func TestDriverThatIgnoresAlignment(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=alignment") {
 		return

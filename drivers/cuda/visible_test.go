@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// looksRight draws ranges and different bytes in them, and compares the search with a list
-// of those bytes.
+// looksRight writes random bytes to random ranges, and compares the result of the search
+// with the list of these bytes.
 func looksRight(t *testing.T, o *openDevice, size uint64) {
 	addr, err := o.Alloc(size)
 	require.NoError(t, err)
@@ -60,7 +60,8 @@ func TestDebugModeFindsChangedBytesOnTheDevice(t *testing.T) {
 	}
 }
 
-// A device that rejects the kernel is searched by copies. The kernel is tried only once.
+// If the driver rejects the kernel, the library searches by copies. It tries the kernel
+// only once.
 func TestSearchWithoutTheKernel(t *testing.T) {
 	if !alone(t, "SIMCUDA_JITTER_US=5") {
 		return
@@ -74,8 +75,8 @@ func TestSearchWithoutTheKernel(t *testing.T) {
 	sim.clean()
 }
 
-// A device without free memory is searched by copies as well. The kernel is tried again the
-// next time.
+// If the device has no free memory for the kernel, the library also searches by copies. It
+// tries the kernel again at the next search.
 func TestSearchOnAFullDevice(t *testing.T) {
 	sim, o := newSimulator(t), open(t, 0)
 	addr, err := o.Alloc(lookBytes)
@@ -99,8 +100,8 @@ func TestSearchOnAFullDevice(t *testing.T) {
 	sim.clean()
 }
 
-// The n-th call of any kind fails, for each n. Either the result is right, or the error has
-// the driver's number and the same call succeeds when it is repeated.
+// The n-th driver call of a search fails, for each n. Either the result is still correct,
+// or the error has the native code. The search then succeeds when it is repeated.
 func TestSearchFailsAtEachCall(t *testing.T) {
 	sim := newSimulator(t)
 	for n := 1; ; n++ {
@@ -180,7 +181,8 @@ func closedLook(o *openDevice) error {
 	return err
 }
 
-// A lost device reports that and can be closed, with or without the kernel.
+// A search on a lost device reports the loss, with or without the kernel. The device can be
+// closed.
 func TestSearchOnALostDevice(t *testing.T) {
 	for _, had := range []string{"with", "without"} {
 		t.Run(had, func(t *testing.T) {

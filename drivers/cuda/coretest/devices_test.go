@@ -50,7 +50,7 @@ func object[T any](find func(op string, id uint64) (T, error), id uint64) T {
 	return found
 }
 
-// made returns the factory of blocks, streams and events.
+// made returns the factory that creates blocks, streams and events.
 func (m *machine) made() *manager.Factory {
 	made, err := m.Factory("test")
 	require.NoError(m.t, err)
@@ -69,9 +69,9 @@ func (m *machine) holds(memory manager.MemoryHandle, content []byte) {
 	require.True(m.t, bytes.Equal(content, got))
 }
 
-// Several devices of one machine: bytes are copied from one device to the next, two devices
-// share memory, each request goes to the device that its strategy chooses, and when one
-// device is lost the others still work and are chosen.
+// Tests several devices of one machine. Bytes are copied from device to device.
+// Neighbouring devices share memory. Each request goes to the device that its strategy
+// chooses. When one device is lost, the others work and are chosen.
 func TestSeveralDevices(t *testing.T) {
 	for _, count := range []int{2, 4} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
@@ -90,7 +90,8 @@ func TestSeveralDevices(t *testing.T) {
 	}
 }
 
-// goAround copies a block over all devices, at once and in streams.
+// goAround copies a block from device to device until it is on the first device again, once
+// with copies that wait and once with copies on streams.
 func (m *machine) goAround() {
 	content := make([]byte, 300_000)
 	for i := range content {
@@ -121,7 +122,7 @@ func (m *machine) goAround() {
 	require.NoError(m.t, m.made().Free(at))
 }
 
-// link makes each two neighbours share memory.
+// link makes each pair of neighbouring devices share memory.
 func (m *machine) link() {
 	for i := range m.devices {
 		next := (i + 1) % len(m.devices)
@@ -139,8 +140,9 @@ func (m *machine) link() {
 	}
 }
 
-// place lets other processes allocate more and more of the devices. spread chooses the
-// device with the most free memory, and pack the device with the least that is enough.
+// place simulates other processes that allocate more memory on each further device. spread
+// then chooses the device with the most free memory. pack chooses the device with the least
+// free memory that is enough.
 func (m *machine) place() {
 	last := len(m.devices) - 1
 	for i := range m.devices {
@@ -159,7 +161,7 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	s, err := m.PlacementCreate(name)
 	require.NoError(m.t, err)
 	for _, dev := range m.devices {
-		// A recent reading would be used; reading a lost device fails.
+		// Selection uses a recent reading, so read again. Reading a lost device fails.
 		_, _ = object(m.Device, dev).MemoryInfo()
 	}
 	chosen, err := object(m.Placement, s).Select(request)
@@ -168,7 +170,7 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	return chosen
 }
 
-// loseLast makes the last device lost while a copy to it runs.
+// loseLast loses the last device while a copy to it runs.
 func (m *machine) loseLast() {
 	last := len(m.devices) - 1
 	m.sim.Call("simcuda_others_take", uintptr(last), 0)

@@ -18,8 +18,8 @@ import (
 // envAlone is set in a process that runs one test.
 const envAlone = "FERRUM_TEST_CUDA_ALONE"
 
-// alone runs the rest of the test in a new process with these variables. It returns false
-// in the first process, where the test is finished.
+// alone runs the rest of the test in a new process with these environment variables. It
+// returns false in the first process, which must then return from the test.
 func alone(t *testing.T, variables ...string) bool {
 	t.Helper()
 	if os.Getenv(envAlone) != "" {
@@ -42,8 +42,8 @@ func generation(version string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(libraryPath)), version, filepath.Base(libraryPath))
 }
 
-// The reasons why CUDA cannot be used are distinguished. The probe and the driver return
-// the same reason with the same number, and a survey leaves nothing behind.
+// The library distinguishes the reasons why CUDA cannot be used. The probe and the driver
+// return the same reason with the same native code. A survey leaks nothing.
 func TestReasonsWhyCUDAIsUnavailable(t *testing.T) {
 	for name, one := range map[string]struct {
 		library, variable string
@@ -84,7 +84,7 @@ func TestReasonsWhyCUDAIsUnavailable(t *testing.T) {
 	}
 }
 
-// The probe and the driver see the same devices, with every generation of the driver.
+// The probe and the driver find the same devices, with every generation of the driver.
 func TestSurveyEqualsTheDriversDevices(t *testing.T) {
 	for _, version := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(version, func(t *testing.T) {

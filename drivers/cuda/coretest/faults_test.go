@@ -20,8 +20,9 @@ const (
 	resultUnknown        = 999
 )
 
-// failing are the functions of the driver that the tests make fail. Functions that only set
-// or query the current state cannot fail while the device exists.
+// failing are the functions of the vendor driver that the tests make fail. Functions that
+// only set or query the current state are not listed: they cannot fail while the device
+// exists.
 var failing = []string{
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFreeHost",
 	"cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
@@ -31,14 +32,14 @@ var failing = []string{
 	"cuEventSynchronize", "cuCtxEnablePeerAccess", "cuModuleLoadDataEx", "cuLaunchKernel",
 }
 
-// taking are the functions among them that fail on a device without memory.
+// taking are the functions of failing that fail on a device without free memory.
 var taking = []string{
 	"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
 	"cuStreamCreateWithPriority", "cuEventCreate", "cuCtxEnablePeerAccess",
 }
 
 // everyCall runs a program once for each call of each function, and makes that call fail
-// with number.
+// with the CUresult number.
 func everyCall(t *testing.T, p program, names []string, number int32, run func(r *rig, what string)) {
 	for _, name := range names {
 		for n := 1; ; n += devicetest.Step() {
@@ -57,7 +58,7 @@ func everyCall(t *testing.T, p program, names []string, number int32, run func(r
 	}
 }
 
-// A call that fails once changes no counters, and succeeds when it is repeated.
+// A call that fails once changes no counters and succeeds when it is repeated.
 func TestEveryCallFailsOnce(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func onceAgain(t *testing.T, p program, r *rig, what string, number int32) {
 	}
 }
 
-// nativeOf returns the driver's number in an error. 0: none.
+// nativeOf returns the native code of an error, or 0 if there is none.
 func nativeOf(err error) int64 {
 	var typed *device.Error
 	if !errors.As(err, &typed) {

@@ -5,8 +5,9 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// largeProgram creates and uses a large page, releases it for a short block that needs a
-// part of it, and releases it as a whole.
+// largeProgram creates and uses a large page. It then allocates a short block in the place
+// of the large page, which the pool first has to release. At the end it creates a large
+// page again and releases it.
 func largeProgram(r *rig) []step {
 	const long = 32<<20 + page
 	var p *pool.Pool

@@ -10,10 +10,10 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// A device is lost in the middle of an operation: by a call that fails, by work that fails
-// later, or because the program resets its context. From then on every call that needs the
-// device reports this with the first cause, no call waits, everything can be closed, and
-// the counters are then zero. The other device still works.
+// A device is lost in the middle of an operation, because a call fails or because queued
+// work fails later. From then on every call that needs the device reports the loss with its
+// first cause. No call waits. Everything can be closed, and the counters are then zero. The
+// other device still works.
 func TestDeviceIsLostAtEveryCall(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -27,8 +27,8 @@ func TestDeviceIsLostAtEveryCall(t *testing.T) {
 	}
 }
 
-// goOn runs a whole program. After a step has reported the lost device, steps that use the
-// device may return no other error.
+// goOn runs a whole program. After one step has reported the lost device, a step that uses
+// the device may return no other error. Steps that lack an earlier step are exempt.
 func goOn(t *testing.T, p program, r *rig, what string, number int32) {
 	lost := false
 	for _, one := range p.steps(r) {
@@ -57,7 +57,7 @@ func lacksAnEarlierStep(err error) bool {
 	return false
 }
 
-// requireLost requires that one of the devices is lost and that the other one works.
+// requireLost requires that one of the two devices is lost and that the other one works.
 func requireLost(t *testing.T, r *rig, what string, number int32) {
 	lost := 0
 	for _, dev := range r.devices[:2] {
@@ -79,7 +79,8 @@ func requireLost(t *testing.T, r *rig, what string, number int32) {
 	require.Equal(t, 1, lost, what)
 }
 
-// The same test, where the program resets the device's primary context between two steps.
+// The program resets the device's primary context between two steps. The requirements are
+// the same as in TestDeviceIsLostAtEveryCall.
 func TestContextIsResetAtEveryStep(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -102,8 +103,8 @@ func TestContextIsResetAtEveryStep(t *testing.T) {
 					}
 					require.GreaterOrEqual(t, i, at, "%s: %v", one.name, err)
 					if !lost {
-						// The call that detected the loss used an object that had ended. No
-						// later call may.
+						// The call that detected the loss used an object of the ended
+						// context, which the simulator reports. No later call may do so.
 						lost = true
 						r.sim.Call("simcuda_clear_violations")
 					}
@@ -116,7 +117,8 @@ func TestContextIsResetAtEveryStep(t *testing.T) {
 	}
 }
 
-// spoil makes a call of the program fail on a device, so that its context becomes unusable.
+// spoil makes a call of the program fail on a device in a way that makes its context
+// unusable.
 func (r *rig) spoil(t *testing.T, index uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -130,8 +132,8 @@ func (r *rig) spoil(t *testing.T, index uintptr) {
 	require.Zero(t, r.sim.Call("cuDevicePrimaryCtxRelease_v2", index))
 }
 
-// A call on one device returns the error of another device that was lost unnoticed. The
-// other device becomes lost, and the first one does not.
+// A call on one device returns the error of another device, whose loss was not known
+// before. The other device then counts as lost. The first device does not.
 func TestLossOfAnotherDeviceLosesOnlyThatDevice(t *testing.T) {
 	for name, lose := range map[string]func(r *rig){
 		"spoilt": func(r *rig) { r.spoil(t, 1) },

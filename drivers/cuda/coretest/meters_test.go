@@ -17,8 +17,8 @@ func metersPath() string {
 	return filepath.Join(filepath.Dir(libraryPath), "..", "..", "simnvml", "libnvidia-ml.so.1")
 }
 
-// NVML reports the processes that use a device, however many there are. They are unknown if
-// NVML does not report them.
+// NVML reports the processes that use a device, whatever their number. If NVML does not
+// report them, they are unknown.
 func TestProcessesOfADevice(t *testing.T) {
 	for name, one := range map[string]struct {
 		variables []string
@@ -51,8 +51,8 @@ func TestProcessesOfADevice(t *testing.T) {
 	}
 }
 
-// A survey creates no context if NVML reports the free memory. If NVML does not report it,
-// or reports another device, the memory is read in a context.
+// A survey creates no context if NVML reports the free memory. It reads the memory in a
+// context if NVML does not report it, or reports another device.
 func TestSurveyCreatesNoContext(t *testing.T) {
 	const bytes = "SIMCUDA_BYTES=1073741824"
 	for name, one := range map[string]struct {

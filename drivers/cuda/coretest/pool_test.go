@@ -62,7 +62,8 @@ func poolProgram(paged bool) func(r *rig) []step {
 				made, err := r.devices[0].NewStream()
 				if err == nil {
 					s = made
-					// The pools of the stream are closed before the stream.
+					// This closer is inserted first, so that the pools of the stream are
+					// closed before it.
 					r.closers = append([]func() error{s.Close}, r.closers...)
 				}
 				return err

@@ -45,16 +45,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is two devices of the simulated driver, the host, and the objects under test.
+// rig holds two devices of the simulated driver, the host, and the objects under test.
 type rig struct {
 	sim     testdevice.Simulator
 	devices []device.Device
 	engines []*engine.Engine
 	factory *manager.Factory
-	// inUse returns the bytes that a program holds, if the device engine counts its free
-	// memory as live. nil: the engine's counters are used.
+	// inUse returns the bytes that a program uses. It is set if the device engine counts
+	// the free memory of the program as live. nil: the counters of the engines are used.
 	inUse func() uint64
-	// closers release what a program created, in reverse order.
+	// closers release the objects that a program created. They run in reverse order.
 	closers []func() error
 }
 
@@ -81,8 +81,8 @@ func openRig(t *testing.T) *rig {
 // atEnd adds a function that runs when the program has ended.
 func (r *rig) atEnd(fn func() error) { r.closers = append(r.closers, fn) }
 
-// close releases everything. The counters must then be zero, and the simulator must report
-// no leak and no violation.
+// close runs the closers and closes the devices. The counters must then be zero, and the
+// simulator must report no leak and no violation.
 func (r *rig) close(t *testing.T, what string) {
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		require.NoError(t, r.closers[i](), what)
@@ -100,8 +100,8 @@ func (r *rig) close(t *testing.T, what string) {
 	}
 	require.Empty(t, r.sim.Leaks(), what)
 	for line := range strings.Lines(r.sim.Violations()) {
-		// Objects of an ended context cannot be released, but a release is tried. The
-		// library also queries whether the context has ended.
+		// Objects of an ended context cannot be released, but the library tries to. It also
+		// queries whether the context has ended. The simulator reports both.
 		require.Regexp(t, "^(cuCtxPushCurrent_v2|cuCtxGetId) 709", line, what)
 	}
 }
@@ -131,8 +131,8 @@ type step struct {
 	do   func() error
 }
 
-// partly are steps that release what they can before they fail. ends are steps that succeed
-// on a lost device.
+// partly lists the steps that release a part before they fail. ends lists the steps that
+// succeed on a lost device.
 var (
 	partly = map[string]bool{"shrink": true, "unregister": true}
 	ends   = map[string]bool{"destroy event": true, "destroy stream": true}
@@ -140,7 +140,7 @@ var (
 
 var errMissing = device.Errorf(device.CodeInvalidState, "coretest", "an earlier step failed")
 
-// program is the life of one part of the core, with every operation that the part has.
+// program is the life of one part of the core. It contains every operation of that part.
 type program struct {
 	name  string
 	steps func(r *rig) []step
@@ -156,7 +156,7 @@ var programs = []program{
 	{"fallback", fallbackProgram},
 }
 
-// put creates a value after its prerequisites exist.
+// put returns a function that calls make and, if it succeeds, stores the result in to.
 func put[T any](to *T, make func() (T, error)) func() error {
 	return func() error {
 		made, err := make()

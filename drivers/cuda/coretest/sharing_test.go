@@ -15,8 +15,9 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// A device is found by all of its names, opened on its own context and on one of the
-// program's. It reports the vendor's runtime, and another device gets access.
+// A device is found by each of its names. It is opened on its primary context and on a
+// context of the program. It reports the vendor's runtime, and another device gets access
+// to it.
 func TestNamesContextsAndPeers(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=2", "SIMCUDA_BYTES=256M", "SIMCUDA_LEAKS=") {
 		return
@@ -68,7 +69,7 @@ func TestNamesContextsAndPeers(t *testing.T) {
 	require.Empty(t, m.sim.Violations())
 }
 
-// The whole library runs on a context of the program, with pages for other processes.
+// The whole library works on a context of the program, including pages for other processes.
 func TestLibraryOnTheProgramsContext(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=2", "SIMCUDA_BYTES=256M", "SIMCUDA_LEAKS=") {
 		return

@@ -22,8 +22,8 @@ func TestOnlyTheNamedLibraryIsTried(t *testing.T) {
 	}
 }
 
-// When a driver library is named, the system's NVML is not used, because it would report
-// the devices of another driver.
+// If the program names a driver library, the library does not load the system's NVML, which
+// would report the devices of another driver.
 func TestNamesOfNVML(t *testing.T) {
 	t.Setenv(EnvLibrary, "")
 	t.Setenv(EnvMeters, "")

@@ -19,10 +19,11 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// These tests make the same requests to cu and to ferrum_mem on one context: on the
-// simulated driver (scripts/gorgonia.sh), or on a real device.
+// The tests make the same requests to cu and to ferrum_mem on one context. They run on the
+// simulated driver (scripts/gorgonia.sh) or on a real device.
 
-// program is a program on cu: a context that is current on its thread, and a stream.
+// program is a program that uses cu. It has a stream, and a context that is current on its
+// thread.
 type program struct {
 	of      cu.Device
 	context cu.CUContext
@@ -46,8 +47,8 @@ func start(t *testing.T) *program {
 	return p
 }
 
-// end ends the program after its device was closed. It checks the simulated driver for
-// leaks and violations.
+// end destroys the objects of the program after its device was closed. It checks the
+// simulated driver for leaks and violations.
 func (p *program) end(t *testing.T) {
 	require.NoError(t, p.stream.Destroy())
 	require.NoError(t, p.context.Destroy())
@@ -63,7 +64,7 @@ func (p *program) adopt(t *testing.T) device.Stream {
 	return s
 }
 
-// bytesOf copies size bytes of the device's memory by cu.
+// bytesOf copies size bytes from the device with cu.
 func bytesOf(t *testing.T, addr device.Addr, size int) []byte {
 	got := make([]byte, size)
 	require.NoError(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), Pointer(addr), int64(size)))
@@ -111,7 +112,7 @@ func TestBothSeeTheSameDevice(t *testing.T) {
 	p.end(t)
 }
 
-// Each side reads what the other writes, in the order of cu's stream.
+// cu reads what ferrum_mem writes, and the reverse, in the order of cu's stream.
 func TestPoolsServeProgramsOnCu(t *testing.T) {
 	p := start(t)
 	s := p.adopt(t)
@@ -150,7 +151,8 @@ func rangeOf(addr device.Addr) (device.Addr, uint64, error) {
 	return device.Addr(base), uint64(size), err
 }
 
-// The adapter accepts memory of cu and the default stream, and restores the thread's state.
+// The adapter accepts memory of cu and the default stream. It restores the state of the
+// thread.
 func TestMemoryAndDefaultStreamOfCu(t *testing.T) {
 	p := start(t)
 	addr, err := cu.MemAlloc(1 << 20)
