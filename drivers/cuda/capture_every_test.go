@@ -392,8 +392,7 @@ func eventAttempts() []attempt {
 		{done, func(b *besideCapture) device.Event { return b.before }},
 		{refused, func(b *besideCapture) device.Event { return b.edge }},
 		{refused, func(b *besideCapture) device.Event { return b.outside }},
-		// Only the program knows that it recorded this event before the capture, so the
-		// library rejects it.
+		// The library does not know that the program recorded this event before.
 		{refused, func(b *besideCapture) device.Event { return b.adopted }},
 	} {
 		all = append(all, []attempt{

@@ -1,4 +1,5 @@
-// Package testdata has two tables that are made while it is loaded, and what is none.
+// Package testdata has two tables that are made while it is loaded, and variables that are
+// not such tables.
 package testdata
 
 var plain = map[string]int{"a": 1}

@@ -5,7 +5,7 @@ package main
 */
 import "C"
 
-// releaseOf is a release callback as the core has it.
+// releaseOf converts a release callback of C for the core.
 func releaseOf(release C.ferrum_release_fn, userData C.uintptr_t) func() {
 	return func() { C.fm_call_release(release, userData) }
 }

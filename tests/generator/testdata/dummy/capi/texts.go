@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// textsOf reads a list of texts of the caller, each as textOf does. The count is looked
-// at first, so that it sizes nothing that has no bound.
+// textsOf reads a list of texts of the caller, each as textOf does. It checks the count
+// first, so that an invalid count does not size an allocation.
 func textsOf(argument string, list **C.char, count C.uint64_t) ([]string, error) {
 	if count > C.FERRUM_BATCH_MAX {
 		return nil, device.Errorf(device.CodeInvalidArgument, "capi.texts",

@@ -1,4 +1,5 @@
-/* Calls every function of the dummy family, with good and with bad input. */
+/* Calls every function of the dummy family, with valid and invalid
+ * arguments. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static ferrum_dummy make(void) {
     return made;
 }
 
-/* A struct within a struct, a set of flags, a truth. */
+/* A struct inside a struct, a set of flags, and a boolean. */
 static void structs(void) {
     ferrum_dummy_info info = FERRUM_DUMMY_INFO_INIT;
     ferrum_dummy_config config = FERRUM_DUMMY_CONFIG_INIT;
@@ -90,7 +91,7 @@ static void structs(void) {
     REFUSED(FERRUM_ERROR_INVALID_HANDLE, ferrum_dummy_destroy(dummy, 0));
 }
 
-/* Arrays of records, both ways. */
+/* Arrays of records as inputs and outputs. */
 static void arrays(void) {
     ferrum_dummy dummy = make();
     ferrum_dummy_item in[2] = {item("b", 4096, 200), item("a", 4296, 100)};
@@ -120,13 +121,14 @@ static void arrays(void) {
             ferrum_dummy_add(dummy, in, UINT64_MAX));
     REFUSED(FERRUM_ERROR_NULL_POINTER,
             ferrum_dummy_get_items(dummy, NULL, 4, &count));
-    /* All or none: c is not there. */
+    /* The call removes all or none. It removed none, because there is no
+     * item c. */
     OK(ferrum_dummy_get_items(dummy, NULL, 0, &count));
     CHECK(count == 2);
     OK(ferrum_dummy_destroy(dummy, 0));
 }
 
-/* Lists of texts, texts and JSON, outputs that may be NULL. */
+/* Lists of texts, texts and JSON, and outputs that may be NULL. */
 static void texts(void) {
     static const char items[] =
         "[{\"name\": \"x\", \"offset_bytes\": 4096, \"size_bytes\": 3},"
@@ -189,7 +191,8 @@ static void texts(void) {
 
 static void count(void *user_data) { ++*(int *)user_data; }
 
-/* What is adopted is let go of once, and by the caller if the call fails. */
+/* The library releases an adopted object once. If the call fails, the
+ * caller keeps it. */
 static void adopt_and_destroy(void) {
     int released = 0;
     ferrum_dummy dummy = make();
@@ -208,7 +211,8 @@ static void adopt_and_destroy(void) {
     CHECK(released == 2);
 }
 
-/* Work that is waited for, that is cancelled, and that goes with its dummy. */
+/* Jobs that are waited for, that are cancelled, and that end with their
+ * dummy. */
 static void jobs(void) {
     ferrum_dummy dummy = make();
     ferrum_dummy_item in[2] = {item("b", 4096, 200), item("a", 4296, 100)};
@@ -253,7 +257,7 @@ static void jobs(void) {
     REFUSED(FERRUM_ERROR_INVALID_HANDLE, ferrum_dummy_job_wait(job, 0));
 }
 
-/* The function that four edits have added. */
+/* The function that the four edits added. */
 static void added_function(void) {
     ferrum_device device;
     ferrum_pool pool, none = {0};
@@ -272,7 +276,8 @@ static void added_function(void) {
     OK(ferrum_device_close(device, FERRUM_FORCE));
 }
 
-/* The library ends what is left, and lets go of what that has adopted. */
+/* The library ends the remaining dummies and releases the objects that they
+ * adopted. */
 static void leftovers(void) {
     int released = 0;
     ferrum_dummy dummy = make();

@@ -1,4 +1,4 @@
-// Calls every function of the dummy family, in both of its forms.
+// Calls both forms of every function of the dummy family.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

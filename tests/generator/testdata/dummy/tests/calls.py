@@ -1,4 +1,4 @@
-"""Calls every function of the dummy family, with good and with bad input."""
+"""Calls every function of the dummy family, with valid and invalid arguments."""
 
 import contextlib
 from collections.abc import Callable

@@ -1,7 +1,8 @@
-// Package dummy is named lists of items, of which tests prove each shape of a function.
+// Package dummy implements named lists of items. Tests use them to try each shape of a
+// function.
 //
-// A List owns its items and what it has adopted. Its lock is a leaf; what it lets go of
-// is told with no lock held.
+// A List owns its items and the objects that it has adopted. Its lock is a leaf. It calls
+// release functions without the lock.
 package dummy
 
 import (
@@ -16,7 +17,7 @@ import (
 	"ferrum_mem/core/job"
 )
 
-// Order is by what items are ordered.
+// Order is the order in which items are listed.
 type Order int32
 
 // The orders.
@@ -25,14 +26,14 @@ const (
 	OrderSize
 )
 
-// The traits of a list, as a set.
+// The traits of a list. They can be combined.
 const (
 	TraitUnique = 1 << iota
 	TraitClosed
 	traitAll = TraitUnique | TraitClosed
 )
 
-// Extent is a run of bytes.
+// Extent is a range of bytes.
 type Extent struct{ OffsetBytes, SizeBytes uint64 }
 
 // Item is an item of a list.
@@ -42,7 +43,7 @@ type Item struct {
 	Rank   int32
 }
 
-// Config is the settings of a list.
+// Config holds the settings of a list.
 type Config struct {
 	Order          Order
 	Name           string
@@ -50,7 +51,7 @@ type Config struct {
 	Unique, Closed bool
 }
 
-// Info is what is known of a list.
+// Info is the state of a list.
 type Info struct {
 	Order                 Order
 	Name                  string
@@ -59,7 +60,7 @@ type Info struct {
 	Unique, Closed, Empty bool
 }
 
-// Sorted is what a sort did.
+// Sorted is the result of a sort.
 type Sorted struct{ Moved uint64 }
 
 // List is a list of items.
@@ -72,13 +73,13 @@ type List struct {
 	traits uint32
 	items  []Item
 	kept   []func()
-	// ended is set by Release: nothing is kept from then on.
+	// ended is set by Release. After that the list adopts nothing.
 	ended bool
 	// may is closed while jobs may make steps.
 	may chan struct{}
 }
 
-// New makes a list without items.
+// New creates a list without items.
 func New(c Config) (*List, error) {
 	if err := c.Order.check("dummy.create"); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (o Order) check(op string) error {
 	return nil
 }
 
-// Info is what is known of it.
+// Info returns the state of the list.
 func (l *List) Info() Info {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +123,7 @@ func (l *List) SetTraits(traits uint32) error {
 	return nil
 }
 
-// Add adds items, all or none.
+// Add adds all items, or none if one is invalid.
 func (l *List) Add(items []Item) error {
 	const op = "dummy.add"
 	l.mu.Lock()
@@ -163,7 +164,7 @@ func indexOf(items []Item, name string) int {
 	return slices.IndexFunc(items, func(i Item) bool { return i.Name == name })
 }
 
-// jsonItem is an item as JSON has it.
+// jsonItem is the JSON form of an item.
 type jsonItem struct {
 	Name        string `json:"name"`
 	OffsetBytes uint64 `json:"offset_bytes"`
@@ -171,7 +172,7 @@ type jsonItem struct {
 	Rank        int32  `json:"rank"`
 }
 
-// AddJSON is Add of items that are written as JSON.
+// AddJSON adds the items of a JSON text, as Add does.
 func (l *List) AddJSON(text []byte) error {
 	const op = "dummy.add_json"
 	var found []jsonItem
@@ -190,7 +191,7 @@ func (l *List) AddJSON(text []byte) error {
 	return l.Add(items)
 }
 
-// Items are the items in their order.
+// Items returns the items in the order of the list.
 func (l *List) Items() []Item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,7 +208,7 @@ func inOrder(items []Item, order Order) []Item {
 
 func bySize(a, b Item) int { return cmp.Compare(a.Extent.SizeBytes, b.Extent.SizeBytes) }
 
-// NamesJSON is the names of the items, in their order, as a JSON array.
+// NamesJSON returns the names of the items, in the order of the list, as a JSON array.
 func (l *List) NamesJSON() ([]byte, error) {
 	names := []string{}
 	for _, item := range l.Items() {
@@ -216,7 +217,7 @@ func (l *List) NamesJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// Find is the place and the first item of a name.
+// Find returns the index and the first item with this name.
 func (l *List) Find(name string) (uint64, Item, error) {
 	items := l.Items()
 	i := indexOf(items, name)
@@ -226,7 +227,8 @@ func (l *List) Find(name string) (uint64, Item, error) {
 	return uint64(i), items[i], nil
 }
 
-// Remove removes the items with these names, all or none.
+// Remove removes all items with these names, or none if a name is unknown. It returns the
+// number of removed items.
 func (l *List) Remove(names []string) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +243,7 @@ func (l *List) Remove(names []string) (uint64, error) {
 	return removed, nil
 }
 
-// Adopt keeps something of the caller's. release is called once by Release.
+// Adopt keeps an object of the caller. Release calls the release function once.
 func (l *List) Adopt(release func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,7 +257,8 @@ func (l *List) Adopt(release func()) error {
 	return nil
 }
 
-// Release lets go of all that it has adopted. The list is not used any more.
+// Release calls the release functions of all adopted objects. The list must not be used
+// afterwards.
 func (l *List) Release() {
 	l.mu.Lock()
 	kept := l.kept
@@ -267,7 +270,7 @@ func (l *List) Release() {
 	}
 }
 
-// Hold stops jobs before their next step, or lets them go on.
+// Hold stops jobs before their next step, or lets them continue.
 func (l *List) Hold(held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -290,7 +293,7 @@ func (l *List) isHeld() bool {
 	}
 }
 
-// Sort begins to sort the items for good, one item a step.
+// Sort starts to sort the items of the list, one item in each step.
 func (l *List) Sort(order Order) (*job.Job[Sorted], error) {
 	const op = "dummy.sort"
 	if err := order.check(op); err != nil {
@@ -302,7 +305,7 @@ func (l *List) Sort(order Order) (*job.Job[Sorted], error) {
 	}), nil
 }
 
-// sort works on a copy: a job that is cancelled has changed nothing.
+// sort works on a copy, so a cancelled job changes nothing.
 func (l *List) sort(s *job.Steps, given []Item, order Order) (Sorted, error) {
 	sorted := []Item{}
 	for _, item := range given {
@@ -315,7 +318,7 @@ func (l *List) sort(s *job.Steps, given []Item, order Order) (Sorted, error) {
 		at := len(sorted)
 		if order == OrderSize {
 			at, _ = slices.BinarySearchFunc(sorted, item, func(a, b Item) int {
-				// Equal ones stay as they were.
+				// Items of equal size keep their order.
 				return cmp.Or(bySize(a, b), -1)
 			})
 		}

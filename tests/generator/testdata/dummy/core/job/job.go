@@ -1,7 +1,7 @@
-// Package job is long work that is asked how far it is, cancelled and waited for.
+// Package job runs long work that reports its progress and can be cancelled and waited for.
 //
-// A job owns one worker, which ends with the work. It takes no lock while the work
-// runs, and the work calls nobody through it.
+// A Job owns one worker, which ends with the work. The job holds no lock while the work
+// runs, and it makes no calls for the work.
 package job
 
 import (
@@ -11,13 +11,14 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Progress is how far a job is. A Total of 0 is not known.
+// Progress states how many steps of a job are done. A Total of 0 means that it is not
+// known.
 type Progress struct {
 	Over        bool
 	Done, Total uint64
 }
 
-// Steps is what the work of a job says of itself.
+// Steps is the part of a job that its work calls.
 type Steps struct {
 	op          string
 	done, total atomic.Uint64
@@ -25,8 +26,8 @@ type Steps struct {
 	isCancelled atomic.Bool
 }
 
-// Next is asked for before each step, and is CodeCancelled once the job is to end. may
-// says when the step may begin; nil: at once.
+// Next is called before each step. It waits until may is closed; nil: it does not wait. It
+// returns CodeCancelled after Cancel.
 func (s *Steps) Next(may <-chan struct{}) error {
 	if may != nil {
 		select {
@@ -40,10 +41,10 @@ func (s *Steps) Next(may <-chan struct{}) error {
 	return nil
 }
 
-// Did counts a step that is done.
+// Did counts a step as done.
 func (s *Steps) Did() { s.done.Add(1) }
 
-// Job is work that gives an R.
+// Job is work with a result of type R.
 type Job[R any] struct {
 	steps  Steps
 	over   chan struct{}
@@ -51,7 +52,7 @@ type Job[R any] struct {
 	err    error
 }
 
-// Start begins work of so many steps, 0 if that is not known, on a worker.
+// Start starts work on a worker. total is the number of steps, or 0 if it is not known.
 func Start[R any](op string, total uint64, work func(*Steps) (R, error)) *Job[R] {
 	j := &Job[R]{steps: Steps{op: op, cancelled: make(chan struct{})}, over: make(chan struct{})}
 	j.steps.total.Store(total)
@@ -62,14 +63,14 @@ func Start[R any](op string, total uint64, work func(*Steps) (R, error)) *Job[R]
 	return j
 }
 
-// Progress is how far it is.
+// Progress returns the progress of the job.
 func (j *Job[R]) Progress() Progress {
-	// What is over is asked first: the numbers are then the last ones.
+	// IsOver is read first: if the job is over, the other numbers are final.
 	over := j.IsOver()
 	return Progress{Over: over, Done: j.steps.done.Load(), Total: j.steps.total.Load()}
 }
 
-// IsOver says whether it has ended, in whatever way.
+// IsOver states whether the job has ended, with or without success.
 func (j *Job[R]) IsOver() bool {
 	select {
 	case <-j.over:
@@ -79,15 +80,15 @@ func (j *Job[R]) IsOver() bool {
 	}
 }
 
-// Cancel asks it to end before its next step.
+// Cancel makes the job end before its next step.
 func (j *Job[R]) Cancel() {
 	if j.steps.isCancelled.CompareAndSwap(false, true) {
 		close(j.steps.cancelled)
 	}
 }
 
-// Wait waits until it is over, for at most timeout (device.Forever: no limit, 0: only
-// asks), else CodeTimeout.
+// Wait waits until the job is over. It waits at most timeout (device.Forever: no limit, 0:
+// it only checks), then returns CodeTimeout.
 func (j *Job[R]) Wait(timeout time.Duration) error {
 	if timeout == device.Forever {
 		<-j.over
@@ -106,7 +107,8 @@ func (j *Job[R]) Wait(timeout time.Duration) error {
 	return device.Errorf(device.CodeTimeout, j.steps.op, "not over after %v", timeout)
 }
 
-// Result is what the work gave, or failed with; CodeInvalidState while it runs.
+// Result returns the result or the error of the work. It returns CodeInvalidState while the
+// job runs.
 func (j *Job[R]) Result() (R, error) {
 	if !j.IsOver() {
 		var none R

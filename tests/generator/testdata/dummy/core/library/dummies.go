@@ -5,14 +5,15 @@ import (
 	dummylist "ferrum_mem/core/dummy"
 )
 
-// DummyCreate makes a dummy without items. It belongs to no device.
+// DummyCreate creates a dummy without items. It belongs to no device.
 func (l *Library) DummyCreate(c dummylist.Config) (uint64, error) {
 	const op = "dummy.create"
 	list, err := dummylist.New(c)
 	if err != nil {
 		return 0, err
 	}
-	// Not while the library stops: it has listed what there is by then.
+	// The lock keeps the library from stopping, because a stopping library has already
+	// listed its objects.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
@@ -21,10 +22,10 @@ func (l *Library) DummyCreate(c dummylist.Config) (uint64, error) {
 	return insert(l, l.registry.dummies, &Dummy{List: list})
 }
 
-// Destroy ends the dummy; with a job on it that is CodeBusy, unless forced.
+// Destroy ends the dummy. If the dummy has a job, it returns CodeBusy, unless forced.
 func (d *Dummy) Destroy(force bool) error { return d.end(d.library, d.id(), force) }
 
-// Sort begins to sort the dummy; CodeBusy while it has a job.
+// Sort starts to sort the dummy. It returns CodeBusy if the dummy has a job.
 func (d *Dummy) Sort(order dummylist.Order) (uint64, error) {
 	const op = "dummy.sort"
 	d.mu.Lock()
@@ -49,5 +50,5 @@ func (d *Dummy) Sort(order dummylist.Order) (uint64, error) {
 	return made, nil
 }
 
-// Destroy ends the job; one that runs is CodeBusy, unless forced.
+// Destroy ends the job. If the job runs, it returns CodeBusy, unless forced.
 func (j *DummyJob) Destroy(force bool) error { return j.end(j.library, j.id(), force) }

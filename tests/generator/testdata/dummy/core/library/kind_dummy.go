@@ -9,19 +9,18 @@ import (
 	"ferrum_mem/core/job"
 )
 
-// Dummy is a dummy that was made by DummyCreate. What it does without more is that of its
-// list.
+// Dummy is a dummy that DummyCreate created. Most of its methods are those of its list.
 type Dummy struct {
 	object
 	*dummylist.List
 
 	mu sync.Mutex
-	// job is on it until that has ended; nil: none.
+	// job is the job on the dummy until that job ends; nil: there is none.
 	job  *DummyJob
 	over bool
 }
 
-// Dummy finds a dummy.
+// Dummy returns the dummy with this handle.
 func (l *Library) Dummy(op string, id uint64) (*Dummy, error) {
 	return find(l, l.registry.dummies, op, id)
 }
@@ -38,7 +37,8 @@ func (d *Dummy) endByForce(l *Library, id uint64) error {
 	return d.end(l, id, true)
 }
 
-// end ends it, once. With a job on it that is CodeBusy, or by force ends the job as well.
+// end ends the dummy once. If the dummy has a job, it returns CodeBusy, or with force ends
+// the job too.
 func (d *Dummy) end(l *Library, id uint64, force bool) error {
 	d.mu.Lock()
 	if d.over {
@@ -53,7 +53,7 @@ func (d *Dummy) end(l *Library, id uint64, force bool) error {
 	d.over = true
 	d.mu.Unlock()
 	if work != nil {
-		// Another call may have ended it meanwhile.
+		// Another call may have ended the job meanwhile.
 		_ = work.end(l, work.id(), true)
 	}
 	_, err := l.registry.dummies.Remove(id)
@@ -68,7 +68,7 @@ type DummyJob struct {
 	dummy *Dummy
 }
 
-// DummyJob finds a job on a dummy.
+// DummyJob returns the job with this handle.
 func (l *Library) DummyJob(op string, id uint64) (*DummyJob, error) {
 	return find(l, l.registry.dummyJobs, op, id)
 }
@@ -81,8 +81,8 @@ func (j *DummyJob) endByForce(l *Library, id uint64) error {
 	return j.end(l, id, true)
 }
 
-// end takes its handle away. One that runs is CodeBusy, or by force is cancelled and
-// waited for.
+// end removes the handle of the job. If the job runs, it returns CodeBusy, or with force
+// cancels the job and waits for it.
 func (j *DummyJob) end(l *Library, id uint64, force bool) error {
 	if force {
 		j.Cancel()

@@ -1,4 +1,4 @@
-"""Texts in fields of a fixed size."""
+"""Encodes texts for fields of a fixed size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .errors import InvalidArgumentError
 
 
 def fixed_text(name: str, text: str, size_bytes: int) -> bytes:
-    """The text for a field of so many bytes, a NUL among them."""
+    """Encodes a text for a field of size_bytes, which include the closing NUL."""
     coded = encode(name, text) or b""
     if len(coded) >= size_bytes:
         raise InvalidArgumentError(

@@ -1,4 +1,4 @@
-"""What the library calls when it lets go of something."""
+"""Callables that the library calls when it releases an object of the caller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _abi
 
-# What the library holds, by the user_data of its release.
+# Callables that the library holds, by the user_data of their release callback.
 _held: dict[int, Callable[[], object]] = {}
 _keys = itertools.count(1)
 
@@ -21,8 +21,9 @@ _call = _abi.ferrum_release_fn(_let_go)
 
 
 def releasing(release: Callable[[], object], call: Callable[[Any, int], int]) -> int:
-    """Makes a call that takes a release callback; its status. The callable is kept
-    until it is called, or not at all if the call fails."""
+    """Makes a call that takes a release callback, and returns its status. Keeps the callable
+    until the library calls it. If the call fails, the callable is dropped.
+    """
     key = next(_keys)
     _held[key] = release
     status = call(_call, key)

@@ -1,4 +1,4 @@
-"""Lists of texts, as the library takes them."""
+"""Lists of texts in the form that the library takes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from ._native import encode
 
 
 def texts(name: str, given: Iterable[str]) -> tuple[Any, int]:
-    """An array of the texts, which it keeps, and how many there are."""
+    """Returns an array of the encoded texts, and its length. The array keeps the texts alive."""
     coded = [encode(f"{name}[{place}]", text) for place, text in enumerate(given)]
     return (ctypes.c_char_p * max(len(coded), 1))(*coded), len(coded)

@@ -12,14 +12,14 @@ from ._records import DummyConfig
 
 
 class DummyJob(DummyJobCalls):
-    """Work on a dummy."""
+    """A long operation on a dummy."""
 
     def __init__(self, handle: _abi.ferrum_dummy_job, parent: Owned) -> None:
         end = _native.functions().ferrum_dummy_job_destroy
         self._own(Owned("DummyJob", lambda flags: end(handle, flags), parent), handle)
 
     def close(self, force: bool = False) -> None:
-        """Ends it; by force one that runs, too."""
+        """Destroys the job. With force a running job is cancelled first."""
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
 
@@ -35,11 +35,11 @@ class Dummy(DummyCalls):
         self._own(Owned("Dummy", lambda flags: end(handle, flags), _library.opens), handle)
 
     def close(self, force: bool = False) -> None:
-        """Ends it; by force with its jobs."""
+        """Destroys the dummy. With force its jobs are destroyed too."""
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def sort(self, order: DummyOrder) -> DummyJob:
-        """Begins to sort the items."""
+        """Starts to sort the items."""
         job = _abi.ferrum_dummy_job()
         _native.check(
             _native.functions().ferrum_dummy_sort(self._handle, int(order), ctypes.byref(job))
