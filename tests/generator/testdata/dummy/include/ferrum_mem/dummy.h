@@ -1,6 +1,6 @@
 /*
- * Dummies: named lists of items, of which tests prove each shape of a function.
- * A part of ferrum_mem.h in a copy of the tree that a test makes; it is never shipped.
+ * Dummies are named lists of items. Tests use them to try each shape of a function.
+ * A test adds this header to ferrum_mem.h in a copy of the tree. It is never shipped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,32 +18,32 @@ typedef struct ferrum_dummy {
     uint64_t id; /**< 0 is no dummy */
 } ferrum_dummy;
 
-/** Work on a dummy that takes long. */
+/** A long operation on a dummy. */
 typedef struct ferrum_dummy_job {
     uint64_t id; /**< 0 is no job */
 } ferrum_dummy_job;
 
-/** By what items are ordered.
+/** The order in which items are listed.
  *  @go dummy.Order */
 typedef int32_t ferrum_dummy_order;
-/** As they were added. */
+/** The order in which they were added. */
 #define FERRUM_DUMMY_ORDER_GIVEN 0
 /** By size, the smallest first. */
 #define FERRUM_DUMMY_ORDER_SIZE 1
 
 /** Items have different names. */
 #define FERRUM_DUMMY_TRAIT_UNIQUE UINT32_C(1)
-/** Nothing is added any more. */
+/** No item can be added. */
 #define FERRUM_DUMMY_TRAIT_CLOSED UINT32_C(2)
 /** Every trait. */
 #define FERRUM_DUMMY_TRAIT_ALL UINT32_C(3)
 
-/** A run of bytes.
+/** A range of bytes.
  *  @go dummy.Extent */
 typedef struct ferrum_dummy_extent {
-    /** Where it begins. */
+    /** Start of the range. */
     uint64_t offset_bytes;
-    /** How long it is. */
+    /** Length of the range. */
     uint64_t size_bytes;
 } ferrum_dummy_extent;
 
@@ -52,9 +52,9 @@ typedef struct ferrum_dummy_extent {
 typedef struct ferrum_dummy_item {
     /** Its name, ended by a NUL; not empty. */
     char name[32];
-    /** What it covers. */
+    /** The range of the item. */
     ferrum_dummy_extent extent;
-    /** Smaller ones are more important. */
+    /** A smaller rank is more important. */
     int32_t rank;
     uint32_t reserved;
 } ferrum_dummy_item;
@@ -63,12 +63,12 @@ typedef struct ferrum_dummy_item {
  *  @go dummy.Config */
 typedef struct ferrum_dummy_config {
     uint32_t struct_size;
-    /** How items are listed. */
+    /** The order in which items are listed. */
     ferrum_dummy_order order;
     /** Up to 63 bytes; NULL: none.
      *  @optional */
     const char *name;
-    /** What the items may cover; all zero: anything. */
+    /** The range that the items must be inside; all zero: any range. */
     ferrum_dummy_extent room;
     /** FERRUM_DUMMY_TRAIT_* flags.
      *  @flags FERRUM_DUMMY_TRAIT */
@@ -80,22 +80,22 @@ typedef struct ferrum_dummy_config {
 #define FERRUM_DUMMY_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_dummy_config), 0, NULL, {0, 0}, 0, 0}
 /* clang-format on */
 
-/** What is known of a dummy.
+/** The state of a dummy.
  *  @go dummy.Info */
 typedef struct ferrum_dummy_info {
     uint32_t struct_size;
-    /** How items are listed. */
+    /** The order in which items are listed. */
     ferrum_dummy_order order;
     /** Its name. */
     char name[64];
-    /** What the items may cover. */
+    /** The range that the items must be inside. */
     ferrum_dummy_extent room;
-    /** How many items there are. */
+    /** Number of items. */
     uint64_t items;
     /** FERRUM_DUMMY_TRAIT_* flags.
      *  @flags FERRUM_DUMMY_TRAIT */
     uint32_t flags;
-    /** Whether it has no item (1) or some (0).
+    /** 1 if it has no items, else 0.
      *  @bool */
     uint32_t is_empty;
 } ferrum_dummy_info;
@@ -105,7 +105,7 @@ typedef struct ferrum_dummy_info {
 /* clang-format on */
 
 /**
- * Makes a dummy without items.
+ * Creates a dummy without items.
  *
  * @opens
  * @optional config
@@ -114,7 +114,7 @@ FERRUM_API ferrum_status ferrum_dummy_create(const ferrum_dummy_config *config,
                                              ferrum_dummy *dummy_out);
 
 /**
- * Ends a dummy, and lets go of what it has adopted.
+ * Destroys a dummy and releases the objects that it has adopted.
  *
  * @param flags  0 or FERRUM_FORCE: jobs on it are cancelled and end with it.
  * @return FERRUM_ERROR_BUSY: it has jobs.
@@ -125,7 +125,7 @@ FERRUM_API ferrum_status ferrum_dummy_create(const ferrum_dummy_config *config,
 FERRUM_API ferrum_status ferrum_dummy_destroy(ferrum_dummy dummy,
                                               uint32_t flags);
 
-/** Gives what is known of a dummy: a struct with a struct in it.
+/** Returns the state of a dummy: a struct that contains a struct.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_dummy_get_info(ferrum_dummy dummy,
                                                ferrum_dummy_info *info_out);
@@ -139,10 +139,10 @@ FERRUM_API ferrum_status ferrum_dummy_set_traits(ferrum_dummy dummy,
                                                  uint32_t traits);
 
 /**
- * Adds items, all or none: an array of records that goes in.
+ * Adds all items, or none if one is invalid: an input array of records.
  *
- * @return FERRUM_ERROR_ALREADY_EXISTS: the names are to be different, and one is not;
- *         FERRUM_ERROR_INVALID_OFFSET: an item is not within the room;
+ * @return FERRUM_ERROR_ALREADY_EXISTS: a name exists, and names must differ;
+ *         FERRUM_ERROR_INVALID_OFFSET: an item is outside the room;
  *         FERRUM_ERROR_INVALID_STATE: the dummy is closed.
  */
 FERRUM_API ferrum_status ferrum_dummy_add(ferrum_dummy dummy,
@@ -150,12 +150,12 @@ FERRUM_API ferrum_status ferrum_dummy_add(ferrum_dummy dummy,
                                           uint64_t count);
 
 /**
- * Gives the items in their order: an array of records that comes out.
+ * Returns the items in their order: an output array of records.
  *
- * @param items_out  room for capacity of them; may be NULL when that is 0.
- * @param count_out  how many there are.
- * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not
- *         0 and they do not fit.
+ * @param items_out  space for capacity items; may be NULL if capacity is 0.
+ * @param count_out  the number of items.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, if capacity is not 0
+ *         and less than the number of items.
  *
  * @infallible
  */
@@ -165,9 +165,9 @@ FERRUM_API ferrum_status ferrum_dummy_get_items(ferrum_dummy dummy,
                                                 size_t *count_out);
 
 /**
- * Removes the items with these names, all or none: a list of texts.
+ * Removes all items with these names, or none if a name is unknown: a list of texts.
  *
- * @return FERRUM_ERROR_NOT_FOUND: there is no item of one of the names.
+ * @return FERRUM_ERROR_NOT_FOUND: there is no item with one of the names.
  */
 FERRUM_API ferrum_status ferrum_dummy_remove(ferrum_dummy dummy,
                                              const char *const *names,
@@ -175,7 +175,7 @@ FERRUM_API ferrum_status ferrum_dummy_remove(ferrum_dummy dummy,
                                              uint64_t *removed_out);
 
 /**
- * Finds the first item of a name: outputs that may be NULL.
+ * Finds the first item with a name: outputs that may be NULL.
  *
  * @return FERRUM_ERROR_NOT_FOUND.
  *
@@ -187,11 +187,11 @@ FERRUM_API ferrum_status ferrum_dummy_find(ferrum_dummy dummy, const char *name,
                                            ferrum_dummy_item *item_out);
 
 /**
- * Adds items that are written as JSON, all or none: JSON that goes in.
+ * Adds all items of a JSON text, or none if one is invalid: a JSON input.
  *
  *   [{"name": "a", "offset_bytes": 0, "size_bytes": 4096, "rank": 0}]
  *
- * @param json_text   UTF-8, json_bytes of it.
+ * @param json_text   UTF-8 text of json_bytes bytes.
  * @return FERRUM_ERROR_INVALID_FORMAT; the errors of ferrum_dummy_add.
  */
 FERRUM_API ferrum_status ferrum_dummy_add_json(ferrum_dummy dummy,
@@ -199,7 +199,7 @@ FERRUM_API ferrum_status ferrum_dummy_add_json(ferrum_dummy dummy,
                                                size_t json_bytes);
 
 /**
- * The names of the items as a JSON array: texts that come out.
+ * Returns the names of the items as a JSON array: an output text.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -208,17 +208,17 @@ FERRUM_API ferrum_status ferrum_dummy_names_json(ferrum_dummy dummy,
                                                  size_t *length_out);
 
 /**
- * Lets go of something of the caller's. Called once, on a thread of the library or on
- * that of the call that ends the holder, with no lock held; it may call the library.
+ * Releases an object of the caller. The library calls it once and without a lock, on a
+ * thread of the library or in the call that ends the holder. It may call the library.
  */
 typedef void (*ferrum_release_fn)(void *user_data);
 
 /**
- * Has a dummy hold something of the caller's, until it ends: a release callback.
+ * Makes a dummy hold an object of the caller until the dummy ends: a release callback.
  *
- * @param release    called once if the call succeeds, and never if it fails: then what
- *                   user_data stands for is still the caller's.
- * @param user_data  handed to it.
+ * @param release    called once if the call succeeds. If the call fails, release is
+ *                   never called and the caller keeps the object.
+ * @param user_data  the argument of release.
  * @return FERRUM_ERROR_INVALID_STATE: the dummy is closed.
  */
 FERRUM_API ferrum_status ferrum_dummy_adopt(ferrum_dummy dummy,
@@ -226,7 +226,7 @@ FERRUM_API ferrum_status ferrum_dummy_adopt(ferrum_dummy dummy,
                                             void *user_data);
 
 /**
- * Stops jobs on a dummy before their next step, or lets them go on.
+ * Stops jobs on a dummy before their next step, or lets them continue.
  *
  * @bool held
  * @infallible
@@ -234,10 +234,10 @@ FERRUM_API ferrum_status ferrum_dummy_adopt(ferrum_dummy dummy,
 FERRUM_API ferrum_status ferrum_dummy_hold(ferrum_dummy dummy, uint32_t held);
 
 /**
- * Begins to sort the items for good: long work. A step of it puts one item to its place.
+ * Starts to sort the items of the dummy: long work. Each step places one item.
  *
- * @param job_out  the job, to be ended with ferrum_dummy_job_destroy.
- * @return FERRUM_ERROR_BUSY: another job is at it.
+ * @param job_out  the job. The caller destroys it with ferrum_dummy_job_destroy.
+ * @return FERRUM_ERROR_BUSY: the dummy has another job.
  *
  * @opens
  */
@@ -245,16 +245,16 @@ FERRUM_API ferrum_status ferrum_dummy_sort(ferrum_dummy dummy,
                                            ferrum_dummy_order order,
                                            ferrum_dummy_job *job_out);
 
-/** How far a job is.
+/** The progress of a job.
  *  @go job.Progress */
 typedef struct ferrum_dummy_job_progress {
     uint32_t struct_size;
-    /** Whether it has ended (1), in whatever way.
+    /** 1 if the job has ended, with or without success, else 0.
      *  @bool */
     uint32_t is_over;
-    /** Steps that are done. */
+    /** Number of steps that are done. */
     uint64_t done;
-    /** Steps there are; 0: not known. */
+    /** Number of all steps; 0: not known. */
     uint64_t total;
 } ferrum_dummy_job_progress;
 
@@ -262,12 +262,12 @@ typedef struct ferrum_dummy_job_progress {
 #define FERRUM_DUMMY_JOB_PROGRESS_INIT {FERRUM_SIZE_OF(ferrum_dummy_job_progress), 0, 0, 0}
 /* clang-format on */
 
-/** What a sort did.
+/** The result of a sort.
  *  @go dummy.Sorted */
 typedef struct ferrum_dummy_job_result {
     uint32_t struct_size;
     uint32_t reserved;
-    /** How many items changed their place. */
+    /** Number of items that changed their place. */
     uint64_t moved;
 } ferrum_dummy_job_result;
 
@@ -275,17 +275,17 @@ typedef struct ferrum_dummy_job_result {
 #define FERRUM_DUMMY_JOB_RESULT_INIT {FERRUM_SIZE_OF(ferrum_dummy_job_result), 0, 0}
 /* clang-format on */
 
-/** Gives how far a job is.
+/** Returns the progress of a job.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_dummy_job_get_progress(
     ferrum_dummy_job job, ferrum_dummy_job_progress *progress_out);
 
-/** Asks a job to end before its next step. Nothing for one that is over.
+/** Makes a job end before its next step. Has no effect on a job that is over.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_dummy_job_cancel(ferrum_dummy_job job);
 
 /**
- * Waits until a job is over, in whatever way.
+ * Waits until a job is over, with or without success.
  *
  * @return FERRUM_ERROR_TIMEOUT.
  *
@@ -295,19 +295,19 @@ FERRUM_API ferrum_status ferrum_dummy_job_wait(ferrum_dummy_job job,
                                                uint64_t timeout_ns);
 
 /**
- * Gives the result of a job, as often as it is asked for.
+ * Returns the result of a job. It can be called repeatedly.
  *
- * @return FERRUM_ERROR_INVALID_STATE: it is not over; FERRUM_ERROR_CANCELLED: it was
- *         cancelled, and the items are as they were; otherwise what the job failed with.
+ * @return FERRUM_ERROR_INVALID_STATE: the job is not over; FERRUM_ERROR_CANCELLED: it
+ *         was cancelled and the items are unchanged; otherwise the error of the job.
  */
 FERRUM_API ferrum_status ferrum_dummy_job_get_result(
     ferrum_dummy_job job, ferrum_dummy_job_result *result_out);
 
 /**
- * Ends a job.
+ * Destroys a job.
  *
- * @param flags  0 or FERRUM_FORCE: it is cancelled and waited for.
- * @return FERRUM_ERROR_BUSY: it is not over.
+ * @param flags  0 or FERRUM_FORCE: the call cancels the job and waits for it.
+ * @return FERRUM_ERROR_BUSY: the job is not over.
  *
  * @ends
  * @waits

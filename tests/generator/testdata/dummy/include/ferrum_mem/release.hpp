@@ -1,5 +1,5 @@
 /*
- * Callables that the library calls when it lets go of something.
+ * Callables that the library calls when it releases an object of the caller.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@
 namespace ferrum {
 namespace detail {
 
-/** Makes a call of the library that takes a release callback. The copy of the callable
- *  is the library's from a call that succeeds, which calls it once. */
+/** Makes a call that takes a release callback. If the call succeeds, the library
+ *  owns the copy of the callable and calls it once. */
 template <class Call>
 ferrum_status releasing(const std::function<void()> &release, Call call) {
     if (!release)

@@ -1,5 +1,5 @@
 /*
- * Lists of texts, as the library takes them.
+ * Lists of texts in the form that the library takes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 namespace ferrum {
 namespace detail {
 
-/** A list of texts for one call. */
+/** Returns the list for one call. It is valid as long as texts. */
 inline std::vector<const char *>
 c_texts(const std::vector<std::string> &texts) {
     std::vector<const char *> out;

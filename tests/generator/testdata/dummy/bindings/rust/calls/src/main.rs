@@ -1,4 +1,4 @@
-//! Calls every function of the dummy family, with good and with bad input.
+//! Calls every function of the dummy family, with valid and invalid arguments.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn releases(library: &Library) -> Result<()> {
     dummy.adopt(noting())?;
     dummy.set_traits(DummyTraitFlags::CLOSED)?;
     assert_eq!(kind(dummy.adopt(noting())), ErrorKind::InvalidState);
-    // The closure of the call that failed has been dropped.
+    // The failed call has dropped its closure.
     assert_eq!(Arc::strong_count(&released), 3);
     assert_eq!(released.load(Ordering::Relaxed), 0);
     drop(dummy);

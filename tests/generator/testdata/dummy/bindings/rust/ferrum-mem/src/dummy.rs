@@ -11,17 +11,17 @@ pub struct Dummy {
 
 impl Drop for Dummy {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours.
+        // SAFETY: this object owns the handle.
         unsafe { sys::ferrum_dummy_destroy(self.raw, sys::FERRUM_FORCE) };
     }
 }
 
 impl Dummy {
-    /// Makes one without items.
+    /// Creates a dummy without items.
     pub fn create(library: &Library, config: &DummyConfig) -> Result<Self> {
         let mut raw = Default::default();
         config.with_raw("ferrum_dummy_create", |config| {
-            // SAFETY: config lives through the call, raw is an output of it.
+            // SAFETY: config is valid during the call, and raw is an output.
             check(unsafe { sys::ferrum_dummy_create(config, &mut raw) })
         })?;
         Ok(Self {
@@ -30,12 +30,12 @@ impl Dummy {
         })
     }
 
-    /// The handle.
+    /// Returns the handle.
     pub fn raw(&self) -> sys::ferrum_dummy {
         self.raw
     }
 
-    /// Begins to sort the items.
+    /// Starts to sort the items.
     pub fn sort(&self, order: DummyOrder) -> Result<DummyJob> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -47,7 +47,7 @@ impl Dummy {
     }
 }
 
-/// Work on a dummy.
+/// A long operation on a dummy.
 #[derive(Debug)]
 pub struct DummyJob {
     raw: sys::ferrum_dummy_job,
@@ -56,13 +56,13 @@ pub struct DummyJob {
 
 impl Drop for DummyJob {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours.
+        // SAFETY: this object owns the handle.
         unsafe { sys::ferrum_dummy_job_destroy(self.raw, sys::FERRUM_FORCE) };
     }
 }
 
 impl DummyJob {
-    /// The handle.
+    /// Returns the handle.
     pub fn raw(&self) -> sys::ferrum_dummy_job {
         self.raw
     }

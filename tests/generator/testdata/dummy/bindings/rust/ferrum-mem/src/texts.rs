@@ -5,8 +5,8 @@ use std::ffi::{c_char, CString};
 use crate::library::c_text;
 use crate::Result;
 
-/// The texts, and where each of them is as long as they live; one with a NUL inside is an
-/// error that names its place.
+/// Returns the texts and a pointer to each. The pointers are valid as long as the texts. A
+/// text with a NUL inside is an error that names its index.
 pub(crate) fn c_texts(
     function: &str,
     argument: &str,
