@@ -11,7 +11,8 @@ import (
 )
 
 // keeper opens the first device, so that its context exists while suites open and close the
-// device. At the end it checks that the simulator saw no violation, and closes the device.
+// device. At the end it closes the device and checks that the simulator saw no leak and no
+// violation.
 func keeper(t testing.TB) *openDevice {
 	o := open(t, 0)
 	t.Cleanup(func() {
