@@ -1,6 +1,7 @@
 /*
- * The first program: a device, blocks by handle, a copy on a stream, a pool by
- * address, and what an allocation that cannot be served says.
+ * A first C program. It opens a device, allocates blocks by handle, copies on
+ * a stream, allocates from a pool by address, and prints the error of an
+ * allocation that fails.
  *
  *   cc quickstart.c $(pkg-config --cflags --libs ferrum_mem) -o quickstart
  */
@@ -12,7 +13,7 @@
 
 static const uint64_t MiB = 1024 * 1024;
 
-/* Ends the program with the library's own words when a call failed. */
+/* If a call failed, prints the error message of the library and exits. */
 static void check(ferrum_status status) {
     if (status == FERRUM_OK)
         return;
@@ -67,7 +68,7 @@ static void copy_on_a_stream(ferrum_device device) {
     check(ferrum_manager_destroy(manager, 0));
 }
 
-/* Memory by address, and the end of it. */
+/* Allocates by address until the pool reaches its limit. */
 static void pool_and_its_limit(ferrum_device device) {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
     config.name = "activations";
@@ -98,8 +99,9 @@ static void pool_and_its_limit(ferrum_device device) {
     check(ferrum_pool_destroy(pool, 0));
 }
 
-/* The KV blocks of one step of a batch: all of one size, taken in one call and
- * placed so that whole pages empty out when their sequences end. */
+/* The KV blocks of one step of a batch. One call allocates all of them,
+ * because they have one size. The "fixed" strategy places them so that
+ * whole pages become free when their sequences end. */
 static void kv_blocks(ferrum_device device) {
     enum { BLOCKS = 256 };
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;

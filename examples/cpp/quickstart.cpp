@@ -1,5 +1,5 @@
-// The first program in C++: owning types, a copy on a stream, standard
-// containers in a pool, and an allocation that cannot be served.
+// A first C++ program. It uses owning types, a copy on a stream, standard
+// containers in a pool, and an allocation that fails.
 //
 //   c++ -std=c++17 quickstart.cpp $(pkg-config --cflags --libs ferrum_mem)
 
@@ -43,11 +43,11 @@ void containers_in_a_pool(const ferrum::device &device) {
         static_cast<void *>(numbers.data()),
         static_cast<unsigned long long>(pool.statistics().allocated.current));
 
-    // Errors are values for those who want them ...
+    // A function with the prefix try_ returns an error as a value ...
     auto block = pool.try_alloc(20 * MiB);
     if (!block)
         std::printf("20 MiB more: %s\n", ferrum_status_name(block.status()));
-    // ... and exceptions for everybody else.
+    // ... and the other functions throw an exception.
     try {
         pool.free(4242);
     } catch (const ferrum::error &error) {

@@ -1,4 +1,4 @@
-"""Many requests at once on one event loop, over one manager.
+"""Serve many requests at once: one event loop and one manager.
 
 make build && PYTHONPATH=bindings/python/src python3 examples/python/asyncio_serving.py
 """
@@ -14,14 +14,14 @@ REQUESTS = 32
 
 
 class Server:
-    """Keeps the state of requests in blocks, and copies it where it is shared."""
+    """Keep the state of each request in a block, and copy the state to share it."""
 
     def __init__(self, manager: fm.Manager) -> None:
         self.manager = manager
         self.served = 0
 
     async def serve(self, number: int) -> bytes:
-        """A request: its state is written, copied for a second answer, and read."""
+        """Write the state of a request, copy it for a second answer, and read the copy."""
         with await self.manager.alloc_async(KV_BYTES, tag="prompt") as prompt:
             await prompt.write_async(f"request {number:3}".encode())
             with await self.manager.alloc_async(KV_BYTES, tag="fork") as fork:
@@ -30,7 +30,7 @@ class Server:
                 return await fork.read_async(11)
 
     async def give_up(self, number: int) -> None:
-        """A client that goes away: its request is cancelled, and leaves nothing."""
+        """Cancel a request as a client that disconnects would. All its memory is freed."""
         task = asyncio.ensure_future(self.serve(number))
         await asyncio.sleep(0)
         task.cancel()
@@ -41,7 +41,7 @@ class Server:
 
 
 async def main() -> None:
-    """Serves requests, of which every fourth client goes away."""
+    """Serve all requests. Every fourth client disconnects."""
     with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
         server = Server(manager)
         answers = await asyncio.gather(
@@ -53,11 +53,11 @@ async def main() -> None:
         print(f"last answer: {next(a for a in reversed(answers) if a)!r}")
         print(f"served {server.served} of {REQUESTS}")
         with fm.Stream(device) as stream, manager.alloc(KV_BYTES) as block:
-            # Queued at once, awaited when it is needed.
+            # The work is queued here. Await it when the result is needed.
             filling = block.fill_async(7, stream=stream)
             await filling
             print(f"filled: {block.read(3)!r}")
-        # What was given up in a thread that had begun is given back there.
+        # A cancelled allocation that a thread has already begun is freed by that thread.
         while device.memory_info().active_allocations:
             await asyncio.sleep(0)
         stats = await manager.defragment_async()

@@ -1,6 +1,6 @@
 /*
- * A program that uses an installed ferrum_mem. It shows that the header and
- * the library that it found belong together and that the library works.
+ * A program that uses an installed ferrum_mem. It checks that the header and
+ * the library that it found have the same version, and that the library works.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ static int failed(const char *what) {
     return 1;
 }
 
-/* The program that asks the libraries of vendors came with the library, and is
- * found and started from where it lies. */
+/* The library finds and starts the helper program that queries the vendor
+ * libraries. The helper is installed next to the library. */
 static int finds_its_helper(void) {
     static char backends[1 << 16];
     size_t length;

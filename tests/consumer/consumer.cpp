@@ -1,5 +1,6 @@
-// The same from C++11: the header is C++ as well, and exceptions may pass
-// through callers of the library, as it holds nothing of theirs.
+// The same from C++11. The header is also valid C++. Exceptions may pass
+// through the callers of the library, because the library keeps none of their
+// resources.
 #include <cstring>
 #include <iostream>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 /*
- * A program that uses the installed allocator for PyTorch and CuPy: linked with
- * it, and once more by its path, as the frameworks do.
+ * A program that uses the installed allocator for PyTorch and CuPy. It links
+ * with the allocator, and also loads it by its path, as the frameworks do.
  *
  *   consumer_allocator PATH
  *

@@ -1,5 +1,5 @@
 /* The start and the end of every call: counting, delays, faults, the state
- * and the context that it needs, and the list of broken rules. */
+ * and the context that the call needs, and the list of broken rules. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@ enum { MAX_FAULTS = 64, MAX_VIOLATIONS = 256, MAX_DELAYS = 32 };
 
 typedef struct Fault {
     char name[64];
-    uint64_t n; /* calls to go; 0: every call */
+    uint64_t n; /* remaining calls; 0: every call */
     CUresult code;
 } Fault;
 
@@ -99,8 +99,8 @@ static void read_environment(void) {
     }
 }
 
-/* The code of a fault whose turn it is. Every fault that the name fits is one
- * call nearer. */
+/* Returns the code of the fault that is due. Every call counts down all
+ * faults whose name matches. */
 static CUresult fault_due(const char *name, bool worker) {
     CUresult due = CUDA_SUCCESS;
     for (int i = 0; i < fault_count; i++) {
@@ -197,7 +197,7 @@ CUresult call_begin(CallSite *site, const char *name, unsigned flags,
     return code;
 }
 
-/* What call_begin refused holds no lock. */
+/* A call that call_begin rejected does not hold the lock. */
 void call_end(const CUresult *result) {
     if (*result == CUDA_SUCCESS)
         pthread_mutex_unlock(&sim.lock);
@@ -219,7 +219,7 @@ CUresult rule_broken(Rule *rule, const char *call, CUresult code,
     return code;
 }
 
-/* --- what a test asks ------------------------------------------------------ */
+/* --- functions for tests --------------------------------------------------- */
 
 uint64_t simcuda_calls(const char *name) {
     pthread_mutex_lock(&sim.lock);

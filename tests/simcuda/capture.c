@@ -1,5 +1,5 @@
-/* Stream capture: three modes, forks and joins by events, and the calls that a
- * capture forbids, which spoil it. */
+/* Stream capture: the three modes, forks and joins by events, and the calls
+ * that a capture forbids and that invalidate it. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct Capture {
     Capture *next;
 };
 
-static Capture *captures; /* the active ones; others are kept for events */
+static Capture *captures; /* active captures; events keep ended ones */
 static uint64_t last_id;
 static _Thread_local CUstreamCaptureMode thread_mode =
     CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -36,8 +36,8 @@ void capture_spoil(Capture *capture) {
         capture->invalid = true;
 }
 
-/* For calls that may be unsafe: those that a capture could make depend on work
- * that is not captured. */
+/* For potentially unsafe calls: calls that could make a capture depend on
+ * work that is not captured. */
 CUresult capture_forbids(const char *call) {
     if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_SUCCESS;
@@ -56,8 +56,9 @@ CUresult capture_forbids(const char *call) {
     return code;
 }
 
-/* Work in the legacy stream would make it wait for a captured stream. To ask
- * it only whether it captures spoils nothing. */
+/* Work in the legacy stream would make that stream wait for a captured
+ * stream. A query of the capture status alone does not invalidate the
+ * capture. */
 static CUresult of_legacy(Context *context, const char *call, bool spoils) {
     CUresult code = CUDA_SUCCESS;
     for (Capture *at = captures; at != NULL; at = at->next)
@@ -145,7 +146,8 @@ CUresult capture_record(Stream *stream, Event *event, const char *call) {
     return CUDA_SUCCESS;
 }
 
-/* A stream waits for an event, and one of them belongs to a capture. */
+/* Handles a stream that waits for an event where the stream or the event
+ * belongs to a capture. */
 CUresult capture_event(Stream *stream, Event *event, const char *call) {
     Capture *capture = event->captured;
     if (capture != NULL && !capture->active)
@@ -336,7 +338,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
                                    const CUgraphEdgeData **edges,
                                    size_t *count) {
     SIM_CALL(IN_CONTEXT);
-    /* No edge carries more than its two ends. */
+    /* The simulated graph has no edges with data. */
     if (edges != NULL)
         *edges = NULL;
     return information(handle, status, id, graph, dependencies, count,

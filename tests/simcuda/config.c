@@ -1,4 +1,5 @@
-/* What the environment chooses, and the objects that handles name. */
+/* Reads the configuration from the environment, and keeps the objects that
+ * handles name. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -25,8 +26,8 @@ static uint64_t number(const char *name, uint64_t otherwise) {
     return value;
 }
 
-/* Sizes with K, M or G behind them, one a device; the last one holds for the
- * devices that are not named. */
+/* Reads sizes with the suffix K, M or G, one for each device. The last size
+ * applies to the remaining devices. */
 static void sizes(const char *name, uint64_t otherwise, uint64_t *values) {
     const char *text = getenv(name), *at = text;
     uint64_t value = otherwise;
@@ -107,11 +108,11 @@ void config_read(Config *config) {
     snprintf(config->name, sizeof config->name, "%s",
              name != NULL ? name : "Simulated CUDA GPU");
     take_away(config);
-    /* Instances do not reach each other. */
+    /* MIG instances have no peer access to each other. */
     config->without_peer = config->without_peer || config->mig;
 }
 
-/* CUDA_VISIBLE_DEVICES: numbers or the start of UUIDs; the first entry that
+/* CUDA_VISIBLE_DEVICES: numbers or prefixes of UUIDs. The first entry that
  * names no device ends the list. */
 bool device_is_visible(int number_of_device, int *order) {
     const char *text = getenv("CUDA_VISIBLE_DEVICES");
@@ -185,7 +186,8 @@ void *object_new(Kind kind, size_t size, Context *context, const char *call) {
     return object;
 }
 
-/* Also finds what was destroyed; NULL for what never was a handle. */
+/* Also finds destroyed objects. Returns NULL for a value that never was a
+ * handle. */
 void *object_find(Kind kind, const void *handle) {
     uint64_t value = (uint64_t)(uintptr_t)handle - handle_base;
     if (value / 64 >= object_count || value % 64 != (uint64_t)kind)
@@ -195,7 +197,7 @@ void *object_find(Kind kind, const void *handle) {
 
 void object_end(void *object) { ((Object *)object)->alive = false; }
 
-/* What belongs to a context goes with it. */
+/* Objects of a context end with the context. */
 void objects_end_of(Context *context) {
     for (size_t i = 0; i < object_count; i++) {
         Object *object = objects[i];

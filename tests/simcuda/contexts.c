@@ -1,4 +1,5 @@
-/* Contexts: primary and made, the stack of each thread, limits and flags. */
+/* Contexts: primary and created ones, the stack of each thread, limits and
+ * flags. */
 #include "internal.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ Context *context_find(CUcontext handle) {
     return object_find(KIND_CONTEXT, handle);
 }
 
-/* The place of this thread's own default stream in a context. */
+/* Where this thread stores its own default stream of a context. */
 Stream **thread_stream(Context *context) {
     for (int i = 0; i < MAX_DEVICES; i++) {
         if (own_streams[i].context == NULL)
@@ -34,7 +35,8 @@ static CUcontext handle_of(const Context *context) {
                            : (CUcontext)(uintptr_t)context->object.handle;
 }
 
-/* A sticky error holds for everything of the process on the device. */
+/* The first sticky error stays, and wakes all threads that wait so that
+ * they see it. */
 void context_spoil(Context *context, CUresult code) {
     if (context->sticky == CUDA_SUCCESS)
         context->sticky = code;
@@ -167,8 +169,7 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice dev) {
     return create(out, flags, dev, __func__);
 }
 
-/* Of what the parameters can ask for there is nothing here: no affinity, no
- * graphics. */
+/* Contexts with execution affinity or for graphics are not simulated. */
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params,
                         unsigned flags, CUdevice dev) {
     SIM_CALL(UNSAFE);

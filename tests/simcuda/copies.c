@@ -1,5 +1,6 @@
-/* Copies and fills. A range is looked at when the call is made, and again when
- * the worker gets there: what was unmapped in between is an illegal address. */
+/* Copies and fills. A range is checked when the call is made, and again
+ * when the worker runs the operation: memory that was unmapped in between
+ * is an illegal address. */
 #include "internal.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 enum { CHUNK = 1 << 18 };
 
-/* Lets others in between the parts of a long copy. */
+/* Lets other threads take the lock between the parts of a long copy. */
 static void breathe(void) {
     pthread_mutex_unlock(&sim.lock);
     pthread_mutex_lock(&sim.lock);
@@ -44,8 +45,9 @@ CUresult run_copy(Op *op) {
     return CUDA_SUCCESS;
 }
 
-/* Zeros of a long range that is a file's: the file gives its pages back, and fresh ones
- * are zero. Nothing is touched, so a page that is not used takes neither time nor memory. */
+/* Writes zeros to a long range of a file. The file releases its pages, and
+ * new pages of a file are zero. No page is touched, so an unused page needs
+ * neither time nor memory. */
 static bool zero_by_holes(char *to, const Op *op) {
     return op->value == 0 && op->value_size == 1 &&
            op->size >= (size_t)1 << 20 && (uintptr_t)to % 4096 == 0 &&
@@ -79,7 +81,8 @@ typedef struct Ends {
     Context *to_context, *from_context;
 } Ends;
 
-/* One end: memory of the host that the driver does not know is pageable. */
+/* Checks one end of a copy. Host memory that the driver does not know is
+ * pageable. */
 static CUresult look(const char *call, Context *context, CUdeviceptr address,
                      size_t size, Access access, bool host, bool unified,
                      bool *pageable) {
@@ -105,9 +108,10 @@ static bool on_device(CUdeviceptr address) {
     return address_is_device(address);
 }
 
-/* Queues a copy. From pageable memory it takes the bytes at once; into
- * pageable memory, and from or into the host in a call that is not
- * asynchronous, it waits for the copy as well. */
+/* Queues a copy. A copy from pageable memory reads the bytes at once. A
+ * copy into pageable memory waits for its end. A call that is not
+ * asynchronous also waits, unless it has read the bytes already or both
+ * ends are on devices. */
 static CUresult copy(const char *call, Stream *stream, Ends ends,
                      bool asynchronous) {
     Context *context = context_current();
@@ -159,7 +163,7 @@ static CUresult copy(const char *call, Stream *stream, Ends ends,
     return code == CUDA_SUCCESS && wait ? stream_wait(stream) : code;
 }
 
-/* A call that is not asynchronous goes through the legacy stream. */
+/* A call that is not asynchronous uses the legacy stream. */
 static CUresult copy_now(const char *call, Ends ends) {
     return copy(call, stream_legacy(context_current()), ends, false);
 }

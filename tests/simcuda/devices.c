@@ -1,4 +1,4 @@
-/* Initialisation, versions, the devices and what they say of themselves. */
+/* Initialisation, versions, and the devices with their attributes. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static CUresult initialise(void) {
         device->physical_fd = -1;
         in_order[order] = device;
     }
-    /* Of instances of devices a process sees the first one only. */
+    /* A process sees only the first MIG instance. */
     const int most = sim.config.mig ? 1 : MAX_DEVICES;
     for (int i = 0; i < 64 && count < most; i++)
         if (in_order[i] != NULL) {
@@ -100,7 +100,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-/* 53494dNN-...: "SIM" and the number among all devices. */
+/* 53494dNN-...: "SIM" and the number of the device among all devices. */
 static void uuid_of(const Device *device, CUuuid *uuid) {
     memset(uuid, 0x11, sizeof *uuid);
     memcpy(uuid->bytes, "SIM", 3);
@@ -230,7 +230,7 @@ static int attribute(const Device *device, CUdevice_attribute which) {
     case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
         return !config->without_ipc;
     default:
-        /* Kinds of memory and of sharing that are not simulated. */
+        /* These kinds of memory and of sharing are not simulated. */
         return 0;
     }
 }
@@ -240,7 +240,8 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which,
     SIM_CALL(0);
     Device *device;
     FIND_DEVICE(dev, &device);
-    /* An attribute that the driver's generation does not know is an error. */
+    /* An attribute that the driver of this generation does not know is an
+     * error. */
     int last = sim.config.version >= 12090   ? CU_DEVICE_ATTRIBUTE_MAX - 1
                : sim.config.version >= 12040 ? 135
                : sim.config.version >= 12000 ? 125

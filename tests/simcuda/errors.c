@@ -119,7 +119,8 @@ static CUresult look_up(CUresult code, const char **out, bool text) {
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Neither counts as a call: they make no fault and need no state. */
+/* These two functions are not counted as calls. They never fail on request
+ * and need no state. */
 CUresult cuGetErrorName(CUresult error, const char **out) {
     return look_up(error, out, false);
 }

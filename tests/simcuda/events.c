@@ -1,4 +1,4 @@
-/* Events: a place in a stream, with a time unless that is not wanted. */
+/* Events: a point in a stream, with a time unless timing is disabled. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -102,8 +102,9 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream,
     return record(handle, stream, flags, __func__);
 }
 
-/* An event that another process records: its count and the last one done lie
- * in memory of both. */
+/* For an event that another process records, shared memory holds two
+ * numbers: how often it was recorded, and the last record that has
+ * completed. */
 static bool passed(const Event *event) {
     if (event->shared != NULL && event->foreign)
         return event->shared[1] >= event->shared[0];
@@ -194,8 +195,9 @@ static CUresult run_nothing(Op *op) {
     return CUDA_SUCCESS;
 }
 
-/* An event that was never recorded is one that has passed: the wait has no
- * effect, which the caller can hardly have meant, so it is written down. */
+/* An event that was never recorded counts as completed, so the wait has no
+ * effect. The caller probably did not intend this, so the driver reports a
+ * broken rule. */
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle,
                            unsigned flags) {
     SIM_CALL(IN_CONTEXT);

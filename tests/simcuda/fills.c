@@ -1,4 +1,4 @@
-/* Fills with 1, 2 or 4 bytes. */
+/* Fills with values of 1, 2 or 4 bytes. */
 #include "internal.h"
 
 static CUresult fill(const char *call, Stream *stream, CUdeviceptr to,
@@ -25,7 +25,8 @@ static CUresult fill(const char *call, Stream *stream, CUdeviceptr to,
     return stream_submit(stream, op);
 }
 
-/* Asynchronous for memory of a device, although its name does not say so. */
+/* Asynchronous for memory of a device, although the name of the call does
+ * not say so. */
 static CUresult fill_now(const char *call, CUdeviceptr to, unsigned value,
                          unsigned value_size, size_t count) {
     Stream *stream = stream_legacy(context_current());

@@ -1,4 +1,4 @@
-/* The one file that is compiled once for each generation. */
+/* Only this file is compiled once for each generation. */
 #include "internal.h"
 
 const int simcuda_generation = SIMCUDA_GENERATION;

@@ -1,5 +1,5 @@
-/* Graphs: what a capture makes, executable copies of it, and their launch in
- * one of the orders that their edges allow. */
+/* Graphs: the result of a capture, its executable copies, and their launch
+ * in one of the orders that the edges allow. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@ Graph *graph_new(const char *call) {
     return graph;
 }
 
-/* Takes the operation over; gives the node's number from 0. */
+/* Takes ownership of the operation. Returns the number of the node,
+ * starting with 0. */
 size_t graph_add(Graph *graph, Op *op, size_t first, size_t second) {
     if (graph->count == graph->room) {
         graph->room = graph->room == 0 ? 16 : 2 * graph->room;
@@ -30,8 +31,9 @@ size_t graph_add(Graph *graph, Op *op, size_t first, size_t second) {
     return graph->count++;
 }
 
-/* A node, or 0 for the start, lies on a way back from another one. Numbers only
- * fall on the way. */
+/* Whether a path along the edges leads back from one node to another, or to
+ * 0, the start. One pass is enough, because each edge leads to a lower
+ * number. */
 bool graph_reaches(const Graph *graph, size_t from, size_t to) {
     if (to == 0)
         return true;
@@ -48,7 +50,8 @@ bool graph_reaches(const Graph *graph, size_t from, size_t to) {
     return found;
 }
 
-/* Memory from its capture goes with the last that could use it. */
+/* Memory that the capture allocated is freed with the last graph that can
+ * use it. */
 void graph_drop(Graph *graph) {
     if (--graph->references != 0)
         return;
@@ -85,7 +88,8 @@ CUresult cuGraphDestroy(CUgraph handle) {
     CUresult code = find(handle, __func__, &graph);
     if (code != CUDA_SUCCESS)
         return code;
-    /* Executable graphs keep what it holds, under no handle. */
+    /* Executable graphs keep the contents of the graph, but its handle ends
+     * here. */
     graph->object.hidden = true;
     graph_drop(graph);
     return CUDA_SUCCESS;
@@ -154,7 +158,7 @@ static CUresult find_exec(CUgraphExec handle, const char *call,
     return CUDA_SUCCESS;
 }
 
-/* Waits for the launches: what they use may go. */
+/* Waits for the launches, because the memory that they use may be freed now. */
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
     SIM_CALL_KEY(IS_RELEASE, (uintptr_t)handle);
     GraphExec *exec;
@@ -175,7 +179,8 @@ static bool may_follow(const Node *node, const bool *queued) {
     return true;
 }
 
-/* A missing edge shows: nodes go in any order that the edges allow. */
+/* Queues the nodes in a random order that the edges allow, so that a
+ * missing edge shows in the results. */
 static CUresult queue_all(GraphExec *exec, Stream *stream) {
     const Graph *graph = exec->graph;
     bool *queued = calloc(graph->count + 1, sizeof *queued);

@@ -1,13 +1,15 @@
-/* Green contexts, as far as their streams go: all of a device is one resource,
- * and a stream works in the device's primary context. */
+/* Green contexts, with the functions that their streams need. The whole
+ * device is one resource, and a stream works in the primary context of the
+ * device. */
 #include "internal.h"
 
 #include <string.h>
 
-/* Of the header 13.5; a stream whose green context was destroyed. */
+/* Error code of the header 13.5: the green context of the stream was
+ * destroyed. */
 #define STREAM_DETACHED ((CUresult)917)
 
-static char all_of_it; /* what a descriptor stands for */
+static char all_of_it; /* stands for the whole device */
 
 CUresult cuDeviceGetDevResource(CUdevice dev, CUdevResource *resource,
                                 CUdevResourceType type) {
@@ -65,7 +67,7 @@ static void spoil_capture_of(Stream *stream, void *green) {
         capture_spoil(stream->capture);
 }
 
-/* Its streams stay, and are of no use but to be destroyed. */
+/* The streams remain. They can only be destroyed. */
 CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
     SIM_CALL_KEY(UNSAFE | IS_RELEASE, (uintptr_t)handle);
     Object *green;

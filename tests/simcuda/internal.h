@@ -1,10 +1,11 @@
-/* What the files of the simulated driver share. One lock holds everything;
- * every call takes it first and gives it back last, and lets go of it only
- * while it waits, sleeps or calls the application back. */
+/* Declarations that the files of the simulated driver share. One lock
+ * protects all state. Every call locks it first and unlocks it last. A call
+ * unlocks it in between only while it waits, sleeps or calls a function of
+ * the application. */
 #ifndef SIMCUDA_INTERNAL_H
 #define SIMCUDA_INTERNAL_H
 
-/* Both the current and the older form of each call are declared under the
+/* Declares both the current and the older form of each call, under the
  * names that the library exports. */
 #define __CUDA_API_VERSION_INTERNAL 1
 #include <cuda.h>
@@ -23,8 +24,8 @@ enum {
     STACK_DEPTH = 64,
 };
 
-/* Places of ranges are multiples of it, and so are pages unless the environment
- * has smaller ones. */
+/* Addresses of ranges are multiples of it. Pages have this size too, unless
+ * the environment chooses a smaller one. */
 #define GRANULARITY ((size_t)2 << 20)
 #define PAGE_UNIT (sim.config.page_unit)
 #define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
@@ -51,12 +52,12 @@ typedef struct Pool Pool;
 typedef struct Graph Graph;
 typedef struct Op Op;
 
-/* The start of everything that a handle names. Objects are never reused, so a
- * handle that was destroyed stays known as such. */
+/* The first part of everything that a handle names. Objects are never
+ * reused, so the driver recognises the handle of a destroyed object. */
 typedef struct Object {
     Kind kind;
     bool alive;
-    bool hidden; /* the driver's own: no leak, and nobody may destroy it */
+    bool hidden; /* the driver's own: no leak, cannot be destroyed */
     uint64_t handle;
     uint64_t size; /* for the list of leaks */
     Context *context;
@@ -64,8 +65,8 @@ typedef struct Object {
 } Object;
 
 struct Device {
-    int ordinal; /* among the visible ones */
-    int number;  /* among all */
+    int ordinal; /* among the visible devices */
+    int number;  /* among all devices */
     uint64_t total, used, others;
     Context *primary;
     unsigned primary_references, primary_flags;
@@ -78,7 +79,7 @@ struct Context {
     Object object;
     Device *device;
     uint64_t
-        number; /* never used again, also not by a primary one made again */
+        number; /* never reused, also not by a primary context created again */
     bool primary;
     unsigned flags;
     CUresult sticky;
@@ -86,7 +87,7 @@ struct Context {
     bool peers[MAX_DEVICES];
 };
 
-/* A place in a stream: everything up to this ticket. */
+/* A point in a stream: all operations up to this ticket. */
 typedef struct Place {
     Stream *stream;
     uint64_t ticket;
@@ -102,13 +103,13 @@ struct Stream {
     uint64_t submitted, done;
     Op *head, *tail;
     bool has_worker, ending;
-    bool killed; /* with its context: what is queued does not run */
+    bool killed; /* with its context: queued work does not run */
     uint64_t random;
     pthread_cond_t wake;
     Capture *capture;
-    size_t captured_last; /* 1 + the node after which the stream goes on */
+    size_t captured_last; /* 1 + the node after which the stream continues */
     CUgraphNode dependency;
-    Object *green; /* the green context that it was made in */
+    Object *green; /* the green context that it was created in */
 };
 
 struct Event {
@@ -125,7 +126,7 @@ struct Event {
     int shared_fd;
 };
 
-/* What a worker does at its turn in a stream. run is called with the lock. */
+/* One operation of a stream. The worker calls run with the lock held. */
 struct Op {
     Op *next;
     const char *name;
@@ -138,14 +139,14 @@ struct Op {
     Context *to_context, *from_context;
     CUdeviceptr to, from;
     bool to_pageable, from_pageable;
-    bool even_spoilt; /* runs after a sticky error, too */
+    bool even_spoilt; /* runs also after a sticky error */
     size_t size;
     unsigned value, value_size;
     void *pointer, *user_data;
     struct Payload *payload;
 };
 
-/* Bytes that an operation brings along; a graph and its launches share them. */
+/* Data that an operation owns. A graph and its launches share them. */
 typedef struct Payload {
     int references;
     size_t size;
@@ -171,10 +172,10 @@ typedef enum {
     RANGE_IPC,
 } RangeKind;
 
-/* Addresses that the driver gave out or knows. */
+/* Addresses that the driver allocated or knows. */
 typedef struct Range {
     CUdeviceptr address;
-    size_t size; /* as it was asked for */
+    size_t size; /* as requested */
     CUdeviceptr page;
     size_t pages_size, charged;
     RangeKind kind;
@@ -193,7 +194,7 @@ typedef struct Range {
     int shared_fd;
     unsigned ipc_opens;
     uint64_t ipc_key[2];
-    int ipc_from[2]; /* process and device that made it */
+    int ipc_from[2]; /* process and device that created it */
 } Range;
 
 struct Physical {
@@ -220,13 +221,13 @@ typedef struct Config {
         without_fabric, without_ipc, without_mapped, without_unified;
     bool without_register, without_alignment, without_protection;
     bool integrated, mig;
-    CUresult stale_stream; /* what a call with a destroyed stream gives */
+    CUresult stale_stream; /* result of calls with a destroyed stream */
     char name[64];
 } Config;
 
 typedef struct Simulation {
     pthread_mutex_t lock;
-    pthread_cond_t progress; /* some work was done, or given up */
+    pthread_cond_t progress; /* some work has completed or was dropped */
     bool initialised;
     Config config;
     Device devices[MAX_DEVICES];
@@ -243,12 +244,12 @@ extern const int simcuda_generation;
 
 typedef enum {
     NO_INIT = 1,     /* may be called before cuInit */
-    IN_CONTEXT = 2,  /* needs a current context that is alive and not spoilt */
-    UNSAFE = 4,      /* not allowed while another captures, by mode */
-    IS_RELEASE = 8,  /* key is given back: forgiven if it is told to fail */
+    IN_CONTEXT = 2,  /* needs a current, live context without a sticky error */
+    UNSAFE = 4,      /* forbidden while another captures, by mode */
+    IS_RELEASE = 8,  /* releases key: no leak if a fault is injected */
     EVEN_SPOILT = 16 /* with IN_CONTEXT: works after a sticky error */
 } CallFlags;
-/* The key of the references to a device's primary context. */
+/* The key of the references to the primary context of a device. */
 #define REFERENCE_KEY(device) (~(uint64_t)(device))
 
 typedef struct CallSite {
@@ -262,8 +263,9 @@ CUresult call_begin(CallSite *site, const char *name, unsigned flags,
                     uint64_t key);
 void call_end(const CUresult *unused);
 
-/* Opens a call: counts it, takes the lock until the function returns, and
- * returns at once what a fault, the state or the context says. */
+/* Begins a call: counts it, and holds the lock until the function returns.
+ * Returns at once with an error if a fault, the state or the context
+ * requires one. */
 #define SIM_CALL(flags) SIM_CALL_KEY(flags, 0)
 #define SIM_CALL_KEY(flags, key)                                    \
     static CallSite call_site;                                      \
@@ -272,7 +274,7 @@ void call_end(const CUresult *unused);
     if (call_result != CUDA_SUCCESS)                                \
     return call_result
 
-/* Whether this thread is inside a function of the application. */
+/* Whether this thread runs a function of the application now. */
 extern _Thread_local bool in_callback;
 
 bool error_is_sticky(CUresult code);
@@ -327,8 +329,9 @@ char *range_host(CUdeviceptr address);
 bool range_back(CUdeviceptr page, size_t size, int fd, uint64_t offset);
 void range_unback(CUdeviceptr page, size_t size);
 void range_poison(CUdeviceptr address, size_t size);
-/* Why the context may not touch the bytes, or NULL if it may. pending: work
- * that is yet to run, so that memory of a pool need not be alive yet. */
+/* Returns why the context may not access the bytes, or NULL if it may.
+ * pending: the work has not run yet, so memory of a pool may be allocated
+ * later. */
 const char *range_forbids(Context *context, CUdeviceptr address, size_t size,
                           Access access, bool pending);
 bool range_is_pinned(const void *host, size_t size);
@@ -339,7 +342,8 @@ void device_give(Device *device, uint64_t bytes);
 
 /* --- streams --------------------------------------------------------------- */
 
-/* The stream of a handle: 0 and 1 the legacy one, 2 the thread's. */
+/* The stream of a handle. 0 and 1 are the legacy stream, 2 is the default
+ * stream of the thread. */
 CUresult stream_find(CUstream handle, const char *call, Stream **found);
 #define FIND_STREAM(handle, found)                                     \
     do {                                                               \
@@ -351,7 +355,7 @@ Stream *stream_legacy(Context *context);
 Stream *stream_make(Context *context, unsigned flags, int priority,
                     const char *call);
 void stream_end(Stream *stream);
-/* Each stream of a context that is there or still has work. */
+/* Visits each stream of a context that exists or still has work. */
 void streams_each(Context *context, void (*visit)(Stream *, void *),
                   void *user_data);
 Op *op_new(const char *name, CUresult (*run)(Op *), Context *context);
@@ -360,7 +364,8 @@ void op_free(Op *op);
 Op *op_copy(const Op *op);
 Payload *payload_new(size_t size);
 void payload_drop(Payload *payload);
-/* Takes the operation over: queues it, or makes it a node of a graph. */
+/* Takes ownership of the operation: queues it, or adds it to a graph as a
+ * node. */
 CUresult stream_submit(Stream *stream, Op *op);
 CUresult place_wait(Place place);
 CUresult stream_wait(Stream *stream);
@@ -380,7 +385,7 @@ typedef struct Node {
 
 struct Graph {
     Object object;
-    unsigned references; /* the handle, and executable graphs made of it */
+    unsigned references; /* the handle, and its executable graphs */
     Node *nodes;
     size_t count, room;
     CUdeviceptr *memory; /* allocated in the capture */
@@ -428,7 +433,7 @@ CUresult pool_find(CUmemoryPool handle, const char *call, Pool **found);
             return pool_result;                                    \
     } while (0)
 Pool *pool_default(Device *device);
-/* Gives back what it holds unused above a number of bytes. */
+/* Releases unused memory of the pool above this number of bytes. */
 void pool_keep(Pool *pool, uint64_t bytes);
 void pools_trim_idle(void);
 bool pools_make_room(Device *device, uint64_t bytes);

@@ -1,5 +1,5 @@
-/* Handles by which another process opens memory or an event: the number of
- * this process and of a file that it holds open. */
+/* Handles with which another process opens memory or an event. A handle has
+ * the number of this process and of a file that the process keeps open. */
 #include "internal.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ static int open_ticket(const Ticket *ticket) {
     snprintf(path, sizeof path, "/proc/%d/fd/%d", ticket->pid, ticket->fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     uint64_t key[2] = {0, 0};
-    /* Behind its pages the file has the key of its handle. */
+    /* The key of the handle is in the file, after the pages. */
     if (fd >= 0 && (pread(fd, key, sizeof key, (off_t)ticket->pages_size) !=
                         (ssize_t)sizeof key ||
                     memcmp(key, ticket->key, sizeof key) != 0)) {
@@ -45,7 +45,8 @@ static int make_file(const char *name, uint64_t pages_size, uint64_t *key) {
     return fd;
 }
 
-/* Moves an allocation into a file, whose pages another process can map. */
+/* Moves an allocation into a file, because another process can map the
+ * pages of a file. */
 static bool share(Range *range) {
     if (range->shared_fd >= 0)
         return true;

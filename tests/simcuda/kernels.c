@@ -1,4 +1,4 @@
-/* C functions in place of the kernels that the product brings along. */
+/* C functions that replace the kernels of the product. */
 #include "internal.h"
 
 /* drivers/cuda/kernels/first_other.cu */

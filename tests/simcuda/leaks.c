@@ -1,5 +1,6 @@
-/* What is held at the end: asked for by a test, or said when the process
- * ends. What a sticky error or a fault kept from being given back is none. */
+/* The list of leaks. A test can query it, and the driver reports it when
+ * the process ends. Memory that could not be freed because of a sticky
+ * error or an injected fault is no leak. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -75,9 +76,9 @@ size_t simcuda_leaks(char *text, size_t size) {
     return count;
 }
 
-/* SIMCUDA_LEAKS names a file for the list; without it a list that is not empty
- * goes to stderr and ends the process with status 97. SIMCUDA_LEAKS= (empty)
- * turns both off. */
+/* SIMCUDA_LEAKS names a file for the list. Without it, a list that is not
+ * empty is written to stderr, and the process ends with status 97. An empty
+ * SIMCUDA_LEAKS disables both. */
 __attribute__((destructor)) static void at_exit(void) {
     static char text[1 << 16];
     const char *path = getenv("SIMCUDA_LEAKS");

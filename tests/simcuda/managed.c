@@ -29,7 +29,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned flags) {
     if (host == MAP_FAILED || advice == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     advice->preferred = advice->prefetched = nowhere;
-    /* It may be more than any device has, so none is charged for it. */
+    /* Managed memory may be larger than any device, so no device is charged
+     * for it. */
     Range *range =
         range_add(RANGE_MANAGED, (CUdeviceptr)(uintptr_t)host, pages);
     range->size = size;
@@ -78,7 +79,7 @@ static CUresult check_place(CUmemLocation place, const char *call) {
     }
 }
 
-/* The older form names a device, or the CPU by a number of its own. */
+/* The older form names a device, or the host by a special number. */
 static CUmemLocation place_of(CUdevice device) {
     if (device == CU_DEVICE_CPU)
         return (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0};

@@ -1,4 +1,4 @@
-/* What cases with virtual memory begin with. */
+/* The common start of the cases with virtual memory. */
 #ifndef SIMCUDA_MAPPING_H
 #define SIMCUDA_MAPPING_H
 

@@ -1,4 +1,4 @@
-/* Plain memory of a device: allocated, freed and asked about. */
+/* Memory of a device: allocate, free, query. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
             !device_take(context->device, charged))
             return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    /* A small one is aligned to no more than is promised. */
+    /* A small allocation gets only the alignment that the driver promises. */
     size_t shift = size < (size_t)1 << 20 ? 512 : 0;
     size_t pages = ROUND_UP(size + shift, 4096);
     size_t alignment = size < (size_t)1 << 20 ? 4096 : GRANULARITY;
@@ -52,7 +52,7 @@ static void drop_host(Range *range) {
     range_remove(range);
 }
 
-/* Waits for the device, as the real one does. */
+/* Waits for the device, as the real driver does. */
 CUresult cuMemFree_v2(CUdeviceptr address) {
     SIM_CALL_KEY(IN_CONTEXT | UNSAFE | IS_RELEASE, address);
     if (address == 0)
@@ -115,7 +115,7 @@ static CUresult host_alloc(void **out, size_t size, unsigned flags,
     range->size = size;
     range->context = context;
     range->device = context->device;
-    /* With unified addressing all of it is portable and mapped. */
+    /* With unified addressing all of this memory is portable and mapped. */
     range->flags = flags;
     range->made_by = call;
     *out = host;
@@ -146,7 +146,7 @@ CUresult cuMemFreeHost(void *host) {
     return CUDA_SUCCESS;
 }
 
-/* Whether the process may write to a page, as the system lists it. */
+/* Whether the process may write to a page, according to the system. */
 static bool is_writable(CUdeviceptr address) {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512], mode[8];
@@ -174,7 +174,7 @@ CUresult cuMemHostRegister_v2(void *host, size_t size, unsigned flags) {
     bool read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0;
     if (read_only && sim.config.without_readonly)
         return CUDA_ERROR_NOT_SUPPORTED;
-    /* As the system refuses to the driver to have the pages for writing. */
+    /* The system would not let the driver pin these pages for writing. */
     if (!read_only &&
         (!is_writable(address) || !is_writable(address + size - 1)))
         return CUDA_ERROR_INVALID_VALUE;
@@ -264,7 +264,8 @@ void ranges_end_of(Context *context, bool leaked) {
             range_remove(range);
             break;
         case RANGE_POOL:
-            /* It may outlive a context that is only released. */
+            /* Memory of a pool may exist longer than a context that was
+             * only released. */
             if (!leaked && range->graph == NULL)
                 pool_take_back(range);
             break;

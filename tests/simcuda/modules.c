@@ -1,6 +1,6 @@
-/* Modules and launches. A module is PTX text; a kernel that it names runs if a
- * C function was registered under that name. What the text says of a kernel's
- * threads (.maxntid) holds. */
+/* Modules and launches. A module is PTX text. A kernel that the text names
+ * runs if a C function was registered under that name. The limit of threads
+ * in the text (.maxntid) is enforced. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ int simcuda_register_kernel(const char *name, simcuda_kernel kernel,
     return good ? 0 : -1;
 }
 
-/* The newest PTX that a driver of the generation takes. */
+/* The newest PTX version that a driver of the generation accepts. */
 static int newest_ptx(void) {
     return sim.config.version >= 12090   ? 88
            : sim.config.version >= 12040 ? 84
@@ -143,8 +143,8 @@ static void end_function(Object *object, void *module) {
         object_end(object);
 }
 
-/* Does not wait, for nothing says that it does: a launch that is still queued
- * has no code then. */
+/* Does not wait, because the documentation does not promise a wait. A
+ * launch that is still queued has no code then. */
 CUresult cuModuleUnload(CUmodule handle) {
     SIM_CALL_KEY(IN_CONTEXT | UNSAFE | IS_RELEASE, (uintptr_t)handle);
     Module *module;
@@ -158,7 +158,7 @@ CUresult cuModuleUnload(CUmodule handle) {
     return CUDA_SUCCESS;
 }
 
-/* The text of an entry, from its name on. */
+/* Returns the text of an entry, starting at its name. */
 static const char *entry(const char *text, const char *name) {
     size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, ".entry ")) != NULL;) {
@@ -244,7 +244,7 @@ static CUresult run_kernel(Op *op) {
     return op->context->sticky;
 }
 
-/* The values of the arguments are taken when the call is made. */
+/* Copies the values of the arguments when the call is made. */
 static Payload *take_arguments(const Kernel *kernel, void **values) {
     size_t size = 0;
     for (size_t i = 0; i < kernel->arguments; i++)

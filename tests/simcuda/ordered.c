@@ -1,9 +1,9 @@
-/* Memory that is had and given back in the order of a stream. */
+/* Memory that is allocated and freed in the order of a stream. */
 #include "internal.h"
 
 #include <stdlib.h>
 
-/* Its range may be gone by the time the stream gets here. */
+/* The range may be freed before the stream runs this operation. */
 static Range *range_of(const Op *op) {
     Range *range = range_find(op->to);
     return range != NULL && range->id == op->from ? range : NULL;
@@ -43,7 +43,7 @@ static bool charge(Pool *pool, uint64_t bytes) {
     if (pool->limit != 0 && more > pool->limit - pool->reserved)
         return false;
     if (more != 0 && !device_take(pool->device, more)) {
-        /* Other pools may hold what is not in use; this one's is used up. */
+        /* This pool has no unused memory left. Other pools may have some. */
         pool->reserved -= cached;
         device_give(pool->device, cached);
         more = bytes;
@@ -75,7 +75,7 @@ static Range *place(Device *device, size_t size, const char *call) {
     return range;
 }
 
-/* Memory of a capture is had at once and lives as long as its graphs. */
+/* Memory of a capture is allocated at once and exists as long as its graphs. */
 static CUresult alloc_in_capture(CUdeviceptr *out, size_t size, Stream *stream,
                                  const char *call) {
     Device *device = stream->object.context->device;
@@ -188,7 +188,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return code;
 }
 
-/* cuMemFree of such memory waits for nothing: the caller has. */
+/* cuMemFree of such memory does not wait: the caller has already waited. */
 CUresult pool_free_now(Range *range) {
     CUdeviceptr address = range->address;
     if (range->freeing || range->graph != NULL)

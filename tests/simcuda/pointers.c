@@ -1,4 +1,4 @@
-/* What the driver knows of an address. */
+/* Queries about an address. */
 #include "internal.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ static CUresult ask(void *data, CUpointer_attribute which, const Range *range,
     }
 }
 
-/* An address that the driver does not know is an answer and breaks no rule. */
+/* An unknown address is a valid result and breaks no rule. */
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which,
                                CUdeviceptr address) {
     SIM_CALL(0);
@@ -96,7 +96,8 @@ static size_t size_of(CUpointer_attribute which) {
     }
 }
 
-/* An unknown address, or a question that does not fit, gives zeros. */
+/* An unknown address, or an attribute that does not apply to it, gives
+ * zeros. */
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which,
                                 void **data, CUdeviceptr address) {
     SIM_CALL(0);

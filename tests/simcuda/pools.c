@@ -1,4 +1,5 @@
-/* Pools: what they hold, keep and count, and who may use their memory. */
+/* Pools: the memory that they hold and keep, their counters, and the access
+ * to their memory. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -37,14 +38,14 @@ void pool_keep(Pool *pool, uint64_t bytes) {
     pool->reserved = least;
 }
 
-/* Whenever the host has waited, pools give back what they hold above their
+/* Whenever the host has waited, pools release their unused memory above the
  * threshold. */
 void pools_trim_idle(void) {
     for (Pool *pool = pools; pool != NULL; pool = pool->next)
         pool_keep(pool, pool->object.alive ? pool->threshold : 0);
 }
 
-/* When a device is full its pools give back what is not in use. */
+/* When a device is full, its pools release their unused memory. */
 bool pools_make_room(Device *device, uint64_t bytes) {
     for (Pool *pool = pools; pool != NULL; pool = pool->next)
         if (pool->device == device)
@@ -121,7 +122,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {
     return CUDA_SUCCESS;
 }
 
-/* Memory that it has given out stays; the rest goes back. */
+/* Live allocations of the pool remain. The pool releases all other memory. */
 CUresult cuMemPoolDestroy(CUmemoryPool handle) {
     SIM_CALL_KEY(UNSAFE | IS_RELEASE, (uintptr_t)handle);
     NEED_POOLS();

@@ -1,5 +1,6 @@
-/* cuGetProcAddress in both forms. The table compiles only if the vendor has a
- * call of each name and version, and the function here is of its type. */
+/* cuGetProcAddress in both forms. The table compiles only if the vendor has
+ * a call of each name and version, and if the function here has the type of
+ * that call. */
 #include "internal.h"
 
 #include <cudaTypedefs.h>

@@ -1,6 +1,6 @@
-/* Addresses: where the next range lies, which bytes stand behind it, and who
- * may touch them. Device addresses lie in a region that the host can not read;
- * their bytes lie at a fixed distance. */
+/* Addresses: where the next range is placed, which bytes are stored for it,
+ * and who may access them. Device addresses are in a region that the host
+ * cannot read. Their bytes are at a fixed distance from them. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* As large as there is room for; a race detector leaves little. */
+/* The region is as large as the address space allows. A race detector
+ * leaves little address space. */
 static const size_t largest_region = (size_t)16 << 40;
 static const size_t smallest_region = (size_t)64 << 30;
 static size_t region_size;
@@ -35,13 +36,13 @@ bool address_is_device(CUdeviceptr address) {
            address - (CUdeviceptr)(uintptr_t)region < region_size;
 }
 
-/* The host's address of bytes that range_forbids has let pass. */
+/* The host address of bytes that range_forbids has allowed. */
 char *range_host(CUdeviceptr address) {
     return (char *)(uintptr_t)address +
            (address_is_device(address) ? region_size : 0);
 }
 
-/* The first range that ends behind the address. */
+/* The first range that ends after the address. */
 static size_t position(CUdeviceptr address) {
     size_t low = 0, high = sim.range_count;
     while (low < high) {
@@ -68,8 +69,8 @@ Range *range_find(CUdeviceptr address) {
     return sim.ranges[at];
 }
 
-/* Free addresses, later ones first, so that what was freed is not at once
- * somebody else's. 0 if there are none. */
+/* Returns free addresses, or 0 if there are none. Later addresses come
+ * first, so that freed addresses are not reused at once. */
 CUdeviceptr range_place(size_t size, size_t alignment, CUdeviceptr hint) {
     if (region == NULL)
         open_region();
@@ -127,7 +128,7 @@ void range_remove(Range *range) {
     free(range);
 }
 
-/* Puts bytes behind addresses of a device: those of a file, or fresh ones. */
+/* Provides memory for device addresses: from a file, or new memory. */
 bool range_back(CUdeviceptr page, size_t size, int fd, uint64_t offset) {
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
                        : MAP_SHARED | MAP_NORESERVE;
@@ -142,7 +143,8 @@ void range_unback(CUdeviceptr page, size_t size) {
         abort();
 }
 
-/* Fresh memory is not zero: all of a small range, the ends of a large one. */
+/* New memory is not zero. A small range is filled completely, a large range
+ * only at its ends. */
 void range_poison(CUdeviceptr address, size_t size) {
     char *host = range_host(address);
     if (size <= (size_t)1 << 20) {

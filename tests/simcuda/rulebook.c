@@ -1,4 +1,4 @@
-/* The list of rules, for tests: what there is, and what was broken. */
+/* The list of rules for tests: all rules, and how often each was broken. */
 #include "rulebook.h"
 
 #include <stdbool.h>

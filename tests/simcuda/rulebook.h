@@ -1,6 +1,6 @@
-/* The rules themselves: each place where a call is refused is one, and stands
- * in a list that the linker makes, so that tests can ask which there are and
- * which were broken. */
+/* The rules. Each place where a call is rejected is a rule. The linker
+ * collects the rules in a list, so that tests can query which rules exist
+ * and which were broken. */
 #ifndef SIMCUDA_RULEBOOK_H
 #define SIMCUDA_RULEBOOK_H
 
@@ -12,7 +12,7 @@ typedef struct Rule {
     uint64_t broken;
 } Rule;
 
-/* Writes down that a rule was broken, and gives the code. */
+/* Records that a rule was broken, and returns the code. */
 CUresult rule_broken(Rule *rule, const char *call, CUresult code,
                      const char *format, ...)
     __attribute__((format(printf, 4, 5)));

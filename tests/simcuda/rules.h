@@ -1,10 +1,10 @@
-/* Each case runs in a process of its own, which may end with the status that
- * the case expects: LEAKS if it is to leave something behind. A case that does
- * not expect it must leave nothing behind, and what it expects to be refused is
- * all that may have been refused.
- *
- * With -DTRACE the same cases are put to any driver, and what it answers is
- * written down: tests/gpu/trace.h. */
+/* Each case runs in a process of its own. The case states the exit status
+ * of that process, which is LEAKS if the case leaks on purpose. Every other
+ * case must free everything. Only the calls that a case expects to be
+ * rejected may be rejected.
+ * 
+ * With -DTRACE the same cases run with any driver, and its results are
+ * recorded: tests/gpu/trace.h. */
 #ifndef SIMCUDA_RULES_H
 #define SIMCUDA_RULES_H
 
@@ -20,8 +20,8 @@
 
 #include "simcuda.h"
 
-/* UNDEFINED, added to the status: what the case does has no answer that the
- * documentation knows, so it is put to the simulated driver only. */
+/* UNDEFINED is added to the status. The documentation does not define what
+ * happens in such a case, so only the simulated driver runs it. */
 enum { LEAKS = 97, ABORTS = 134, UNDEFINED = 256 };
 
 typedef struct Case {
@@ -34,7 +34,7 @@ typedef struct Case {
 #define MEGABYTE ((size_t)1 << 20)
 #define PAGE ((size_t)2 << 20)
 
-/* Broken rules that the case has meant to break. */
+/* The number of rules that the case has broken on purpose. */
 static size_t broken;
 
 #ifdef TRACE
@@ -42,7 +42,7 @@ static size_t broken;
 #define SIMULATED (simcuda_rules != NULL)
 #else
 #define SIMULATED true
-/* What only the simulated driver is sure to show. */
+/* A condition that only the simulated driver guarantees. */
 #define SHOWS(condition) EXPECT(condition)
 #define FAILED(...)                                       \
     do {                                                  \
@@ -63,7 +63,7 @@ static size_t broken;
             FAILED("%s gave %d, not %d", #call, got_code, wanted_code); \
     } while (0)
 #define OK(call) GIVES(CUDA_SUCCESS, call)
-/* The call is refused, and written down as breaking a rule. */
+/* The call is rejected, and the driver records a broken rule. */
 #define BREAKS(code, call)                                   \
     do {                                                     \
         size_t before_call = simcuda_violations(NULL, 0);    \
@@ -75,8 +75,9 @@ static size_t broken;
 #endif
 #define INVALID(call) BREAKS(CUDA_ERROR_INVALID_VALUE, call)
 #ifndef TRACE
-/* Refused as by BREAKS. What a real driver does is open, because the handle is
- * none or of something that is gone: it may end the process. */
+/* Rejected like a call in BREAKS. A real driver may do anything and may
+ * even end the process, because the handle is invalid or its object was
+ * destroyed. */
 #define OPEN(code, call) BREAKS(code, call)
 #endif
 
@@ -99,8 +100,9 @@ static inline void end(void) {
 #endif
 }
 
-/* A host function that lets a stream wait until the case opens the gate. A gate
- * is static: a stream whose context is spoilt may pass it after the case. */
+/* A host function that blocks a stream until the case opens the gate. A
+ * gate is static, because a stream of a spoiled context may pass it after
+ * the case has ended. */
 typedef struct Gate {
     pthread_mutex_t lock;
     pthread_cond_t opened;

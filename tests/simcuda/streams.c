@@ -97,7 +97,8 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags,
     return create(out, flags, priority, __func__);
 }
 
-/* Work in the stream still runs; the handle is gone at once. */
+/* The handle is invalid at once. Work that is queued in the stream still
+ * runs. */
 CUresult cuStreamDestroy_v2(CUstream handle) {
     SIM_CALL_KEY(IN_CONTEXT | IS_RELEASE, (uintptr_t)handle);
     Stream *stream = object_find(KIND_STREAM, handle);
@@ -223,7 +224,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data) {
     return stream_submit(stream, op);
 }
 
-/* The callback of the older form is told of the stream's error. */
+/* The older form of a callback receives the error of the stream. */
 static CUresult run_callback(Op *op) {
     CUstreamCallback callback;
     *(void **)&callback = op->pointer;

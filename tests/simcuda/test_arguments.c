@@ -1,5 +1,5 @@
-/* Arguments that are missing or out of range: each is refused by its call, and
- * by no crash. */
+/* Missing arguments and arguments out of range: the call rejects each of
+ * them and does not crash. */
 #include "rules.h"
 
 #define NONE ((void *)0)
@@ -49,7 +49,7 @@ static void of_contexts(void) {
     int pushed = 0;
     while (pushed < 100 && cuCtxPushCurrent(context) == CUDA_SUCCESS)
         pushed++;
-    /* No documentation knows how deep the stack may be. */
+    /* The documentation does not state the depth of the stack. */
     SHOWS(pushed == 63);
     broken++;
     if (SIMULATED)
@@ -89,7 +89,7 @@ static void of_streams(void) {
     OK(cuEventCreate(&far, 0));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&time, event, far));
     OK(cuCtxDestroy(other));
-    /* The legacy stream takes no part in a capture. */
+    /* The legacy stream cannot be part of a capture. */
     OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     OK(cuEventRecord(event, stream));
     BREAKS(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,

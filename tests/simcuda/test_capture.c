@@ -82,8 +82,8 @@ static void a_graph_runs_again(void) {
     finish();
 }
 
-/* A fork and a join; without an edge between them two writes come in either
- * order. */
+/* A fork and a join. Without an edge between them, two writes may run in
+ * either order. */
 static void edges_are_the_order(void) {
     prepare();
     int late = 0;
@@ -119,7 +119,8 @@ static void edges_are_the_order(void) {
     finish();
 }
 
-/* In relaxed mode a thread may do what it likes, apart from what conflicts. */
+/* In relaxed mode a thread may make unsafe calls, except those that
+ * conflict with the capture. */
 static void relaxed_thread(void) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUdeviceptr b;
@@ -208,7 +209,7 @@ static void each_unsafe_call(void) {
     finish();
 }
 
-/* What else gives or takes memory, or access to it. */
+/* The other calls that allocate or free memory, or change the access to it. */
 static void calls_for_others(void) {
     prepare();
     CUdeviceptr base;
@@ -257,7 +258,7 @@ static void contexts_and_captures(void) {
     finish();
 }
 
-/* A graph has no node for it. */
+/* A graph has no node for a prefetch. */
 static void prefetch_in_a_capture(void) {
     prepare();
     CUdeviceptr managed;
@@ -279,13 +280,13 @@ static void forks_and_joins(void) {
     prepare();
     CUgraph graph;
     CUstream blocking;
-    /* Not joined again. */
+    /* The fork is not joined. */
     start(GLOBAL);
     OK(cuEventRecord(event, stream));
     OK(cuStreamWaitEvent(second, event, 0));
     OK(cuMemsetD8Async(a, 1, SIZE, second));
     ends_with(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    /* Ended in the wrong stream, or thread. */
+    /* The capture is ended in the wrong stream or thread. */
     start(GLOBAL);
     OK(cuEventRecord(event, stream));
     OK(cuStreamWaitEvent(second, event, 0));
@@ -295,7 +296,7 @@ static void forks_and_joins(void) {
     start(GLOBAL);
     on_thread(ends_elsewhere, NULL);
     ends_with(CUDA_SUCCESS);
-    /* An event from outside, and one from another capture. */
+    /* An event from outside the capture, and an event of another capture. */
     OK(cuEventRecord(event, second));
     start(GLOBAL);
     BREAKS(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
@@ -309,7 +310,7 @@ static void forks_and_joins(void) {
     BREAKS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
            cuStreamEndCapture(second, &graph));
     ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    /* An event of a capture that has ended stays its own. */
+    /* After the end of a capture its events still belong to it. */
     float milliseconds = 0;
     BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(event));
     BREAKS(CUDA_ERROR_CAPTURED_EVENT,
@@ -348,7 +349,7 @@ static size_t free_bytes(void) {
     return left;
 }
 
-/* Memory of a capture lives as long as what can use it. */
+/* Memory of a capture exists as long as a graph that can use it. */
 static void memory_of_a_graph(void) {
     prepare();
     CUgraph graph;
@@ -374,7 +375,7 @@ static void memory_of_a_graph(void) {
     finish();
 }
 
-/* A graph whose memory was freed from under it. */
+/* A graph whose memory was freed before the graph was destroyed. */
 static void a_graph_outlives_memory(void) {
     begin();
     CUgraph graph;

@@ -127,7 +127,7 @@ static void nothing_after_destroy(void) {
     OPEN(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuStreamSynchronize(stream));
     OPEN(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuEventQuery(event));
     OPEN(CUDA_ERROR_INVALID_VALUE, cuMemFree(a));
-    /* The one below it on the stack is the one that is gone. */
+    /* The destroyed context is the next one on the stack. */
     OK(cuCtxPopCurrent(NULL));
     BREAKS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc(&a, 16));
     OK(cuCtxPopCurrent(NULL));
@@ -186,8 +186,9 @@ static void errors_have_names(void) {
     EXPECT(text == NULL);
 }
 
-/* A stream of a green context works in the primary one, is asked after it by the
- * second form only, and is of no use when the green context is gone. */
+/* A stream of a green context works in the primary context. Only the second
+ * form of the query returns the green context. When the green context is
+ * destroyed, the stream can no longer be used. */
 static void streams_of_green_contexts(void) {
     begin();
     CUdevResource all;

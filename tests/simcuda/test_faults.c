@@ -1,5 +1,5 @@
-/* Modules and launches, and what goes wrong on order: the n-th call, sticky
- * errors, delays, and what then counts as a leak. */
+/* Modules, launches and injected faults: the n-th call, sticky errors,
+ * delays, and what counts as a leak after them. */
 #include "rules.h"
 
 #include <time.h>
@@ -134,8 +134,8 @@ static void kernel_of_another_context(void) {
     end();
 }
 
-/* A kernel out of bounds spoils its context: all calls say so, and what is left
- * there is no leak. */
+/* A kernel that accesses memory out of bounds spoils its context. All calls
+ * return the error, and memory that remains in the context is no leak. */
 static void a_fault_is_sticky(void) {
     begin();
     load();
@@ -155,7 +155,7 @@ static void a_fault_is_sticky(void) {
     GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuModuleUnload(module));
     EXPECT(simcuda_leaks(NULL, 0) == 1);
     end();
-    /* A new primary context is well. */
+    /* A new primary context works. */
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
     OK(cuMemAlloc(&b, 16));
@@ -198,8 +198,8 @@ static void CUDA_CB told(CUstream stream, CUresult status, void *data) {
 
 static void count(void *data) { ++*(int *)data; }
 
-/* Callbacks of the older form are told of a sticky error; functions of the
- * host do not run after one. */
+/* Callbacks of the older form receive a sticky error. Host functions do not
+ * run after one. */
 static void callbacks_after_a_fault(void) {
     begin();
     CUdeviceptr a;
@@ -245,7 +245,8 @@ static void the_nth_call(void) {
     simcuda_clear_faults();
     OK(cuMemAlloc(&a, 16));
     OK(cuMemFree(a));
-    /* What could not be freed on order is no leak, and nothing else is kept. */
+    /* Memory whose free was made to fail is no leak. Other memory is still
+     * counted. */
     simcuda_fault("cuMemFree_v2", 1, CUDA_ERROR_UNKNOWN);
     GIVES(CUDA_ERROR_UNKNOWN, cuMemFree(b));
     EXPECT(simcuda_leaks(NULL, 0) == 1);
@@ -287,7 +288,8 @@ static void leak_module(void) {
     EXPECT(simcuda_leaks(NULL, 0) == 2);
 }
 
-/* A reference that could not be given back, although the caller tried, is no leak. */
+/* A reference is no leak if the caller tried to release it and the release
+ * was made to fail. */
 static void a_release_fails(void) {
     begin();
     OK(cuCtxSetCurrent(NULL));

@@ -1,12 +1,12 @@
-/* What each generation exports and answers. Nothing here links to one: each
- * case opens its own. */
+/* What each generation exports and returns. This program does not link with
+ * a driver: each case opens its own. */
 #include "rules.h"
 
 #include <dlfcn.h>
 
 static void *library;
 
-/* The generation comes by the environment of the case. */
+/* The environment of the case names the generation. */
 static void open_library(void) {
     char path[128];
     snprintf(path, sizeof path, "build/test/simcuda/%s/libcuda.so.1",
@@ -75,8 +75,8 @@ static void addresses_by_name(void) {
     GIVES(CUDA_ERROR_NOT_FOUND, old("cuMemAlloc_v2", &found, 12090, 0));
 }
 
-/* A program that was compiled with the header of 13 gets the later forms; one
- * that asks for those of 12.0 gets them still. */
+/* A program that was compiled with the header of 13 gets the later forms. A
+ * program that requests the forms of 12.0 still gets them. */
 static void newest_addresses(void) {
     void *found;
     CUdriverProcAddressQueryResult status;

@@ -1,5 +1,5 @@
-/* Kernels whose code a real device runs too, and what else only a device of
- * the usual kind is asked: the same cases are put to a real driver. */
+/* Kernels whose code a real device can run, and other cases that need a
+ * usual device. The same cases run with a real driver. */
 #include "rules.h"
 
 /* store(to, count, value): one thread writes count bytes. */
@@ -112,7 +112,8 @@ static void images_and_launches(void) {
     unload();
 }
 
-/* What a module says of an entry, and what its text says wrongly. */
+/* The attributes of an entry of a module, and errors in the text of a
+ * module. */
 static void entries_and_texts(void) {
     load();
     static const char unbalanced[] =
@@ -144,7 +145,8 @@ static void entries_and_texts(void) {
     unload();
 }
 
-/* Nothing says that unloading waits: a launch that comes late has no code. */
+/* The documentation does not promise that unloading waits, so a late launch
+ * has no code. */
 static void unloaded_under_a_launch(void) {
     load();
     static Gate gate = GATE_INIT;
@@ -176,7 +178,8 @@ static void launched_in_another_context(void) {
     unload();
 }
 
-/* What each kind of call says after a kernel was where nothing is mapped. */
+/* The result of each kind of call after a kernel accessed memory that is
+ * not mapped. */
 static void after_a_fault(CUdeviceptr faulty) {
     CUdeviceptr a, b;
     CUevent event;

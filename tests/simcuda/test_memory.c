@@ -1,5 +1,5 @@
 /* Memory of devices and of the host, copies and fills: what works, what is
- * refused, and what is left behind. */
+ * rejected, and what leaks. */
 #include "rules.h"
 
 #include <sys/mman.h>
@@ -25,7 +25,8 @@ static void bytes_travel(void) {
     end();
 }
 
-/* Long copies run in parts; the unified calls tell host from device. */
+/* Long copies run in parts. The calls with unified addressing tell host
+ * memory from device memory. */
 static void long_copies(void) {
     begin();
     size_t size = 3 * MEGABYTE + 5;
@@ -115,7 +116,7 @@ static void copy_rules(void) {
     end();
 }
 
-/* The host itself can not read what a device holds. */
+/* The host cannot read the memory of a device. */
 static void device_memory_is_apart(void) {
     begin();
     CUdeviceptr a;
@@ -195,7 +196,7 @@ static void no_registered_memory(void) {
     end();
 }
 
-/* Without unified addressing memory is mapped only if that was asked for. */
+/* Without unified addressing, memory is mapped only on request. */
 static void mapped_only_if_asked(void) {
     begin();
     void *plain, *mapped;
@@ -251,7 +252,7 @@ static void leak_registered(void) {
     EXPECT(simcuda_leaks(NULL, 0) == 2);
 }
 
-/* Memory that goes with its context is written down all the same. */
+/* Memory that is freed with its context is still listed as a leak. */
 static void leak_with_context(void) {
     begin();
     CUdeviceptr a;
@@ -317,7 +318,7 @@ static void managed_rules(void) {
     end();
 }
 
-/* --- by two threads at once -------------------------------------------------- */
+/* --- two threads at once --------------------------------------------------- */
 
 static void *freed;
 static CUresult freed_codes[2];
@@ -334,8 +335,8 @@ static void *frees_pinned(void *code) {
     return NULL;
 }
 
-/* Both are in the call, and wait for the device, before it has done its work,
- * which is behind the gate: another one each time. */
+/* Both threads are in the call and wait for the device until the gate
+ * opens. Each use has a new gate. */
 static void free_twice(void *(*run)(void *), const char *name) {
     Gate gate = GATE_INIT;
     CUstream stream;
@@ -368,7 +369,8 @@ static void freed_twice_at_once(void) {
     end();
 }
 
-/* Freeing waits for the work of one context: that of another finds nothing. */
+/* A free waits for the work of one context only. The late prefetch of
+ * another context finds no memory. */
 static void freed_before_its_prefetch(void) {
     begin();
     static Gate gate = GATE_INIT;

@@ -1,4 +1,4 @@
-/* Memory in the order of streams, and its pools. */
+/* Memory that is allocated in the order of streams, and its pools. */
 #include "rules.h"
 
 static CUstream stream, second;
@@ -65,7 +65,7 @@ static void a_pool_keeps_what_it_may(void) {
     EXPECT(free_bytes() == before - keep);
     OK(cuMemPoolTrimTo(pool, MEGABYTE));
     EXPECT(free_bytes() == before - MEGABYTE);
-    /* A full device takes it back. */
+    /* A full device takes the memory back from the pool. */
     OK(cuMemAlloc(&b, before));
     EXPECT(free_bytes() == 0);
     OK(cuMemFree(b));
@@ -132,7 +132,7 @@ static void order_rules(void) {
     finish();
 }
 
-/* Another stream that does not wait comes before the allocation. */
+/* Another stream that does not wait uses the memory before the allocation. */
 static void used_too_early(void) {
     prepare();
     static Gate gate = GATE_INIT;
@@ -147,7 +147,7 @@ static void used_too_early(void) {
     end();
 }
 
-/* Work of another stream comes after the free. */
+/* Another stream uses the memory after the free. */
 static void used_too_late(void) {
     prepare();
     static Gate gate = GATE_INIT;
@@ -177,7 +177,7 @@ static void freed_too_early(void) {
     end();
 }
 
-/* The call whose name does not say so waits for nothing either. */
+/* The call without "Async" in its name does not wait either. */
 static void freed_under_work(void) {
     prepare();
     static Gate gate = GATE_INIT;
@@ -211,8 +211,8 @@ static void access_of_peers(void) {
     end();
 }
 
-/* Access between contexts opens no memory of a pool: a peer's work there is an
- * illegal address until the pool lets it in. */
+/* Access between contexts does not apply to memory of a pool. Work of a
+ * peer there is an illegal address until the pool gives the peer access. */
 static CUdeviceptr memory_for_a_peer(CUmemoryPool *pool, CUcontext *peer) {
     CUdeviceptr a;
     OK(cuDeviceGetDefaultMemPool(pool, 0));

@@ -1,10 +1,11 @@
-/* Handles between two processes, and one device's use of another's memory. */
+/* Handles that two processes share, and access of one device to the memory
+ * of another. */
 #include <sys/socket.h>
 
 #include "mapping.h"
 
-/* Starts the other process before this one has opened the driver, and gives
- * what each reads of the other. */
+/* Starts the other process before this process opens the driver, and
+ * connects the two by pipes. */
 typedef struct Pair {
     int to_child[2], to_parent[2];
     pid_t child;
@@ -48,7 +49,7 @@ static void opens_memory(void) {
     OK(cuIpcOpenMemHandle(&a, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     OK(cuIpcOpenMemHandle(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     EXPECT(again == a);
-    /* One context of a device may have memory of a process open. */
+    /* Only one context of a device may open the memory of another process. */
     OK(cuCtxCreate(&made, 0, 0));
     BREAKS(CUDA_ERROR_INVALID_CONTEXT,
            cuIpcOpenMemHandle(&b, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
@@ -164,7 +165,7 @@ static void event_gone(void) {
     end();
 }
 
-/* A handle whose file is none of the process that it names. */
+/* A handle that names a file which its process does not have. */
 static void event_that_is_gone(void) {
     with_child(event_gone);
     begin();
@@ -206,7 +207,8 @@ static void leak_opened(void) {
 
 /* --- pages by descriptor ----------------------------------------------------- */
 
-/* As another process gets it: through a socket. -1 if the socket is closed. */
+/* Receives the descriptor through a socket, as another process would.
+ * Returns -1 if the socket is closed. */
 static int take_descriptor(int from) {
     char byte, room[CMSG_SPACE(sizeof(int))];
     struct iovec bytes = {&byte, 1};
@@ -236,8 +238,8 @@ static void give_descriptor(int to, int fd) {
     EXPECT(sendmsg(to, &message, 0) == 1);
 }
 
-/* Starts the other process, which gets a descriptor, before this one has opened
- * the driver; gives the socket to it. */
+/* Starts the other process before this process opens the driver. The other
+ * process receives a descriptor. Returns the socket to it. */
 static int with_descriptor(void (*run)(int fd)) {
     int ends[2];
     EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -313,7 +315,7 @@ static void shared_by_descriptor(void) {
     end();
 }
 
-/* Sees the first of the devices only, and is given memory of the second. */
+/* Sees only the first device, and receives memory of the second. */
 static void sees_one_device(int fd) {
     CUmemGenericAllocationHandle none;
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");

@@ -1,4 +1,5 @@
-/* Streams and events: the order that they promise, and none that they do not. */
+/* Streams and events: the order that they guarantee, and operations that
+ * have no guaranteed order. */
 #include "rules.h"
 
 enum { SIZE = 4096 };
@@ -17,7 +18,7 @@ static unsigned char first_of(CUdeviceptr a) {
     return byte;
 }
 
-/* How many of some tries read old bytes where another stream writes. */
+/* How many of several tries read old bytes while another stream writes. */
 static int stale_reads(bool wait) {
     int stale = 0;
     unsigned char *host;
@@ -53,8 +54,8 @@ static void a_missing_wait_shows(void) {
     end();
 }
 
-/* Bytes of pinned memory are read when the copy runs, of pageable memory when
- * it is asked for. */
+/* A copy reads pinned memory when the copy runs. It reads pageable memory
+ * when the call is made. */
 static void sources_are_read_late(void) {
     begin();
     static Gate gate = GATE_INIT;
@@ -80,7 +81,8 @@ static void sources_are_read_late(void) {
     end();
 }
 
-/* The legacy stream and blocking streams wait for each other; others do not. */
+/* The legacy stream and blocking streams wait for each other. Other streams
+ * do not. */
 static void the_legacy_stream(void) {
     begin();
     static Gate gate = GATE_INIT;
@@ -125,8 +127,8 @@ static void each_thread_has_a_stream(void) {
     end();
 }
 
-/* Fills, and copies on a device, do not wait although their names say nothing
- * of it. */
+/* Fills, and copies on a device, do not wait, although their names do not
+ * say so. */
 static void plain_calls_that_do_not_wait(void) {
     begin();
     static Gate gate = GATE_INIT;
@@ -211,7 +213,7 @@ static void stream_rules(void) {
     end();
 }
 
-/* What it gives is as the driver likes; the context goes on. */
+/* The driver chooses the error code. The context continues to work. */
 static void a_destroyed_stream(void) {
     begin();
     CUstream stream, other;
@@ -228,8 +230,8 @@ static void a_destroyed_stream(void) {
     end();
 }
 
-/* Work on the stream of one thread is waited for by the legacy stream, and by
- * another thread's behind that. */
+/* The legacy stream waits for work on the default stream of one thread. The
+ * default stream of another thread waits for the legacy stream after that. */
 static Gate thread_gate = GATE_INIT;
 
 static void *queue_on_own_stream(void *a) {
@@ -294,7 +296,7 @@ static void functions_of_the_host_stay_out(void) {
     end();
 }
 
-/* Work in a stream that was destroyed still runs. */
+/* Work in a destroyed stream still runs. */
 static void destroyed_with_work(void) {
     begin();
     static Gate gate = GATE_INIT;

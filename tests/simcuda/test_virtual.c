@@ -1,4 +1,4 @@
-/* Virtual memory: reserved, created, mapped, given access to, shared. */
+/* Virtual memory: reserve, create, map, set access, share. */
 #include "mapping.h"
 
 static void bytes_stay_with_pages(void) {
@@ -11,7 +11,7 @@ static void bytes_stay_with_pages(void) {
     OK(allow(at, 2 * PAGE, 0, 3));
     OK(cuMemsetD8(at, 1, PAGE));
     OK(cuMemsetD8(at + PAGE, 2, PAGE));
-    /* One copy over both mappings. */
+    /* One copy across both mappings. */
     OK(cuMemcpyDtoD(at + PAGE - 8, at + PAGE + 8, 8));
     OK(cuCtxSynchronize());
     OK(cuMemUnmap(at, 2 * PAGE));
@@ -130,7 +130,8 @@ static void access_rules(void) {
     end();
 }
 
-/* Access is a device's own: that of one says nothing of another. */
+/* Each device has its own access: access of one device does not give access
+ * to another. */
 static void access_of_each_device(void) {
     begin();
     CUcontext other;
@@ -154,7 +155,7 @@ static void access_of_each_device(void) {
     end();
 }
 
-/* Unmapping does not wait: work that comes late is a fault, and spoils. */
+/* Unmapping does not wait. Late work is a fault and spoils the context. */
 static void unmapped_under_work(void) {
     begin();
     static Gate gate = GATE_INIT;
@@ -203,7 +204,7 @@ static size_t free_bytes(void) {
     return left;
 }
 
-/* Physical memory lives while a handle or a mapping does. */
+/* Physical memory exists as long as a handle or a mapping of it. */
 static void books_are_kept(void) {
     begin();
     size_t before = free_bytes();
@@ -238,7 +239,7 @@ static void there_may_be_none(void) {
     end();
 }
 
-/* A smaller granularity holds for all that the usual one holds for. */
+/* All rules of the usual granularity also apply to a smaller one. */
 static void small_pages(void) {
     begin();
     const size_t small = 64 << 10;

@@ -1,12 +1,14 @@
-/* The old forms of calls, under the names that they still have in the real
- * library. Whoever loads one of them has forgotten its suffix, and would pass
- * structures and numbers of another size: the process ends with the name. */
+/* The old forms of calls, under the names that the real library still
+ * exports. A program that loads one of them has forgotten the suffix and
+ * would pass structures and numbers of another size. The trap prints the
+ * name and ends the process. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Only the name is taken from the header, so the prototype can not be wrong. */
+/* Each trap has the type of the function in the header, so the prototype
+ * cannot be wrong. */
 #pragma GCC diagnostic ignored "-Wattribute-alias"
 #define TRAP(name)                                                            \
     static void trap_##name(void) {                                           \

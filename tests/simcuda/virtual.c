@@ -1,5 +1,5 @@
-/* Virtual memory: addresses that are reserved, physical memory that is
- * created, mappings of the one to the other, and who may use them. */
+/* Virtual memory: reserved addresses, physical memory, mappings of physical
+ * memory to addresses, and access. */
 #include "internal.h"
 
 #include <fcntl.h>
@@ -25,7 +25,8 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment,
                        size, alignment, flags);
     if (alignment < PAGE_UNIT)
         alignment = PAGE_UNIT;
-    /* One that keeps no alignment above the granularity never does. */
+    /* A device without `alignment` must never return a larger alignment by
+     * chance. */
     size_t shift =
         sim.config.without_alignment && alignment > PAGE_UNIT ? PAGE_UNIT : 0;
     CUdeviceptr place = range_place(size + shift, alignment, hint);
@@ -95,8 +96,8 @@ cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *prop,
     return CUDA_SUCCESS;
 }
 
-/* Memory to be shared has a file of its own, named for who may import it; the
- * rest of a device's lies in one file. */
+/* Memory that can be shared has a file of its own, named for the device
+ * that may import it. All other memory of a device is in one file. */
 static bool back_physical(Physical *physical) {
     Device *device = physical->device;
     char name[64];
@@ -201,7 +202,7 @@ cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
 
 /* --- mappings --------------------------------------------------------------- */
 
-/* The first mapping that ends behind the address. */
+/* The first mapping that ends after the address. */
 static size_t position(const Range *range, CUdeviceptr address) {
     size_t low = 0, high = range->mapping_count;
     while (low < high) {
@@ -262,7 +263,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     return CUDA_SUCCESS;
 }
 
-/* The mappings that make up a stretch of addresses, whole and without a gap. */
+/* Finds the mappings that cover a range of addresses exactly, without a gap. */
 static CUresult whole(CUdeviceptr address, size_t size, const char *call,
                       Range **found, size_t *first, size_t *count) {
     Range *range = range_find(address);
@@ -382,9 +383,9 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out,
 
 /* --- sharing by file descriptor and fabric handle --------------------------- */
 
-/* What a fabric handle has: a process, a descriptor of its own, and the inode of
- * that file, which tells that it is still the same. The hosts of the fabric are
- * this one. */
+/* The contents of a fabric handle: a process, a descriptor of that process,
+ * and the inode of the file. The inode shows that the descriptor still
+ * names the same file. The fabric has one host, which is this one. */
 typedef struct FabricTicket {
     char mark[8];
     int pid, fd;

@@ -1,6 +1,6 @@
-/* The workers: one a stream, which carries out the stream's operations in
- * order, each after those of other streams that it depends on, and takes its
- * time as the seed has it. */
+/* The workers. Each stream has one. It runs the operations of the stream in
+ * order, and waits for operations of other streams that they depend on. It
+ * delays operations by a random time that the seed determines. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ void op_free(Op *op) {
     free(op);
 }
 
-/* A copy to queue, of what a graph keeps. */
+/* Copies an operation of a graph, to queue the copy. */
 Op *op_copy(const Op *op) {
     Op *copy = malloc(sizeof *copy);
     if (copy == NULL)
@@ -81,7 +81,7 @@ static bool is_due(const Op *op) {
     return true;
 }
 
-/* After a sticky error, and in a context that is gone, nothing runs. */
+/* After a sticky error, and in a destroyed context, no operation runs. */
 static void carry_out(Stream *stream, Op *op) {
     Context *context = op->context;
     CUresult code;
@@ -170,13 +170,13 @@ CUresult stream_submit(Stream *stream, Op *op) {
     return CUDA_SUCCESS;
 }
 
-/* The worker ends after what is queued. */
+/* The worker ends after the queued operations. */
 void stream_end(Stream *stream) {
     stream->ending = true;
     pthread_cond_signal(&stream->wake);
 }
 
-/* Waits also when the context is spoilt: the queue still runs empty. */
+/* Waits also in a spoiled context: the worker still empties the queue. */
 CUresult place_wait(Place place) {
     while (place.stream->done < place.ticket)
         pthread_cond_wait(&sim.progress, &sim.lock);
@@ -192,7 +192,8 @@ static void find_busy(Stream *stream, void *user_data) {
         *(Stream **)user_data = stream;
 }
 
-/* Streams are looked for again after each wait: others may be made. */
+/* Searches the streams again after each wait, because another thread may
+ * have created a stream. */
 void context_wait(Context *context) {
     for (;;) {
         Stream *busy = NULL;

@@ -1,14 +1,15 @@
 /*
- * A simulated libnvidia-ml.so.1 for tests: the memory of the devices of the simulated
- * CUDA driver, by their UUIDs.
+ * A simulated libnvidia-ml.so.1 for tests. It reports the memory of the
+ * devices of the simulated CUDA driver and finds each device by its UUID.
  *
  *   SIMNVML_TOTAL     bytes of each device
- *   SIMNVML_FREE      of these, what is free
- *   SIMNVML_KIND      the first letters of a UUID that are known: GPU- (the default) or MIG-
+ *   SIMNVML_FREE      free bytes of each device
+ *   SIMNVML_KIND      the first letters of the UUIDs that the library knows:
+ *                     GPU- (the default) or MIG-
  *   SIMNVML_FAULT     the name of a function that fails
  *   SIMNVML_PROCESSES how many processes use each device: the first has the number
- *                     1000 and 1 byte, the next 1001 and 2 bytes, and so on; of the
- *                     second one it is not known how much
+ *                     1000 and 1 byte, the third 1002 and 3 bytes, and so on; the
+ *                     bytes of the second process are reported as unknown
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,7 +61,8 @@ API int nvmlShutdown(void) {
     return NVML_SUCCESS;
 }
 
-/* The simulated driver's devices are 53494dNN-1111-..., or 2222 in an instance of MIG. */
+/* UUIDs of the simulated driver start with 53494dNN-1111, and with
+ * 53494dNN-2222 for a MIG instance. */
 API int nvmlDeviceGetHandleByUUID(const char *uuid, struct device **out) {
     const char *kind = getenv("SIMNVML_KIND");
     if (users == 0)
@@ -115,5 +117,5 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(struct device *device,
     return NVML_SUCCESS;
 }
 
-/** For tests: how often it was begun and not ended. */
+/** For tests: the number of initialisations without a matching shutdown. */
 API int simnvml_users(void) { return users; }

@@ -1,4 +1,5 @@
-/* How a simulated vendor library behaves, as the environment chooses. */
+/* The behaviour of a simulated vendor library. The environment variable
+ * SIMULATED chooses it. */
 #ifndef SIMULATED_BEHAVIOUR_H
 #define SIMULATED_BEHAVIOUR_H
 
@@ -31,7 +32,7 @@ static inline void simulated_sleep(void) {
         pause();
 }
 
-/* Writes the files that are open and the libraries' path into a file. */
+/* Writes a report file: the open files and the library path of the process. */
 static inline void simulated_report(void) {
     const char *name = getenv("SIMULATED_REPORT");
     FILE *file = name == NULL ? NULL : fopen(name, "we");
@@ -73,7 +74,8 @@ static inline void simulated_close(void) {
         close(fd);
 }
 
-/* A process of the library's that has the files it was left. */
+/* Starts a child process of the vendor library. The child inherits the open
+ * files and ignores SIGTERM and SIGHUP. */
 static inline void simulated_start_child(void) {
     if (fork() == 0) {
         signal(SIGTERM, SIG_IGN);
@@ -83,7 +85,7 @@ static inline void simulated_start_child(void) {
     }
 }
 
-/* What happens in the initialisation; the number that it gives. */
+/* Simulates the initialisation and returns its result code. */
 static inline int simulated_initialise(int no_device) {
     if (simulated_is("sleep_in_child")) {
         simulated_start_child();

@@ -1,5 +1,6 @@
-/* libcuda.so.1 as far as looking for devices goes. Handles of devices are not
- * their numbers, as with the real one they need not be. */
+/* libcuda.so.1 with the functions that are needed to list devices. A device
+ * handle differs from the device number, because the real library does not
+ * promise that they are equal. */
 #include <stdint.h>
 
 #include "behaviour.h"
@@ -95,8 +96,8 @@ EXPORT int cuDevicePrimaryCtxRetain(uintptr_t *context, int device) {
 }
 
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
-    /* Released more often than retained, or while current: a defect of the
-     * caller's that must not go unseen. */
+    /* The caller released the context more often than it retained it, or
+     * while the context was current. Abort, so that the test sees this bug. */
     if (handle_index(device) < 0 || retained[handle_index(device)] == 0 ||
         current != 0)
         abort();

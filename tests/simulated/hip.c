@@ -1,4 +1,4 @@
-/* libamdhip64.so.6 as far as looking for devices goes. */
+/* libamdhip64.so.6 with the functions that are needed to list devices. */
 #include "behaviour.h"
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101 };

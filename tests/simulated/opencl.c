@@ -1,5 +1,5 @@
-/* libOpenCL.so.1 as far as looking for devices goes: an old platform, an empty
- * one and one with two devices. */
+/* libOpenCL.so.1 with the functions that are needed to list devices: an old
+ * platform, a platform without devices, and a platform with two devices. */
 #include <stdint.h>
 
 #include "behaviour.h"
