@@ -1,4 +1,4 @@
-"""Serve many requests at once: one event loop and one manager.
+"""Serves many requests at once with one event loop and one manager.
 
 make build && PYTHONPATH=bindings/python/src python3 examples/python/asyncio_serving.py
 """
@@ -14,14 +14,14 @@ REQUESTS = 32
 
 
 class Server:
-    """Keep the state of each request in a block, and copy the state to share it."""
+    """Keeps the state of each request in a block, and copies the state to share it."""
 
     def __init__(self, manager: fm.Manager) -> None:
         self.manager = manager
         self.served = 0
 
     async def serve(self, number: int) -> bytes:
-        """Write the state of a request, copy it for a second answer, and read the copy."""
+        """Writes the state of a request, copies it for a second answer, and reads the copy."""
         with await self.manager.alloc_async(KV_BYTES, tag="prompt") as prompt:
             await prompt.write_async(f"request {number:3}".encode())
             with await self.manager.alloc_async(KV_BYTES, tag="fork") as fork:
@@ -30,7 +30,7 @@ class Server:
                 return await fork.read_async(11)
 
     async def give_up(self, number: int) -> None:
-        """Cancel a request as a client that disconnects would. All its memory is freed."""
+        """Cancels a request, as a client that disconnects would. All its memory is freed."""
         task = asyncio.ensure_future(self.serve(number))
         await asyncio.sleep(0)
         task.cancel()
@@ -41,7 +41,7 @@ class Server:
 
 
 async def main() -> None:
-    """Serve all requests. Every fourth client disconnects."""
+    """Serves all requests. Every fourth client disconnects."""
     with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
         server = Server(manager)
         answers = await asyncio.gather(

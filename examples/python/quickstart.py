@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def main() -> None:
-    """Use a device, a manager, a stream, a pool, and an error."""
+    """Uses a device, a manager, a stream and a pool, and shows an error."""
     print(f"ferrum_mem {fm.library_version()}, ABI {fm.abi_version()}")
     for backend in fm.backends():
         for found in backend.devices:
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def blocks_by_handle(device: fm.Device) -> None:
-    """Allocate blocks of a manager: write them, view them, and copy them on a stream."""
+    """Allocates blocks of a manager: writes them, views them, and copies them on a stream."""
     print("\nA manager hands out blocks by handle:")
     with (
         fm.Manager(device) as manager,
@@ -48,7 +48,7 @@ def blocks_by_handle(device: fm.Device) -> None:
 
 
 def look_into(block: fm.Memory) -> None:
-    """View the block as a NumPy array, or as a memoryview if NumPy is not installed."""
+    """Views the block as a NumPy array, or as a memoryview if NumPy is not installed."""
     if importlib.util.find_spec("numpy") is None:
         block.view()[:4] = b"view"
         print(f"  through a memoryview   {block.read(4)!r}")
@@ -59,7 +59,7 @@ def look_into(block: fm.Memory) -> None:
 
 
 def blocks_by_address(device: fm.Device) -> None:
-    """Allocate blocks of a pool: each has an address and a size."""
+    """Allocates blocks of a pool. Each block has an address and a size."""
     print("\nA pool hands out blocks by address:")
     config = fm.PoolConfig(name="scratch", initial_size_bytes=16 * MIB, max_size_bytes=64 * MIB)
     with fm.Pool(device, config) as pool:
@@ -72,7 +72,7 @@ def blocks_by_address(device: fm.Device) -> None:
 
 
 def kv_blocks(device: fm.Device) -> None:
-    """Allocate the KV blocks of one step: one size, one call to allocate, one call to free."""
+    """Allocates the KV blocks of one step in one call, because all have one size."""
     config = fm.PoolConfig(
         name="kv", strategy="fixed", fixed_block_bytes=64 << 10, initial_size_bytes=32 * MIB
     )
@@ -82,7 +82,7 @@ def kv_blocks(device: fm.Device) -> None:
 
 
 def out_of_memory(device: fm.Device) -> None:
-    """Show the error of an allocation that does not fit."""
+    """Shows the error of an allocation that does not fit."""
     print("\nRunning out of memory says why:")
     config = fm.PoolConfig(name="small", initial_size_bytes=8 * MIB, max_size_bytes=8 * MIB)
     with fm.Pool(device, config) as pool, pool.alloc(6 * MIB):
@@ -95,7 +95,7 @@ def out_of_memory(device: fm.Device) -> None:
 
 
 def show_memory(device: fm.Device) -> None:
-    """Print the memory counters of the device."""
+    """Prints the memory counters of the device."""
     info = device.memory_info()
     print(f"\n{device.id} after all that:")
     print(f"  total     {size(info.total_bytes):>12}")
@@ -106,7 +106,7 @@ def show_memory(device: fm.Device) -> None:
 
 
 def size(size_bytes: int) -> str:
-    """Format a size with a unit."""
+    """Formats a size with a unit."""
     amount = float(size_bytes)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:

@@ -1,5 +1,5 @@
-// The allocator of PyTorch and CuPy, called as they call it, with streams and a
-// context that are the caller's.
+// The allocator of PyTorch and CuPy, called as these frameworks call it, with
+// streams and a context that the caller created.
 #include "../../bindings/frameworks/ferrum_mem_allocator.h"
 
 #include <stdexcept>
@@ -25,7 +25,8 @@ CUstream make_stream() {
     return stream;
 }
 
-// What a call writes to stderr, which the parts take for a failure.
+// Returns what a call writes to stderr. Otherwise the parts would report that
+// text as a failure.
 template <typename Call> std::string said_by(Call call) {
     char text[512] = {};
     FILE *file = std::tmpfile();
@@ -62,8 +63,8 @@ void memory_holds_bytes() {
     ferrum_torch_free(nullptr, 0, ordinal, nullptr);
 }
 
-// Memory that was freed under queued work goes to its own stream at once, and to
-// another one only after that work.
+// Memory is freed while queued work uses it. Its own stream can allocate it at
+// once. Another stream gets it only after that work.
 void freed_under_work() {
     gate held = GATE;
     CUstream one = make_stream(), two = make_stream();
@@ -87,7 +88,8 @@ void freed_under_work() {
     ferrum_torch_free(c, size, ordinal, one);
 }
 
-// A stream that is recorded is waited for as well, also by the memory's own one.
+// A free also waits for a recorded stream, even if the stream of the memory
+// allocates again.
 void recorded_streams() {
     gate held = GATE;
     CUstream one = make_stream(), two = make_stream();
@@ -116,7 +118,8 @@ void the_cache_can_be_emptied() {
     void *memory = ferrum_torch_alloc(64 << 20, ordinal, nullptr);
     ferrum_torch_free(memory, 64 << 20, ordinal, nullptr);
     CUDA_OK(CU(cuCtxSynchronize)());
-    // Pages that the pool's own thread gives back just now are not the trim's.
+    // The pool's own thread may release pages at the same time, and trim does
+    // not count those. So repeat until no page is held.
     const double deadline = now_seconds() + 20;
     do {
         OK(ferrum_allocator_trim(ordinal, &released));
@@ -161,7 +164,7 @@ void as_cupy_calls_it() {
     ferrum_cupy_free(nullptr, memory, ordinal);
 }
 
-// Each thread fills what it has with its own byte, on its own stream.
+// Each thread fills its blocks with its own byte, on its own stream.
 void busy(unsigned number) {
     if (CU(cuCtxSetCurrent)(context) != CUDA_SUCCESS)
         abort();
@@ -202,8 +205,9 @@ void busy(unsigned number) {
     CU(cuStreamSynchronize)(stream);
 }
 
-// Handle 2 is another stream in each thread: what one freed behind its work goes
-// to another only after that work, also where a third one freed it.
+// Handle 2 names another stream in each thread. One thread queues work on the
+// memory, and another thread frees it. A third thread gets this memory only
+// after that work.
 void streams_of_threads() {
     static gate held = GATE;
     static void *const per_thread = reinterpret_cast<void *>(uintptr_t(2));
@@ -236,14 +240,15 @@ void streams_of_threads() {
     CHECK(byte == 2);
     ferrum_torch_record_stream(b, per_thread);
     ferrum_cupy_free(per_thread, b, ordinal);
-    // The memory comes back.
+    // The memory is released.
     CUDA_OK(CU(cuCtxSynchronize)());
     uint64_t released = 0;
     OK(ferrum_allocator_trim(ordinal, &released));
     CHECK(released >= size);
 }
 
-// A graph cannot have memory of its own there, and that is said.
+// A graph cannot have memory of its own on a per-thread stream. The error says
+// so.
 void a_thread_that_captures() {
     const ferrum_torch_graphs graphs = {0, 2};
     bool refused = false;
@@ -268,8 +273,8 @@ void several_threads() {
         thread.join();
 }
 
-// What a stream allocates while it captures belongs to the graph: it is there
-// each time that the graph runs, whatever was allocated since.
+// Memory that a stream allocates during a capture belongs to the graph. The
+// graph can use it each time that it runs, whatever was allocated since.
 void memory_of_a_graph() {
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
@@ -278,7 +283,7 @@ void memory_of_a_graph() {
     unsigned char byte = 0;
     CUdeviceptr result;
     CUDA_OK(CU(cuMemAlloc)(&result, size));
-    // In the order in which PyTorch does so.
+    // PyTorch makes the calls in this order.
     const ferrum_torch_graphs graphs = {0, 1};
     ferrum_torch_begin_graph(ordinal, graphs,
                              [stream](void *one) { return one == stream; });
@@ -320,7 +325,7 @@ bool streams_capture() {
     return (info.capabilities & FERRUM_CAPABILITY_CAPTURE) != 0;
 }
 
-// How many graphs the device's pool keeps something for.
+// The number of graphs for which the pool of the device keeps memory.
 int graphs_kept() {
     int kept = 0;
     for (uint64_t number = 1; number < 100; number++) {
@@ -333,8 +338,8 @@ int graphs_kept() {
 
 const size_t part = 1 << 20;
 
-// A graph that fills memory of its own and copies it to result, captured as PyTorch
-// does it.
+// A graph that fills memory of its own and copies it to result. It is captured
+// as PyTorch does it.
 struct Work {
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
@@ -370,8 +375,9 @@ CUdeviceptr make_result() {
 
 bool idle(CUstream stream) { return CU(cuStreamQuery)(stream) == CUDA_SUCCESS; }
 
-// A graph runs on a stream that never allocated anything: what it uses stays until
-// that work is done, also memory that was freed while it was captured.
+// A graph runs on a stream that never allocated memory. The memory that it uses
+// is kept until its work has completed, also memory that was freed during the
+// capture.
 void released_under_work() {
     static gate held = GATE, gone = GATE;
     CUstream stream = make_stream(), unseen = make_stream();
@@ -388,7 +394,9 @@ void released_under_work() {
     const int kept = graphs_kept();
     CUDA_OK(CU(cuLaunchHostFunc)(unseen, gate_wait, &held));
     CUDA_OK(CU(cuGraphLaunch)(work.exec, unseen));
-    // Whoever waits for the work goes on by this; who does not wait is first.
+    // The release must wait for the work. This thread lets the work complete
+    // after one second. A release that does not wait returns earlier, and the
+    // checks fail.
     std::thread opener([] {
         timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -409,8 +417,8 @@ void released_under_work() {
     work.end();
 }
 
-// What is released while a stream captures is kept until none does, and the capture
-// stands.
+// A graph is released while a stream captures. Its memory is kept until no
+// stream captures, and the capture stays active.
 void released_beside_a_capture() {
     CUstream stream = make_stream(), other = make_stream();
     CUdeviceptr result = make_result();
@@ -428,7 +436,7 @@ void released_beside_a_capture() {
     CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
     CHECK(graphs_kept() == kept);
     CUDA_OK(CU(cuStreamEndCapture)(other, &graph));
-    // One that is announced may begin at any moment.
+    // A capture that was announced may begin at any moment.
     ferrum_torch_begin_graph(ordinal, {0, 4}, [](void *) { return false; });
     ferrum_torch_reset();
     CHECK(graphs_kept() == kept);
@@ -440,7 +448,8 @@ void released_beside_a_capture() {
     CUDA_OK(CU(cuMemFree)(result));
 }
 
-// A wait that fails has waited for nothing: the graph is released by a later call.
+// A wait that fails proves nothing about the work, so a later call releases the
+// graph.
 void released_after_a_failure() {
     const char *path = getenv("FERRUM_CUDA_LIBRARY");
     void *library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW);
@@ -469,7 +478,7 @@ void released_after_a_failure() {
     CUDA_OK(CU(cuMemFree)(result));
 }
 
-// Two graphs of one pool: it goes with the last of them.
+// Two graphs share one pool. The pool is released with the last of them.
 void graphs_of_one_pool() {
     CUstream stream = make_stream();
     CUdeviceptr result = make_result();
@@ -494,8 +503,9 @@ void graphs_of_one_pool() {
     CUDA_OK(CU(cuMemFree)(result));
 }
 
-// A pool that is ended and begun again while the capture goes on, and another one
-// in between: all is of the one graph, which is kept for both.
+// During one capture, a pool is ended and begun again, and another pool is used
+// in between. All the memory belongs to the one graph, which is kept until both
+// pools are released.
 void pools_within_a_capture() {
     CUstream stream = make_stream();
     CUdeviceptr result = make_result();
@@ -555,8 +565,8 @@ uint64_t reserved_bytes() {
     return books.reserved.current;
 }
 
-// What a stream that does not capture allocates for a pool comes from that pool, and
-// is there until it is freed.
+// A stream that does not capture allocates for a pool. The memory comes from
+// that pool and is kept until it is freed.
 void a_pool_without_a_capture() {
     CUstream stream = make_stream(), other = make_stream();
     auto meant = [stream](void *one) { return one == stream; };
@@ -570,7 +580,8 @@ void a_pool_without_a_capture() {
     CHECK(!of_the_general_pool(a));
     CHECK(of_the_general_pool(b) && of_the_general_pool(c));
     ferrum_torch_record_stream(a, other);
-    // Again under the name, the pool has it again.
+    // When the pool is begun again under the same name, it can reuse the
+    // memory.
     ferrum_torch_begin_graph(ordinal, {1, 8}, meant);
     ferrum_torch_free(a, part, ordinal, stream);
     CUDA_OK(CU(cuStreamSynchronize)(other));
@@ -580,7 +591,8 @@ void a_pool_without_a_capture() {
     ferrum_torch_release_graphs(ordinal, {1, 8});
     ferrum_torch_release_graphs(ordinal, {1, 8});
     CUDA_OK(CU(cuMemsetD8)(address_of(again), 1, part));
-    // A stream that captures frees it: it stays for the graph.
+    // A stream frees the memory while it captures, so the memory is kept for
+    // the graph.
     Work work;
     ferrum_torch_begin_graph(ordinal, {0, 9}, meant);
     CUDA_OK(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -597,7 +609,8 @@ void a_pool_without_a_capture() {
     ferrum_torch_free(c, part, ordinal, stream);
     ferrum_torch_release_graphs(ordinal, {0, 9});
     CUDA_OK(CU(cuCtxSynchronize)());
-    // Pages that the pool's own thread gives back just now are not the trim's.
+    // The pool's own thread may release pages at the same time, and trim does
+    // not count those. So repeat until they are released.
     const double deadline = now_seconds() + 20;
     do
         ferrum_torch_reset();
@@ -605,8 +618,8 @@ void a_pool_without_a_capture() {
     CHECK(reserved_bytes() <= before);
 }
 
-// A capture that cannot have a pool is told so, instead of being given memory that
-// others get as well.
+// If a capture cannot have a pool, the call reports an error. It must not
+// return memory that other work also gets.
 void what_no_graph_can_have_is_thrown() {
     CUstream one = make_stream(), two = make_stream();
     CUgraph graph = nullptr;
@@ -626,14 +639,15 @@ void what_no_graph_can_have_is_thrown() {
     CHECK(refused);
     CUDA_OK(CU(cuStreamEndCapture)(two, &graph));
     CUDA_OK(CU(cuGraphDestroy)(graph));
-    // An end before its time is no failure, and nothing of it is left after all.
+    // An early end is no failure, and nothing of the graph remains.
     ferrum_torch_end_graph(ordinal, {0, 10});
     CUDA_OK(CU(cuStreamEndCapture)(one, &graph));
     CUDA_OK(CU(cuGraphDestroy)(graph));
     ferrum_torch_free(a, part, ordinal, one);
     ferrum_torch_release_graphs(ordinal, {0, 10});
     CHECK(graphs_kept() == kept);
-    // What cannot say whether it is meant is thrown by an allocation, and no free.
+    // If the callback throws instead of choosing the stream, an allocation
+    // passes the exception on. A free only writes it to stderr.
     a = ferrum_torch_alloc(part, ordinal, one);
     ferrum_torch_begin_graph(ordinal, {0, 11}, [](void *) -> bool {
         throw std::logic_error("unknown");

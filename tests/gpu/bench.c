@@ -1,11 +1,12 @@
-/* Calls of allocators on a device, ours beside the driver's own:
+/* Measures calls of allocators on a device, ours and the driver's own:
  *
- *   bench hot ALLOCATOR BYTES          ns a pair of one block
- *   bench random ALLOCATOR BYTES       ns a replacement, BYTES live in about 1000
- *   bench trace ALLOCATOR FILE         peaks of what is held and what is live
+ *   bench hot ALLOCATOR BYTES          ns for an allocation and free of one block
+ *   bench random ALLOCATOR BYTES       ns for a replacement, with BYTES live in
+ *                                      about 1000 blocks
+ *   bench trace ALLOCATOR FILE         peaks of held and of live bytes
  *
  * ALLOCATOR is pool, pool_segments, driver_ordered (cuMemAllocAsync) or
- * driver_plain (cuMemAlloc). Each prints one JSON object. FILE has lines
+ * driver_plain (cuMemAlloc). Each prints one JSON object. FILE has the lines
  * `a NUMBER BYTES` and `f NUMBER`. */
 #include "bench.h"
 
@@ -18,7 +19,7 @@ typedef struct allocator {
     void (*open)(void);
     bool (*alloc)(uint64_t size, uint64_t *address);
     void (*free)(uint64_t address);
-    uint64_t (*peak)(void); /* of what is held */
+    uint64_t (*peak)(void); /* of held bytes */
 } allocator;
 
 static ferrum_pool pool;
@@ -114,7 +115,7 @@ static void hot(const allocator *from, uint64_t size) {
         }
         double each = (now_seconds() - start) / pairs;
         CUDA_MUST(CU(cuStreamSynchronize)(native));
-        /* The first round warms up and says how many make 50 ms. */
+        /* The first round warms up. It also shows how many pairs take 50 ms. */
         if (round < 0)
             pairs = each < 5e-8 ? 1000000 : (int)(0.05 / each) + 10;
         else
@@ -133,7 +134,7 @@ static uint64_t next_random(void) {
     return random_state >> 33;
 }
 
-/* Sizes from 512 B to 32 times the mean, short ones more often. */
+/* Sizes from 512 B to 32 times the mean. Small sizes are more frequent. */
 static uint64_t random_size(uint64_t live_bytes) {
     uint64_t mean = live_bytes / 1000;
     uint64_t size = mean * (1 + next_random() % 64) / 32;

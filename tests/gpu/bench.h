@@ -1,5 +1,5 @@
-/* What the two benches share: the device with a stream of the caller's own, and
- * numbers as JSON. */
+/* What the two benchmarks share: the device with a stream that the
+ * benchmark created, and numbers as JSON. */
 #ifndef GPU_BENCH_H
 #define GPU_BENCH_H
 

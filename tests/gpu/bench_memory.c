@@ -1,15 +1,15 @@
-/* Pages, waking and the whole card:
+/* Measures pages, waking and a full device:
  *
- *   bench_memory remap PAGES    us a page on each of the ways that it can take
+ *   bench_memory remap PAGES    us for one page, for each way to map and unmap it
  *   bench_memory wake BYTES     GB/s of waking, and of a copy of pinned memory
- *   bench_memory fill           the card full to its last bytes, and empty
+ *   bench_memory fill           allocates the whole device, and frees it again
  *
  * Each prints one JSON object. */
 #include "bench.h"
 
 /* --- pages ------------------------------------------------------------------ */
 
-/* Calls of the driver so far, where a simulated one counts them. */
+/* Number of driver calls so far, if a simulated driver counts them. */
 static uint64_t driver_calls(void) {
     uint64_t (*count)(const char *) = NULL;
     *(void **)&count = dlsym(RTLD_DEFAULT, "simcuda_calls");
@@ -26,8 +26,9 @@ typedef struct page_times {
     double *map_us, *free_us, *unmap_us, *same_us;
 } page_times;
 
-/* One page: had at its place and freed there; had there again, for it is still
- * mapped; freed and unmapped; had at another place. */
+/* Measures one page. It is allocated at an address and freed there. It is
+ * allocated there again while it is still mapped. It is freed and unmapped.
+ * Then it is allocated at another address. */
 static void page_goes_round(ferrum_vpool vpool, uint64_t page, int i, int pages,
                             page_times *to, uint64_t *calls) {
     ferrum_address address;
@@ -78,7 +79,8 @@ static void remap(int pages) {
     config.capacity_bytes = (uint64_t)pages * page;
     config.ready_pages = 4;
     MUST(ferrum_vpool_create(device, &config, &vpool));
-    /* What its own thread would call is not the caller's path. */
+    /* Pause the pool's own thread, so that its driver calls are not counted
+     * for the caller. */
     MUST(ferrum_vpool_pause(vpool));
     size_t count = (size_t)pages;
     page_times times = {
@@ -166,7 +168,7 @@ static void wake(uint64_t bytes) {
     printf("}\n");
 }
 
-/* --- the whole card ---------------------------------------------------------- */
+/* --- the whole device ------------------------------------------------------- */
 
 static size_t free_bytes(void) {
     size_t left, total;
@@ -174,7 +176,7 @@ static size_t free_bytes(void) {
     return left;
 }
 
-/* Blocks of 64 MiB, then of 2 MiB, until there is no more. */
+/* Allocates blocks of 64 MiB, then of 2 MiB, until the device is full. */
 static void fill(void) {
     enum { BLOCKS = 1 << 16 };
     static uint64_t blocks[BLOCKS];

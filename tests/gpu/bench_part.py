@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Measures pools and pages on a device beside what else allocates there, in one run.
+"""Measures pools and pages on a device, together with other allocators, in one run.
 
-Each allocator runs in a process of its own: those in C, which start quickly, in one for each
-measure, all of them one after the other in each round; a framework in one for all its measures,
-hot pairs first. Ratios are of the same round. Frameworks that are not installed are left out and
-named. Over
-the simulated driver the sizes are small and the figures say nothing; the part only shows that it
-works.
+Each allocator runs in a process of its own. A program in C starts quickly, so it has one process
+for each measure, and all programs run one after the other in each round. A framework has one
+process for all its measures, hot pairs first. Ratios are of the same round. Frameworks that are
+not installed are left out and named. With the simulated driver the sizes are small and the
+figures mean nothing: the part only shows that it works.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ MAP_US, WAKE_SHARE, LEFT_BYTES = 45.0, 0.9, 100 * MEBIBYTE
 
 @dataclass
 class Sizes:
-    """How much is measured with."""
+    """The sizes of the measures."""
 
     hot: tuple[int, ...]
     live_bytes: int
@@ -52,7 +51,9 @@ class Sizes:
 
 
 def sizes_for(driver: dict[str, Any]) -> Sizes:
-    """Sizes for a device: no more than an eighth of it, but for the whole card."""
+    """Chooses the sizes for a device: at most an eighth of it, except for the measure of the full
+    device.
+    """
     if driver["simulated"]:
         return Sizes((65536,), 8 * MEBIBYTE, 300, 16, 16 * MEBIBYTE, 1)
     part = min(driver["devices"][0]["bytes"] // 8, 8 << 30)
@@ -63,7 +64,7 @@ def sizes_for(driver: dict[str, Any]) -> Sizes:
 
 
 def requests(path: pathlib.Path, count: int) -> Iterator[tuple[float, int, float]]:
-    """When each request of a serving trace comes, its tokens, and when it is done."""
+    """Yields for each request of a serving trace its start, its tokens and its end."""
     start = None
     with path.open() as file:
         for number, row in enumerate(csv.DictReader(file)):
@@ -77,8 +78,9 @@ def requests(path: pathlib.Path, count: int) -> Iterator[tuple[float, int, float
 
 
 def write_steps(path: pathlib.Path, count: int, live_bytes: int, block_tokens: int) -> None:
-    """Writes the allocations and frees of a trace: a request has one block, or one for every
-    block_tokens. Its bytes a token are such that live_bytes are live at the most."""
+    """Writes the allocations and frees of a trace. A request has one block, or one block for
+    every block_tokens. The bytes for a token are chosen so that at most live_bytes are live.
+    """
     found = list(requests(bundle.EXAMPLE_TRACES / "azure_llm_code_2023.csv", count))
     ends: list[tuple[float, int]] = []
     live = peak = 0
@@ -113,34 +115,34 @@ def write_steps(path: pathlib.Path, count: int, live_bytes: int, block_tokens: i
 
 @dataclass
 class Bench:
-    """The run: what there is to measure, and what came of it."""
+    """One run: what it measures, and the results."""
 
     clock: bundle.Clock
     sizes: Sizes
     simulated: bool
-    # Steps of serving traces, by the tokens of a block; made when they are first needed.
+    # Steps of serving traces, by the tokens of a block. A trace is written before its first use.
     traces: dict[int, pathlib.Path] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
-    # Measures that there was no time for.
+    # Measures that the time did not allow.
     late: list[str] = field(default_factory=list)
-    # What the process of a framework has given, by the measure as it was asked for.
+    # The results of the process of a framework, by measure as requested.
     given: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)
 
     def variables(self) -> dict[str, str]:
-        """A small card and no dawdling where it is simulated."""
+        """With the simulated driver: a small device without delays."""
         if not self.simulated:
             return {}
         return {"SIMCUDA_BYTES": "256M", "SIMCUDA_JITTER_US": "0", "SIMCUDA_LEAKS": ""}
 
     def subjects(self) -> list[str]:
-        """The allocators that are here; no framework works over a simulated driver."""
+        """The allocators that are available. No framework works with a simulated driver."""
         names = IN_C if self.simulated else IN_C + IN_PYTHON
         return [name for name in names if name not in self.absent]
 
     def one(self, program: str, *words: str) -> dict[str, Any]:
-        """Runs a program of the bundle that prints what it has measured."""
+        """Runs a program of the bundle that prints its results."""
         command: list[str | pathlib.Path] = [bundle.need(bundle.BUNDLE / "bin" / program), *words]
         done = bundle.run(command, self.clock.left(120), **self.variables())
         if done.returncode != 0:
@@ -150,14 +152,15 @@ class Bench:
         return bundle.last_json(done.stdout)
 
     def measures(self) -> list[str]:
-        """All measures of a framework, in the order in which they are made."""
+        """All measures of a framework, in the order of their runs."""
         hot = [f"hot={size}" for size in self.sizes.hot]
         live = [f"random={self.sizes.live_bytes}"]
         return (hot + live) * self.sizes.rounds + [f"trace={self.traces[n]}" for n in self.traces]
 
     def framework(self, subject: str) -> dict[str, list[dict[str, Any]]]:
-        """What a framework gives, measured once in a process of its own. Where that ends early,
-        what it has given until then counts."""
+        """Returns the results of a framework, measured once in a process of its own. If that
+        process ends early, the results until then count.
+        """
         if subject in self.given:
             return self.given[subject]
         given = self.given[subject] = {}
@@ -179,7 +182,9 @@ class Bench:
         return given
 
     def measure(self, subject: str, round_: int, name: str, argument: str) -> dict[str, Any] | None:
-        """What a measure gives for an allocator; None if it is not here or did not do it."""
+        """Returns the result of a measure for an allocator, or None if the allocator is not
+        available or failed.
+        """
         if subject in IN_PYTHON:
             found = self.framework(subject).get(f"{name}={argument}", [])
             return found[round_] if round_ < len(found) else None
@@ -189,8 +194,9 @@ class Bench:
         return self.one("bench", name, subject, argument)
 
     def calls(self, measure: str, argument: int, key: str) -> dict[str, Any]:
-        """A measure of calls for all allocators: median and spread of each round's values, and
-        its ratio to ours in the same round, in the same language."""
+        """Measures calls of all allocators. Returns the median and spread of each round's values,
+        and the ratio to our allocator in the same round and the same language.
+        """
         values: dict[str, list[float]] = {}
         ratios: dict[str, list[float]] = {}
         for number in range(self.sizes.rounds):
@@ -217,7 +223,7 @@ class Bench:
         }
 
     def trace(self, block_tokens: int) -> dict[str, Any]:
-        """What each allocator holds at the most for what is live at the most."""
+        """Measures the peak of held bytes of each allocator, for the peak of live bytes."""
         found = {}
         for subject in self.subjects():
             one = self.measure(subject, 0, "trace", str(self.traces[block_tokens]))
@@ -229,7 +235,7 @@ class Bench:
         return {"block_tokens": block_tokens, "allocators": found}
 
     def write_traces(self, folder: pathlib.Path) -> None:
-        """Makes the steps of the traces."""
+        """Writes the steps of the traces."""
         for block_tokens in (0, 256):
             path = folder / f"steps_{block_tokens}"
             write_steps(path, self.sizes.requests, self.sizes.live_bytes, block_tokens)
@@ -237,7 +243,9 @@ class Bench:
 
 
 def targets(found: dict[str, Any], simulated: bool) -> list[dict[str, Any]]:
-    """What was promised, and what was measured; speed means nothing where it is simulated."""
+    """Compares the targets with the results. Speed means nothing with a simulated driver, so it
+    is left out there.
+    """
     pages, wake, fill = found["pages"], found["wake"], found["fill"]
     share = statistics.median(
         woken / pinned
@@ -265,7 +273,7 @@ def targets(found: dict[str, Any], simulated: bool) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Measures everything and writes it down."""
+    """Measures everything and writes the results."""
     clock = bundle.Clock()
     try:
         driver = bundle.describe()

@@ -1,15 +1,15 @@
-# The bundle for `make test-gpu`: everything that its parts need, in build/gpu, so
-# that they run where there is no Go, no compiler and no network. Included by the
-# Makefile.
+# The bundle for `make test-gpu`. It puts everything that the parts need into build/gpu,
+# because they run on machines without Go, a compiler or a network. The Makefile includes
+# this file.
 
-# It has to travel.
+# The largest size of the bundle, because it is copied to another machine.
 GPU_MOST_MIB   := 56
 GPU_BIN        := build/gpu/bin
 GPU_TRACED     := arguments capture contexts kernels memory pools sharing streams virtual
 GPU_TRACES     := $(GPU_TRACED:%=build/gpu/differential/test_%)
 GPU_SIMULATORS := $(SIMCUDA_GENERATIONS:%=build/gpu/simcuda/%/libcuda.so.1)
 GPU_PROGRAMS   := $(patsubst tests/gpu/%,$(GPU_BIN)/%,$(basename $(wildcard tests/gpu/*.c tests/gpu/*.cpp)))
-# Of tests/c those that run on any device.
+# Programs of tests/c that run on any device.
 GPU_C_NAMES    := pool_calls random_owners random_pools random_programs random_threads random_virtual thread_churn
 GPU_C_PROGRAMS := $(GPU_C_NAMES:%=$(GPU_BIN)/test_%)
 GPU_LIBRARY    := build/gpu/lib/$(FILE)
@@ -17,10 +17,11 @@ GPU_ALLOCATOR  := build/gpu/lib/libferrum_mem_allocator.so
 GPU_FLAGS       = -D_GNU_SOURCE $(C_WARNINGS) -Iinclude \
     -isystem $$(echo build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include)
 
-# The parity check of the adapter to gorgonia.org/cu, left out where it cannot be built.
+# The parity check of the adapter to gorgonia.org/cu. It is left out where it cannot be
+# built.
 GPU_PARITY     := build/gpu/suites/drivers.cuda.gorgonia.test
 
-# Packages of core whose suites run on any device.
+# Packages of core whose test suites run on any device.
 GPU_SUITES = $(sort $(patsubst %/,%,$(dir $(shell grep -rl '"ferrum_mem/drivers/testdevice"' --include='*_test.go' core))))
 
 .PHONY: gpu-bundle
@@ -32,12 +33,13 @@ gpu-bundle: gpu-programs ## build what test-gpu takes to a machine with a GPU, i
 	@size=$$(du -sm build/gpu | cut -f1); echo "build/gpu: $$size MiB"; \
 	    [ $$size -le $(GPU_MOST_MIB) ] || { echo "gpu-bundle: it may have $(GPU_MOST_MIB) MiB" >&2; exit 1; }
 
-# All but the suites of core.
+# Everything except the test suites of core.
 .PHONY: gpu-programs
 gpu-programs: ready-test $(GPU_TRACES) $(GPU_SIMULATORS) $(GPU_PROGRAMS) $(GPU_C_PROGRAMS) $(GPU_LIBRARY) $(GPU_ALLOCATOR)
 
-# $(call gpu_suites,PACKAGES): they are to travel, so they are without debug
-# information, which is two thirds of their size, and packed.
+# $(call gpu_suites,PACKAGES): builds test suites. They have no debug information, which is
+# two thirds of their size, and they are compressed, because they are copied to another
+# machine.
 define gpu_suites
 mkdir -p build/gpu/suites; for package in $(1); do \
     suite=build/gpu/suites/$${package//\//.}.test; \
@@ -46,13 +48,13 @@ mkdir -p build/gpu/suites; for package in $(1); do \
 done
 endef
 
-# The parts over the simulated driver need one suite to show that suites run.
+# The parts that use the simulated driver need only one suite to show that suites run.
 .PHONY: gpu-one-suite
 gpu-one-suite: ready-test
 	@$(call gpu_suites,core/fallback)
 
-# What a call gives is written down, used or not; -z lazy: a driver that lacks a
-# call is asked for the others.
+# The results of unused calls are recorded too. With -z lazy, a program still runs with a
+# driver that lacks one of the calls.
 build/gpu/differential/%: tests/simcuda/%.c tests/gpu/trace.h $(SIMCUDA_HEADERS) $(SIMCUDA_LIBRARIES)
 	@mkdir -p $(dir $@)
 	$(CC) $(SIMCUDA_FLAGS) -Wno-unused-variable -Wno-maybe-uninitialized -DTRACE $< -o $@ \

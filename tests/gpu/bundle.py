@@ -1,7 +1,7 @@
 """What the parts of `make test-gpu` share: the bundle in build/gpu, the driver, and results.
 
-A part runs where there may be neither Go nor a compiler nor a network: it uses what
-`make gpu-bundle` left in build/gpu, and Python's own library.
+A part may run on a machine without Go, a compiler or a network. It uses the files that `make
+gpu-bundle` wrote to build/gpu, and Python's own library.
 """
 
 from __future__ import annotations
@@ -23,45 +23,47 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "build" / "gpu"
 RESULTS = ROOT / "docs" / "results"
 GOLDEN = ROOT / "tests" / "simcuda" / "golden"
-# A part stops measuring and testing by then, and has the rest of its eight minutes, after which
-# it is ended from outside, to write down what it has found.
+# After this time a part stops measuring and testing. It may use the rest of its eight minutes to
+# write its results. Then it is ended from outside.
 PART_SECONDS = 7.5 * 60
 EXAMPLE_TRACES = ROOT / "examples" / "traces"
 
 
 class PartError(Exception):
-    """A part cannot run, or did not pass; the text is for the reader."""
+    """A part cannot run, or did not pass. The text is for the reader."""
 
 
 class Clock:
-    """What is left of the time that a part has."""
+    """The remaining time of a part."""
 
     def __init__(self, seconds: float = PART_SECONDS) -> None:
         self._end = time.monotonic() + seconds
 
     def is_over(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the time is used up."""
         return time.monotonic() >= self._end
 
     def left(self, at_most: float = PART_SECONDS) -> float:
-        """Seconds left, and no more than at_most."""
+        """Returns the remaining seconds, at most at_most."""
         return max(1.0, min(at_most, self._end - time.monotonic()))
 
 
 def driver_library() -> str:
-    """The library of the CUDA driver: FERRUM_CUDA_LIBRARY, or what the loader finds."""
+    """The library of the CUDA driver: FERRUM_CUDA_LIBRARY, or the library that the loader finds."""
     return os.environ.get("FERRUM_CUDA_LIBRARY") or "libcuda.so.1"
 
 
 def need(path: pathlib.Path) -> pathlib.Path:
-    """A file of the bundle."""
+    """Returns the path of a file of the bundle, which must exist."""
     if not path.exists():
         raise PartError(f"{path.relative_to(ROOT)} is not there: run `make gpu-bundle` first")
     return path
 
 
 def describe(library: str | None = None) -> dict[str, Any]:
-    """The driver and its devices; no device is a PartError with the driver's reason."""
+    """Describes the driver and its devices. If there is no device, raises PartError with the
+    reason from the driver.
+    """
     command = [str(need(BUNDLE / "bin" / "describe")), library or driver_library()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if not done.stdout:
@@ -74,8 +76,9 @@ def describe(library: str | None = None) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def held_context(library: str) -> Iterator[None]:
-    """Holds a context on each device meanwhile, so that the driver does not start anew for each
-    of many short programs."""
+    """Holds a context on each device, so that the driver does not start again for each of many
+    short programs.
+    """
     command = [str(need(BUNDLE / "bin" / "describe")), "hold", library]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as held:
@@ -98,8 +101,9 @@ def is_simulated(library: str) -> bool:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a program of the bundle. The simulated driver has two devices of 8 GiB
-    with that, and lists leaks only where it is asked to."""
+    """The environment of a program of the bundle. With it the simulated driver has two devices of
+    8 GiB, and lists leaks only on request.
+    """
     own = {
         "FERRUM_MEM_LIBRARY": str(BUNDLE / "lib" / "libferrum_mem.so"),
         "FERRUM_CUDA_LIBRARY": driver_library(),
@@ -114,7 +118,7 @@ def environment(**more: str) -> dict[str, str]:
 def run(
     command: Sequence[str | pathlib.Path], seconds: float, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program; one that does not end in time has the status 124."""
+    """Runs a program. The status is 124 if the program does not end in time."""
     words = [str(word) for word in command]
     try:
         return subprocess.run(
@@ -145,7 +149,9 @@ def last_json(text: str) -> dict[str, Any]:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median and spread of repeated measurements: how far the extremes are apart by the median."""
+    """Returns the median and the spread of repeated measurements. The spread is the distance of
+    the extremes divided by the median.
+    """
     middle = statistics.median(values)
     apart = (max(values) - min(values)) / middle if middle else 0.0
     return {
@@ -156,13 +162,14 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def slug(driver: dict[str, Any]) -> str:
-    """The device's name for the name of a file."""
+    """The name of the device, in a form for a file name."""
     return re.sub(r"[^a-z0-9]+", "-", driver["devices"][0]["name"].lower()).strip("-")
 
 
 def results_folder() -> pathlib.Path:
-    """Where results go: FERRUM_GPU_RESULTS, or docs/results for a real device. What a
-    simulated driver gave is no result of a device and stays in build."""
+    """The folder for results: FERRUM_GPU_RESULTS, or docs/results for a real device. Results of a
+    simulated driver stay in build, because they say nothing about a device.
+    """
     named = os.environ.get("FERRUM_GPU_RESULTS")
     if named:
         return pathlib.Path(named)
@@ -170,7 +177,7 @@ def results_folder() -> pathlib.Path:
 
 
 def write_result(part: str, driver: dict[str, Any], found: dict[str, Any]) -> pathlib.Path:
-    """Writes the JSON of a part, with date, device and driver, and says where."""
+    """Writes the JSON of a part, with date, device and driver, and prints the path."""
     now = datetime.datetime.now(datetime.timezone.utc)
     folder = results_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -182,11 +189,11 @@ def write_result(part: str, driver: dict[str, Any], found: dict[str, Any]) -> pa
 
 
 def say(text: str) -> None:
-    """A line for whoever watches."""
+    """Prints a line for the person who watches the run."""
     print(text, flush=True)
 
 
 def fail(text: str) -> int:
-    """Says why a part did not pass; the status to end with."""
+    """Prints why a part did not pass, and returns the exit status."""
     print(f"test-gpu: {text}", file=sys.stderr, flush=True)
     return 1

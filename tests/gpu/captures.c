@@ -1,5 +1,6 @@
-/* Calls of the library beside a capture of the program's, in each mode: what it
- * answers, and that the capture stands after each of them and ends with success. */
+/* Calls of the library while the program captures a stream, in each mode.
+ * The test checks the result of each call, that the capture stays active
+ * after it, and that the capture ends with success. */
 #include "driver.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)
@@ -8,11 +9,12 @@ static CUcontext context;
 static ferrum_device device;
 static const ferrum_stream none = {0};
 
-/* The program's stream that captures, the library's handle of it, and one of the
- * library's own that takes no part. */
+/* native is the stream of the program that captures. captured is its handle
+ * in the library. quiet is a stream of the library outside the capture. */
 static CUstream native;
 static ferrum_stream captured, quiet;
-/* Whether the driver numbers captures, without which pools cannot serve them. */
+/* Whether the driver numbers captures. Pools need these numbers to serve a
+ * capture. */
 static bool numbered;
 
 static void capture_stands(const char *call) {
@@ -38,7 +40,7 @@ static void begin(CUstreamCaptureMode mode) {
     CUDA_OK(CU(cuStreamBeginCapture)(native, mode));
 }
 
-/* Ends the capture, with success. */
+/* Ends the capture, which must succeed. */
 static void end_capture(void) {
     CUgraph graph = NULL;
     CUDA_OK(CU(cuStreamEndCapture)(native, &graph));
@@ -116,8 +118,9 @@ static void events(void) {
     CUDA_OK(CU(cuEventDestroy)(theirs));
 }
 
-/* A stream of the library's joins the capture by a program's event: what was to be
- * freed there is kept, and it takes its part back. */
+/* A stream of the library joins the capture through an event of the
+ * program. The block that the call tried to free there is kept. The stream
+ * then joins back. */
 static void joined(void) {
     CUevent theirs;
     ferrum_event adopted, back;
@@ -136,7 +139,8 @@ static void joined(void) {
     OK_BESIDE(ferrum_event_destroy(back));
     OK_BESIDE(ferrum_event_destroy(adopted));
     OK_BESIDE(ferrum_pool_free(pool, address, none));
-    /* What its cache has of the stream cannot be waited for yet. */
+    /* The pool's cache has memory of the stream, and the capture forbids to
+     * wait for that stream. */
     REFUSED(ferrum_pool_destroy(pool, 0));
     end_capture();
     OK(ferrum_pool_destroy(pool, 0));
@@ -228,7 +232,7 @@ static void pages(void) {
     OK_BESIDE(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
     OK_BESIDE(ferrum_vpool_trim(vpool, 0, &released));
     OK_BESIDE(ferrum_vpool_compact(vpool, &report));
-    /* Work of the stream that captures may use the pages. */
+    /* Work of the captured stream may use the pages. */
     REFUSED(ferrum_vpool_sleep(vpool, NULL, NULL));
     OK_BESIDE(ferrum_vpool_free(vpool, 2 * page, 2 * page, none));
     OK_BESIDE(ferrum_vpool_destroy(vpool, 0));

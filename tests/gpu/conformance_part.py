@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""The suites on a device: the library's own, the allocator's, programs of tests/c, and those of
-core's packages.
+"""Runs the suites on a device: the library's own, the allocator's, programs of tests/c, and those
+of core's packages.
 
   conformance_part.py [SUITE...]    only these; "library", "allocator", "captures", "hazards",
                                     "c.random_pools", "core.pool", ...
 
-DEVICE names the device, cuda:0 where it does not. Every test of the suites that was built into
-build/gpu/suites runs, with the parity check of the adapter to gorgonia.org/cu among them; one that
-writes to stderr what it could not do has not passed. Over the simulated driver, which takes its
-time, the programs of tests/c do less.
+DEVICE names the device (default cuda:0). Every suite in build/gpu/suites runs, also the parity
+check of the adapter to gorgonia.org/cu. A test that writes to stderr what it could not do has
+failed. The simulated driver is slow, so the programs of tests/c do less with it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bundle
 
 CORPUS = bundle.ROOT / "tests" / "corpus" / "pool_calls"
-# Of tests/c: what they are told on a device, and over the simulated driver.
+# Programs of tests/c: their arguments on a device, and with the simulated driver.
 C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "c.pool_calls": ([str(CORPUS), "100"], [str(CORPUS), "0"]),
     "c.random_owners": (["20"], ["2"]),
@@ -40,7 +39,7 @@ C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
 }
 PROGRAMS = ("library", "allocator", "captures", "hazards", *C_PROGRAMS)
 SUITES = bundle.BUNDLE / "suites"
-# Linked with the driver's library, so that it cannot be built everywhere.
+# This suite links with the driver's library, so it cannot be built everywhere.
 PARITY = "drivers.cuda.gorgonia"
 ENDING = ".test.gz"
 C_TOTAL = re.compile(r"(\d+) passed, (\d+) failed$")
@@ -54,7 +53,7 @@ OUTCOMES = {
 
 @dataclass
 class Suite:
-    """What came of the tests of one program."""
+    """The test results of one program."""
 
     name: str
     seconds: float = 0.0
@@ -68,14 +67,14 @@ class Suite:
         getattr(self, OUTCOMES[outcome]).append(test)
 
     def found(self) -> dict[str, Any]:
-        """For the results; the output of a suite that failed is kept."""
+        """The entry for the results. The output of a failed suite is kept."""
         told = {key: value for key, value in vars(self).items() if key != "output"}
         told["seconds"] = round(self.seconds, 2)
         return {**told, "output": self.output[-20000:]} if self.failed else told
 
 
 def run_program(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
-    """A program of build/gpu/bin, which says of each test what came of it, or of all together."""
+    """Runs a program of build/gpu/bin. It prints the result of each test, or a total."""
     words: list[str] = []
     file = name
     if name in C_PROGRAMS:
@@ -103,7 +102,7 @@ def run_program(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Su
 
 
 def run_go(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
-    """A test binary of a package of core, in the folder of its package."""
+    """Runs a test binary of a package of core, in the folder of its package."""
     suite = Suite(name)
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "suite"
@@ -130,8 +129,9 @@ def run_go(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
 
 
 def for_parity() -> dict[str, str]:
-    """The parity check takes libcuda.so.1 from the loader: it is to be the same library. Of the
-    simulated one it ends before the leaks that it looks for itself are listed."""
+    """The environment that makes the loader find the same driver library for the parity check.
+    The check looks for leaks itself, so the simulated driver does not list them.
+    """
     library = bundle.driver_library()
     if "/" not in library:
         return {}
@@ -140,7 +140,7 @@ def for_parity() -> dict[str, str]:
 
 
 def main() -> int:
-    """Runs the suites and writes what came of them."""
+    """Runs the suites and writes the results."""
     clock = bundle.Clock()
     try:
         driver = bundle.describe()
@@ -156,7 +156,8 @@ def main() -> int:
         suites = []
         for name in wanted:
             if name in PROGRAMS:
-                # It ends before the allocator gives back what frameworks keep to their end.
+                # It ends before the allocator frees the memory that frameworks keep until their
+                # end.
                 own = {"SIMCUDA_LEAKS": ""} if name == "allocator" else {}
                 suite = run_program(name, clock, {**variables, **own})
             else:

@@ -1,4 +1,4 @@
-"""The parts of `make test-gpu` over the simulated driver."""
+"""Runs the parts of `make test-gpu` with the simulated driver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEWEST = bundle.BUNDLE / "simcuda" / "12090" / "libcuda.so.1"
 
 @pytest.fixture
 def part(tmp_path):
-    """Runs a program of tests/gpu over the simulated driver; results go to tmp_path."""
+    """Runs a program of tests/gpu with the simulated driver. Results are written to tmp_path."""
     if not NEWEST.exists():
         pytest.skip("the bundle is not built (make gpu-bundle)")
 

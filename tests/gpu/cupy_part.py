@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CuPy on pools of the library.
+"""Tests CuPy on pools of the library.
 
 cupy_part.py            the part
 cupy_part.py case NAME  one case, in this process
@@ -16,7 +16,7 @@ import framework
 
 
 def start() -> Any:
-    """CuPy, with our allocator."""
+    """Imports CuPy and sets our allocator."""
     import cupy
     import ferrum_mem.frameworks
 
@@ -25,7 +25,7 @@ def start() -> Any:
 
 
 def arithmetic() -> None:
-    """What comes out is what NumPy gives, with many arrays that come and go."""
+    """The results are equal to those of NumPy, while many arrays are created and freed."""
     cupy = start()
     import numpy
 
@@ -38,7 +38,7 @@ def arithmetic() -> None:
 
 
 def books() -> None:
-    """The memory of arrays is in the books, and the cache can be emptied."""
+    """The counters include the memory of arrays, and the cache can be emptied."""
     cupy = start()
     import ferrum_mem
 
@@ -53,7 +53,7 @@ def books() -> None:
 
 
 def streams() -> None:
-    """Two streams of CuPy with an allocator each do not get each other's memory too early."""
+    """Each of two streams has an allocator. Neither gets memory of the other too early."""
     cupy = start()
     import ferrum_mem.frameworks
 
@@ -75,7 +75,7 @@ def streams() -> None:
 
 
 def arrays_of_both() -> None:
-    """Blocks of the library are arrays without a copy."""
+    """Blocks of the library become arrays without a copy."""
     cupy = start()
     import ferrum_mem
 

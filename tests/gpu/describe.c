@@ -1,12 +1,13 @@
-/* Says as JSON which driver and devices there are, for the head of results:
+/* Prints as JSON which driver and devices exist, for the head of results:
  *
- *   describe [LIBRARY]          the status is 1, and the reason is there, if
- *                               there is no device
- *   describe release FILE       the driver's release that a file of the form of
- *                               /proc/driver/nvidia/version has
- *   describe hold LIBRARY       a context on each device that may have several
- *                               programs, from a line "held" on until stdin ends:
- *                               so a driver need not start anew for each program */
+ *   describe [LIBRARY]          if there is no device, the status is 1 and the
+ *                               output has the reason
+ *   describe release FILE       the release of the driver, from a file in the form
+ *                               of /proc/driver/nvidia/version
+ *   describe hold LIBRARY       holds a context on each device that several
+ *                               programs may use. It prints "held" and ends when
+ *                               stdin ends. Without it the driver would start
+ *                               again for each program */
 #include <ctype.h>
 #include <cuda.h>
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 
 static void *library;
 
-/* The driver's own text: with quotes and control characters left out. */
+/* Prints text of the driver, without control characters and quotes. */
 static void put(const char *text) {
     putchar('"');
     for (; *text != 0; text++)
@@ -70,9 +71,9 @@ static int look(CUdevice device, Card *card) {
     return 0;
 }
 
-/* The first word of a line that is a number with points, such as "570.86.15": it
- * stands behind "Kernel Module" or, of an open one, behind "Kernel Module for
- * x86_64". */
+/* Finds the first word of a line that is a number with points, such as
+ * "570.86.15". It follows "Kernel Module", or "Kernel Module for x86_64" if
+ * the kernel module is the open one. */
 static void find_release(char *line, char *release, size_t size) {
     release[0] = 0;
     for (char *rest = line, *word; (word = strtok_r(rest, " \t\n", &rest));)
@@ -83,7 +84,7 @@ static void find_release(char *line, char *release, size_t size) {
         }
 }
 
-/* What the driver itself does not say: its release. */
+/* Reads the release of the driver, because no call of the driver returns it. */
 static void read_release(const char *path, char *release, size_t size) {
     char line[256];
     FILE *file = fopen(path, "r");

@@ -1,15 +1,15 @@
-"""The scripted sequences against a real and the simulated driver, and the recorded answers.
+"""Compares a real driver with the simulated driver, by scripted sequences and recorded answers.
 
   differential.py run               the part: real against simulated, recorded as a golden file
   differential.py check [FOLDER]    the simulated driver against every recorded golden file
 
 The sequences are the cases of tests/simcuda, built with -DTRACE (tests/gpu/trace.h). A golden
-file is text: lines `# key: value` about the driver, then cases and what each call gave.
-FOLDER/differences.tsv lists, with a reason, where the simulated driver answers otherwise on
-purpose: case, call, the real answer, the simulated one, why. An entry that does not occur is an
-error, as is a difference that is not listed. What a driver does with handles that are none, or of
-something that is gone, is open (", open"): it is recorded and not compared. A program that fails,
-or does not come to its end in time, loses its own cases only; what was recorded is kept.
+file is text: lines `# key: value` about the driver, then cases and the result of each call.
+FOLDER/differences.tsv lists where the simulated driver differs on purpose, with a reason: case,
+call, the real answer, the simulated one, why. An entry that does not occur is an error. A
+difference that is not listed is an error too. The result of a call with an invalid handle, or a
+handle of a destroyed object, is not defined (", open"): it is recorded and not compared. A
+program that fails or does not end in time loses only its own cases. The recorded cases are kept.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bundle
 
 FORMAT = "1"
-# The cases are compiled with the header 12.9; a driver of 13 still has what they call, which the
-# simulated one of 13.0 has not.
+# The cases are compiled with the header 12.9. A real driver of 13 still exports the calls that
+# they use. The simulated driver of 13.0 does not, so it is not in this list.
 GENERATIONS = (11020, 12000, 12040, 12090)
 END = "the case"
 OPEN = ", open"
-# More make the start of each process slower, and nothing else.
+# More devices only make the start of each process slower.
 MOST_DEVICES = 2
-# Rules that no driver's answer can be compared with, and why.
+# Rules for which no result of a driver can be compared, and why.
 ENVIRONMENT = "only devices or drivers of an older kind can break it"
 UNDEFINED = "what a driver does is left open by the documentation"
 ENVIRONMENT_RULES = {
@@ -51,14 +51,14 @@ ENVIRONMENT_RULES = {
 
 @dataclass
 class Answers:
-    """What a driver gave: for each case its calls with their results, in order."""
+    """The results of a driver: for each case its calls and their results, in order."""
 
     head: dict[str, str] = field(default_factory=dict)
     cases: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """As a golden file."""
+        """The text of a golden file."""
         lines = [f"# {key}: {value}" for key, value in self.head.items()]
         for name, calls in self.cases.items():
             lines.append(f"case {name}")
@@ -67,7 +67,7 @@ class Answers:
 
 
 def parse(text: str, name: str) -> Answers:
-    """Reads a golden file, or what the programs print; name is for messages."""
+    """Parses a golden file, or the output of the programs. name is for messages."""
     answers = Answers()
     calls: list[tuple[str, str]] | None = None
     for number, line in enumerate(text.splitlines(), 1):
@@ -94,9 +94,9 @@ def simulator(version: int) -> pathlib.Path:
 
 
 def trace(library: str, clock: bundle.Clock, **variables: str) -> Answers:
-    """Puts the sequences to a driver. What went wrong with a program is in failures."""
+    """Runs the sequences with a driver. failures has what went wrong with a program."""
     programs = sorted(bundle.need(bundle.BUNDLE / "differential").glob("test_*"))
-    # What would let calls answer otherwise than by themselves.
+    # These settings would change the results of calls, so give them fixed values.
     variables |= {"CUDA_MODULE_LOADING": "EAGER", "CUDA_LAUNCH_BLOCKING": "0", "LD_BIND_NOW": ""}
     all_answers = Answers()
     for program in programs:
@@ -105,7 +105,7 @@ def trace(library: str, clock: bundle.Clock, **variables: str) -> Answers:
         done = bundle.run(
             [program], seconds, LD_PRELOAD=library, TRACE_DEADLINE=deadline, **variables
         )
-        # The last line may be half of one if the program was ended.
+        # If the program was killed, the last line may be incomplete.
         answers = parse(done.stdout[: done.stdout.rfind("\n") + 1], program.name)
         all_answers.head |= answers.head
         all_answers.cases |= answers.cases
@@ -121,8 +121,9 @@ def trace(library: str, clock: bundle.Clock, **variables: str) -> Answers:
 def trace_simulated(
     version: int, devices: int, clock: bundle.Clock, without: str = "", **variables: str
 ) -> Answers:
-    """What the simulated driver gives, set up as a driver of a version with so many devices that
-    lack some features, as the head of a golden file names them."""
+    """Runs the simulated driver with a version, a number of devices and missing features, as the
+    head of a golden file names them.
+    """
     lacking = [word for word in without.split(",") if word.isalpha() and word != "nothing"]
     answers = trace(
         str(simulator(version)),
@@ -142,7 +143,7 @@ def trace_simulated(
 
 @dataclass(frozen=True)
 class Difference:
-    """A call to which two drivers do not give the same."""
+    """A call for which two drivers return different results."""
 
     case: str
     call: str
@@ -153,7 +154,7 @@ class Difference:
 def compare_case(
     name: str, real: list[tuple[str, str]], simulated: list[tuple[str, str]]
 ) -> list[Difference]:
-    """Where the answers of a case differ. What follows the early end of one is not compared."""
+    """Returns the differences in a case. If one run ended early, what follows is not compared."""
     found = []
     calls = [call for call, _ in real], [call for call, _ in simulated]
     ended = END in (calls[0][-1:] + calls[1][-1:])
@@ -171,7 +172,7 @@ def compare_case(
 
 
 def compare(real: Answers, simulated: Answers) -> list[Difference]:
-    """All differences; a case that only one of them has is one."""
+    """Returns all differences. A case that only one driver has is a difference."""
     found = []
     for name in dict.fromkeys([*real.cases, *simulated.cases]):
         if name not in simulated.cases:
@@ -182,7 +183,7 @@ def compare(real: Answers, simulated: Answers) -> list[Difference]:
 
 
 def listed(folder: pathlib.Path) -> set[Difference]:
-    """The differences that are on purpose, each with its reason."""
+    """Reads the intended differences, each with its reason."""
     path = folder / "differences.tsv"
     if not path.exists():
         return set()
@@ -200,7 +201,7 @@ def listed(folder: pathlib.Path) -> set[Difference]:
 
 
 def all_rules() -> list[str]:
-    """The rules that the newest simulated driver holds callers to."""
+    """The rules that the newest simulated driver enforces."""
     library = ctypes.CDLL(str(simulator(GENERATIONS[-1])))
     library.simcuda_rules.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.simcuda_rules.restype = ctypes.c_size_t
@@ -214,8 +215,10 @@ def all_rules() -> list[str]:
 
 @dataclass
 class Coverage:
-    """The rules of the simulated driver, those that the sequences break, those that a real answer
-    is known for, and those that none can be known for on a driver of today, with the reason."""
+    """The rules of the simulated driver: all rules, the rules that the sequences break, the rules
+    with a known real result, and the rules that no driver of today can have a result for, with
+    the reason.
+    """
 
     rules: list[str]
     provoked: set[str]
@@ -224,11 +227,11 @@ class Coverage:
 
     @property
     def unanswered_share(self) -> float:
-        """Of all rules, those that no recorded answer covers."""
+        """The share of all rules that no recorded result covers."""
         return 1 - len(self.answered) / len(self.rules)
 
     def line(self) -> str:
-        """For the reader."""
+        """A summary for the reader."""
         return (
             f"rules of the simulated driver without a recorded real answer: "
             f"{100 * self.unanswered_share:.1f} % ({len(self.rules) - len(self.answered)} of "
@@ -238,15 +241,18 @@ class Coverage:
 
 
 def is_answer(result: str) -> bool:
-    """Whether a driver gave it, rather than that it ended the process, hung, or was free to."""
+    """Whether the driver returned this result. It is false if the process ended or hung, or if
+    the result is open.
+    """
     given = result.startswith(("CUDA_", "error ")) or result in ("yes", "no")
     return given and not result.endswith(OPEN)
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A call of the sequences that breaks rules. One is special where today's drivers are not
-    asked, or not compared: in a case for the simulated driver alone, or by an open call."""
+    """A call of the sequences that breaks rules. A special call is not run with, or not compared
+    for, a driver of today: it is open, or its case is for the simulated driver only.
+    """
 
     case: str
     call: str
@@ -256,7 +262,7 @@ class Broken:
 
 
 def broken_rules(clock: bundle.Clock) -> list[Broken]:
-    """Which rules the calls of the sequences break."""
+    """Finds which rules the calls of the sequences break."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "rules.tsv"
         path.touch()
@@ -271,7 +277,9 @@ def broken_rules(clock: bundle.Clock) -> list[Broken]:
 
 
 def coverage(goldens: list[Answers], clock: bundle.Clock) -> Coverage:
-    """Which rules the sequences break, and which of these calls a golden file has an answer to."""
+    """Finds which rules the sequences break, and for which of these calls a golden file has a
+    result.
+    """
     answered_calls = {
         (name, call)
         for golden in goldens
@@ -298,7 +306,7 @@ def coverage(goldens: list[Answers], clock: bundle.Clock) -> Coverage:
 
 
 def held(golden: Answers, name: str, allow_simulated: bool) -> tuple[int, int]:
-    """Version and number of devices of a golden file, whose head must be whole."""
+    """The version and the number of devices of a golden file. Its head must be complete."""
     for key in ("format", "date", "driver", "device", "devices", "simulated"):
         if not golden.head.get(key):
             raise bundle.PartError(f"{name}: its head has no {key!r}")
@@ -312,7 +320,7 @@ def held(golden: Answers, name: str, allow_simulated: bool) -> tuple[int, int]:
 
 
 def show(difference: Difference, name: str) -> str:
-    """A difference for the reader."""
+    """Formats a difference for the reader."""
     return (
         f"{name}: {difference.case}: {difference.call}: the driver gave {difference.real}, "
         f"the simulated one {difference.simulated}"
@@ -320,7 +328,9 @@ def show(difference: Difference, name: str) -> str:
 
 
 def check(folder: pathlib.Path, allow_simulated: bool = False) -> int:
-    """Holds the simulated driver to each golden file of a folder, and says what none covers."""
+    """Compares the simulated driver with each golden file of a folder, and prints which rules
+    none covers.
+    """
     clock = bundle.Clock()
     goldens, wrong = [], []
     on_purpose, seen = listed(folder), set()
@@ -347,7 +357,7 @@ def check(folder: pathlib.Path, allow_simulated: bool = False) -> int:
 
 
 def record(library: str, driver: dict[str, Any], clock: bundle.Clock) -> Answers:
-    """What a driver gives, with the head of a golden file."""
+    """Runs a driver and returns its results with the head of a golden file."""
     with bundle.held_context(library):
         answers = trace(library, clock)
     answers.head = {
@@ -364,7 +374,9 @@ def record(library: str, driver: dict[str, Any], clock: bundle.Clock) -> Answers
 
 
 def golden_path(driver: dict[str, Any]) -> pathlib.Path:
-    """Where the recorded answers go: beside the results if those have a place of their own."""
+    """The path for the recorded results: next to the other results if those have a folder of
+    their own.
+    """
     folder = bundle.results_folder()
     if folder == bundle.RESULTS:
         folder = bundle.GOLDEN
@@ -373,7 +385,9 @@ def golden_path(driver: dict[str, Any]) -> pathlib.Path:
 
 
 def run() -> int:
-    """The part: records the driver's answers and compares the simulated driver's with them."""
+    """The part: records the results of the driver and compares them with those of the simulated
+    driver.
+    """
     clock = bundle.Clock()
     driver = bundle.describe()
     if len(driver["devices"]) > MOST_DEVICES and "CUDA_VISIBLE_DEVICES" not in os.environ:

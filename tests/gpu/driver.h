@@ -1,6 +1,7 @@
-/* What the programs of this folder share: the CUDA driver beside the library,
- * loaded by FERRUM_CUDA_LIBRARY or its usual name, and results in lines that
- * the parts read: `ok - NAME`, `not ok - NAME: why`, `skip - NAME: why`. */
+/* Helpers for the programs of this folder. They load the CUDA driver
+ * (FERRUM_CUDA_LIBRARY, or its usual name) beside the library. They print
+ * each result in a line that the parts read: `ok - NAME`,
+ * `not ok - NAME: why`, `skip - NAME: why`. */
 #ifndef GPU_DRIVER_H
 #define GPU_DRIVER_H
 
@@ -32,7 +33,7 @@ static inline void *driver_symbol(const char *name) {
     return found;
 }
 
-/* A function of the driver, by the name that the header gives it. */
+/* A function of the driver, by its name in the header. */
 #define CU(name) CU_EXPANDED(name)
 #define CU_EXPANDED(name) ((__typeof__(&name))driver_symbol(#name))
 
@@ -58,7 +59,7 @@ static inline void check_that(bool good, const char *format, ...) {
 }
 #define CHECK(condition) \
     check_that(condition, "%s:%d: %s", __FILE__, __LINE__, #condition)
-/* The driver's call gives this code. */
+/* Checks that a call of the driver returns this code. */
 #define GIVES_CODE(code, call)                                             \
     do {                                                                   \
         int got_code = (int)(call), wanted_code = (int)(code);             \
@@ -66,7 +67,7 @@ static inline void check_that(bool good, const char *format, ...) {
                    __LINE__, #call, got_code);                             \
     } while (0)
 #define CUDA_OK(call) GIVES_CODE(CUDA_SUCCESS, call)
-/* The library's call gives this status. */
+/* Checks that a call of the library returns this status. */
 #define GIVES(wanted, call)                                                  \
     do {                                                                     \
         ferrum_status got_status = (call);                                   \
@@ -106,7 +107,7 @@ static inline int check_end(void) {
 
 /* --- the device ------------------------------------------------------------ */
 
-/* "cuda:0", or what FERRUM_TEST_DEVICE says. */
+/* The value of FERRUM_TEST_DEVICE, or "cuda:0". */
 static inline const char *device_id(void) {
     const char *id = getenv("FERRUM_TEST_DEVICE");
     return id != NULL && *id != 0 ? id : "cuda:0";
@@ -122,7 +123,7 @@ static inline double now_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A function of the host that holds a stream until it is opened. */
+/* A host function that blocks a stream until the gate is opened. */
 typedef struct gate {
     pthread_mutex_t mutex;
     pthread_cond_t changed;

@@ -1,4 +1,4 @@
-"""The cases of a part for a framework, each in a process of its own."""
+"""Runs the cases of a part for a framework, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bundle
 
-# What a part ends with where its framework is not installed.
+# The exit status of a part whose framework is not installed.
 ABSENT = 77
 
 
 def empty_cache(device: Any, at_most_bytes: int, ordinal: int = 0) -> None:
-    """Gives back what the allocator's pool holds and nothing uses, and says if it holds more than
-    so much after that. What its own thread gives back just then is waited for."""
+    """Releases the unused memory of the allocator's pool. Raises an error if the pool still holds
+    more than at_most_bytes. The pool's own thread may release pages at the same time, so this
+    waits.
+    """
     import ferrum_mem.frameworks
 
     end = time.monotonic() + 20
@@ -31,11 +33,11 @@ def empty_cache(device: Any, at_most_bytes: int, ordinal: int = 0) -> None:
 
 
 def run_cases(cases: dict[str, Callable[[], None]]) -> int:
-    """Runs one case, named on the command line, and says what came of it."""
+    """Runs the case that the command line names, and prints the result."""
     name = sys.argv[2]
     try:
         cases[name]()
-    except Exception as problem:  # what a framework raises is the result
+    except Exception as problem:  # any exception of a framework is a result
         print(f"not ok - {name}: {type(problem).__name__}: {problem}", flush=True)
         return 1
     print(f"ok - {name}", flush=True)
@@ -43,8 +45,9 @@ def run_cases(cases: dict[str, Callable[[], None]]) -> int:
 
 
 def run_part(part: str, script: str, names: list[str], versions: str) -> int:
-    """Runs each case in a process of its own, for an allocator is chosen once in one, and writes
-    what came of them. versions is a program that prints the framework's version."""
+    """Runs each case in a process of its own, because a process chooses its allocator once.
+    Writes the results. versions is a program that prints the version of the framework.
+    """
     clock = bundle.Clock()
     try:
         driver = bundle.describe()

@@ -1,6 +1,7 @@
-/* What programs do that once took a device, or bytes, from others: streams that
- * they destroy, streams that mean another one in each thread, and memory that a
- * peer was let into. */
+/* Mistakes and special cases of programs that once made the library lose a
+ * device or give memory to two users: streams that the program destroys, a
+ * stream handle that names another stream in each thread, and memory that a
+ * peer can access. */
 #include "driver.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)
@@ -17,9 +18,9 @@ static ferrum_stream adopt(CUstream native) {
     return stream;
 }
 
-/* A stream that the program destroyed too early costs nobody the device. What a
- * real driver does with such a handle is open, so only the simulated one is
- * given it. */
+/* A stream that the program destroyed too early must not cost the device. A
+ * real driver may do anything with such a handle, so only the simulated
+ * driver runs this test. */
 static void a_destroyed_stream(void) {
     CUstream native;
     ferrum_stream stream, fresh;
@@ -48,8 +49,8 @@ static void a_destroyed_stream(void) {
     OK(ferrum_pool_destroy(pool, FERRUM_FORCE));
 }
 
-/* Handle 2 is another stream in each thread, so no stream of the library can
- * stand for it; the legacy one waits for all of them. */
+/* Handle 2 names another stream in each thread, so a stream of the library
+ * cannot represent it. The legacy stream waits for all of these streams. */
 static void a_stream_in_each_thread(void) {
     ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
     ferrum_error_info why = FERRUM_ERROR_INFO_INIT;
@@ -67,8 +68,8 @@ static void a_stream_in_each_thread(void) {
     OK(ferrum_stream_destroy(stream, 0));
 }
 
-/* What a pool has in the order of streams is let to a peer like the rest: its
- * first touch must not cost it its context. */
+/* A peer gets access to the stream-ordered memory of a pool as to all other
+ * memory. Otherwise its first access would spoil its context. */
 static void a_peer_is_let_in(void) {
     ferrum_device other;
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;

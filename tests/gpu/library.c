@@ -1,6 +1,6 @@
-/* The library through its C interface on a device whose bytes the host cannot
- * address: pools, managers, virtual and elastic pools, sleep and wake, streams,
- * and that the context of the caller stays the same. */
+/* Tests the C interface of the library on a device whose memory the host
+ * cannot read: pools, managers, virtual and elastic pools, sleep and wake,
+ * and streams. The current context of the caller must stay the same. */
 #include "driver.h"
 
 static ferrum_device device;
@@ -65,7 +65,8 @@ static void a_pool_keeps_blocks_apart(void) {
     OK(ferrum_pool_destroy(pool, 0));
 }
 
-/* A freed block is another stream's only when the work before its free is done. */
+/* Another stream gets a freed block only when the work before the free has
+ * completed. */
 static void the_order_of_streams(void) {
     gate held = GATE;
     ferrum_pool pool;
@@ -107,7 +108,7 @@ static void a_manager_moves_bytes(void) {
     transfer.dst = b;
     transfer.size_bytes = SIZE;
     OK(ferrum_memory_copy(&transfer));
-    /* Within one block, as memmove. */
+    /* A copy within one block works like memmove. */
     transfer.src = b;
     transfer.src_offset_bytes = 0;
     transfer.dst_offset_bytes = 1000;
@@ -204,7 +205,7 @@ static void what_sleeps_wakes_with_its_bytes(void) {
     OK(ferrum_vpool_destroy(vpool, 0));
 }
 
-/* Pages go from one model to the other, and come there as zeros. */
+/* Pages move from one model to the other and are zero there. */
 static void models_share(void) {
     ferrum_page_sizes sizes = FERRUM_PAGE_SIZES_INIT;
     ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
@@ -263,7 +264,7 @@ static void what_is_too_much_is_said(void) {
     OK(ferrum_pool_destroy(pool, 0));
 }
 
-/* When everything was given back, the device has what it had. */
+/* After everything was freed, the device holds nothing. */
 static void all_is_given_back(void) {
     ferrum_statistics books = FERRUM_STATISTICS_INIT;
     char text[4096];

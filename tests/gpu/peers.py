@@ -2,10 +2,10 @@
 """Measures one allocator from Python, in this process: peers.py SUBJECT MEASURE=ARGUMENT...
 
 SUBJECT is torch, torch_expandable, torch_ordered (cudaMallocAsync), torch_ferrum, cupy,
-cupy_ferrum or rmm. MEASURE is `hot=BYTES`, `random=BYTES` or `trace=FILE`, as tests/gpu/bench.c
-has them; they are taken in that order, for a process starts once for all of them. Prints a JSON
-object a line for each, as soon as it is measured; ends with 77 where the framework is not
-installed.
+cupy_ferrum or rmm. MEASURE is `hot=BYTES`, `random=BYTES` or `trace=FILE`, as in
+tests/gpu/bench.c. One process makes all measures, in the given order, because a framework starts
+slowly. Each result is printed at once, as a JSON object in one line. The exit status is 77 if the
+framework is not installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TORCH_SETTINGS = {
 
 
 class Subject:
-    """How a framework allocates, waits, says what it holds now, and gives back what is unused."""
+    """How a framework allocates, waits, reports its held bytes, and releases unused memory."""
 
     def __init__(self, name: str) -> None:
         if name in TORCH_SETTINGS:
@@ -39,12 +39,12 @@ class Subject:
         self.alloc: Callable[[int], Any]
         self.wait: Callable[[], None]
         self.empty: Callable[[], object]
-        # None where it is not told.
+        # None if the framework does not report it.
         self.held: Callable[[], int] | None = None
         getattr(self, "_open_" + name.split("_")[0])()
 
     def _use_ours(self, hand_over: str) -> None:
-        """Hands our pools to a framework, and asks their books."""
+        """Makes a framework use our pools, and reads their counters."""
         import ferrum_mem.frameworks
 
         getattr(ferrum_mem.frameworks, hand_over)()
@@ -87,8 +87,9 @@ class Subject:
         self.wait = self.empty = lambda: None
 
     def emptied(self) -> int | None:
-        """What is held once the unused is given back; what a thread gives back just then is
-        waited for."""
+        """Returns the held bytes after unused memory was released. A thread may still release
+        memory, so this waits.
+        """
         self.wait()
         self.empty()
         if self.held is None:
@@ -104,7 +105,7 @@ class Subject:
 
 
 def timed(repeat: Callable[[int], None], first: int, seconds: float) -> list[float]:
-    """ns a repetition, for rounds that take some time each; the first one warms up."""
+    """Returns ns for one repetition, for rounds of a certain duration. The first round warms up."""
     values: list[float] = []
     count = first
     for _ in range(ROUNDS + 1):
@@ -117,7 +118,7 @@ def timed(repeat: Callable[[int], None], first: int, seconds: float) -> list[flo
 
 
 def hot(subject: Subject, size: int) -> dict[str, Any]:
-    """A pair of one block."""
+    """Measures the allocation and the free of one block."""
     alloc = subject.alloc
 
     def repeat(count: int) -> None:
@@ -129,7 +130,7 @@ def hot(subject: Subject, size: int) -> dict[str, Any]:
 
 
 def random_replacement(subject: Subject, live_bytes: int) -> dict[str, Any]:
-    """One of a thousand live blocks is replaced, by one of another size."""
+    """Replaces one of a thousand live blocks with a block of another size."""
     chance = random.Random(1)
     mean = live_bytes // 1000
 
@@ -151,8 +152,9 @@ def random_replacement(subject: Subject, live_bytes: int) -> dict[str, Any]:
 
 
 def steps_of(subject: Subject, path: str, held: Callable[[], int] | None) -> tuple[int, int, int]:
-    """Requests of a serving trace, come and gone: how many steps, what was live at most, and what
-    was held at most, if that is asked."""
+    """Runs the requests of a serving trace. Returns the number of steps, the peak of live bytes,
+    and the peak of held bytes if held is given.
+    """
     blocks: dict[str, Any] = {}
     sizes: dict[str, int] = {}
     live = peak = steps = most = 0
@@ -174,7 +176,9 @@ def steps_of(subject: Subject, path: str, held: Callable[[], int] | None) -> tup
 
 
 def trace(subject: Subject, path: str) -> dict[str, Any]:
-    """A trace twice, each time from empty: for the time of a step, and for what is held."""
+    """Runs a trace twice, each time with an empty pool: once for the time of a step, and once for
+    the held bytes.
+    """
     subject.emptied()
     start = time.perf_counter()
     steps, peak, _ = steps_of(subject, path, None)

@@ -1,4 +1,6 @@
-"""Recorded answers hold the simulated driver: the recorder, the checker, and what is refused."""
+"""Tests how recorded answers check the simulated driver: the recorder, the checker, and what it
+rejects.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ CALL = "  second() -> CUDA_ERROR_INVALID_VALUE\n"
 class TestAFileThatWasTamperedWith:
     @pytest.fixture
     def check(self, tmp_path, monkeypatch, capsys):
-        """Checks a golden file against what the simulator is said to give."""
+        """Checks a golden file against given results of the simulator."""
 
         def simulated(version, devices, clock, without=""):
             assert (version, devices, without) == (12090, 2, "peer,fd")
@@ -86,7 +88,7 @@ class TestAFileThatWasTamperedWith:
         (tmp_path / "differences.tsv").write_text("\t".join(words) + "\n")
         changed = GIVEN.replace(CALL, CALL.replace("INVALID_VALUE", "NOT_FOUND"))
         assert check(changed)[0] == 0
-        # One that does not occur is wrong itself.
+        # An entry for a difference that does not occur is an error.
         status, output = check(GIVEN)
         assert status == 1
         assert "differences.tsv, not so" in output
@@ -112,13 +114,13 @@ def test_every_rule_is_broken_by_a_sequence(part):
         pytest.skip("the bundle is not built (make gpu-bundle)")
     known = differential.coverage([], bundle.Clock())
     assert known.provoked == set(known.rules)
-    # Those that only old devices can break are named one by one.
+    # The rules that only old devices can break are listed by name.
     old = {rule for rule, why in known.unanswerable.items() if why == differential.ENVIRONMENT}
     assert old == differential.ENVIRONMENT_RULES
     assert "where no answer can be compared" in known.line()
 
 
-# A driver that ends its process in one call and never comes back from another.
+# A driver whose one call ends the process, and whose other call never returns.
 SHIM = """
 #include <stdlib.h>
 #include <unistd.h>
@@ -155,7 +157,7 @@ def test_a_driver_that_crashes_and_hangs_loses_these_calls_only(tmp_path):
 
 
 class FewSeconds(bundle.Clock):
-    """Time enough for all but what hangs."""
+    """Enough time for all calls except those that hang."""
 
     def __init__(self, *seconds: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The parts of test-gpu other than differential, over the simulated driver."""
+"""Tests the parts of test-gpu other than differential, with the simulated driver."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_conformance(part, tmp_path, suite):
 @pytest.mark.parametrize("stale", ["400", "709"])
 @pytest.mark.parametrize("generation", ["11020", "12090", "13000"])
 def test_hazards(part, tmp_path, generation, stale):
-    """Drivers differ in what they say of a stream that was destroyed."""
+    """Drivers differ in the error for a destroyed stream."""
     library = bundle.BUNDLE / "simcuda" / generation / "libcuda.so.1"
     done = part("conformance_part.py", "hazards", SIMCUDA_STALE_STREAM=stale,
                 FERRUM_CUDA_LIBRARY=str(library))  # fmt: skip
@@ -51,7 +51,7 @@ def test_hazards(part, tmp_path, generation, stale):
 
 
 def test_programs_of_the_c_tests(part, tmp_path):
-    """On the newest and the oldest driver, and on another device than the first."""
+    """Uses the newest and the oldest driver, and a device other than the first."""
     done = part("conformance_part.py", *conformance_part.C_PROGRAMS)
     assert done.returncode == 0, done.stdout + done.stderr
     suites = result(tmp_path, "conformance")["suites"]
@@ -93,7 +93,7 @@ def test_a_suite_that_is_none(part):
 
 
 def test_what_a_program_leaves_behind_fails(part, tmp_path, monkeypatch):
-    """A status or a word on stderr is a failure even if each of its tests says ok."""
+    """An exit status or a text on stderr is a failure, even if each test is ok."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, last in {"silent": "exit 0", "loud": "echo lost >&2", "status": "exit 97"}.items():
@@ -193,7 +193,7 @@ def test_what_there_is_no_time_for_is_named():
     assert bench.late == [f"{name} hot 64" for name in bench_part.IN_C]
 
 
-# A stand-in for PyTorch that counts its processes, allocates nothing, and can be had to fail.
+# A replacement for PyTorch. It counts its processes, allocates nothing, and can be made to fail.
 STAND_IN = """
 import os, pathlib, sys
 pathlib.Path(os.environ["STARTS"]).open("a").write("x")
@@ -218,7 +218,7 @@ class cuda:
 
 @pytest.fixture
 def frameworks_bench(tmp_path, monkeypatch):
-    """A bench of small sizes whose only framework is the stand-in for PyTorch."""
+    """A benchmark with small sizes. Its only framework is the replacement for PyTorch."""
     (tmp_path / "torch.py").write_text(STAND_IN)
     own = bundle.environment
 
@@ -295,7 +295,7 @@ def test_the_release_of_a_driver(tmp_path, line, release):
 
 
 def test_a_context_is_held_meanwhile(part):
-    """The part fixture says whether the bundle is there."""
+    """The fixture `part` checks that the bundle exists."""
     library = str(conftest.NEWEST)
     with bundle.held_context(library):
         pass
@@ -305,7 +305,7 @@ def test_a_context_is_held_meanwhile(part):
 
 
 def test_a_part_ends_within_its_time():
-    """All that a part does after its clock, and its end from outside, fit into eight minutes."""
+    """The work of a part after its clock, and its end from outside, fit into eight minutes."""
     script = (bundle.ROOT / "scripts" / "test_gpu.sh").read_text()
     found = re.search(r"--kill-after=(\d+) (\d+)", script)
     assert found is not None

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""PyTorch on pools of the library: training, graphs, streams, statistics, arrays of both.
+"""Tests PyTorch on pools of the library: training, graphs, streams, statistics, and shared
+arrays.
 
 torch_part.py            the part
 torch_part.py case NAME  one case, in this process
@@ -18,8 +19,9 @@ import framework
 
 
 def start(ours: bool = True, needs_hooks: bool = False) -> Any:
-    """PyTorch, with our allocator. Where a case needs its hooks, one that this PyTorch does not
-    have is a failure; else it is only said."""
+    """Imports PyTorch and sets our allocator. A case may need hooks that this PyTorch does not
+    have. If needs_hooks is set, that is a failure. Otherwise it is only printed.
+    """
     import torch
 
     if ours:
@@ -34,7 +36,7 @@ def start(ours: bool = True, needs_hooks: bool = False) -> Any:
 
 
 def train(torch: Any, steps: int = 40) -> list[float]:
-    """The losses of a small network on data that is the same in each process."""
+    """Trains a small network on data that is the same in each process, and returns the losses."""
     torch.manual_seed(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
     make = torch.Generator().manual_seed(2)
@@ -56,7 +58,7 @@ def train(torch: Any, steps: int = 40) -> list[float]:
 
 
 def training() -> None:
-    """The losses are those that PyTorch's own allocator gives."""
+    """The losses are equal to those with PyTorch's own allocator."""
     torch = start()
     losses = train(torch)
     assert losses[-1] < losses[0], losses
@@ -73,7 +75,7 @@ def training() -> None:
 
 
 def statistics_and_emptying() -> None:
-    """The books of the library show what PyTorch has, and its cache can be emptied."""
+    """The counters of the library include PyTorch's memory, and its cache can be emptied."""
     torch = start()
     import ferrum_mem
 
@@ -92,7 +94,7 @@ def statistics_and_emptying() -> None:
 
 
 def freed_under_a_running_kernel() -> None:
-    """Memory that a queued kernel uses is not another stream's before that is done."""
+    """Another stream gets memory that a queued kernel uses only after that kernel."""
     torch = start()
     size = 8 << 20
     one, two = torch.cuda.Stream(), torch.cuda.Stream()
@@ -133,8 +135,9 @@ def recorded_streams() -> None:
 
 
 def graphs() -> None:
-    """A captured graph gives the same after whatever was allocated since, and its memory comes
-    back when it is gone."""
+    """A captured graph gives the same result whatever was allocated since. Its memory is released
+    when the graph is destroyed.
+    """
     torch = start(needs_hooks=True)
     weight = torch.randn(256, 256, device="cuda")
     given = torch.zeros(64, 256, device="cuda")
@@ -165,7 +168,9 @@ def graphs() -> None:
 
 
 def more_than_there_is() -> None:
-    """What cannot be had is an exception with the library's message, and nothing is broken."""
+    """A request that does not fit raises an exception with the library's message, and later calls
+    still work.
+    """
     torch = start()
     try:
         torch.empty(1 << 50, dtype=torch.uint8, device="cuda")
@@ -178,7 +183,7 @@ def more_than_there_is() -> None:
 
 
 def arrays_of_both() -> None:
-    """Blocks of the library are tensors without a copy, and tensors are its blocks."""
+    """Blocks of the library become tensors without a copy, and tensors become blocks."""
     torch = start(ours=False)
     import ferrum_mem
 

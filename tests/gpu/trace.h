@@ -1,17 +1,18 @@
-/* The cases of tests/simcuda as scripted sequences against any driver: with
- * -DTRACE the macros of rules.h write down what each call gives, where they
- * otherwise insist on it. Each case runs in a process of its own. A call that
- * ends its process, or hangs, is written down as such, and the case runs again
- * without it. A call whose answer is open (OPEN) is made in a run of its own that
- * ends there, so that nothing else depends on what it does. The lines of a case
- * are the same from run to run: a call that is made again with the same result is
- * written once.
+/* Runs the cases of tests/simcuda as scripted sequences with any driver.
+ * With -DTRACE the macros of rules.h record what each call returns. Without
+ * it they require a result. Each case runs in a process of its own. A call
+ * that ends its process or hangs is recorded as such, and the case runs
+ * again without that call. A call whose result is not defined (OPEN) gets a
+ * run of its own that ends with the call, so that no other call depends on
+ * it. The lines of a case are the same in each run: a call that is repeated
+ * with the same result is recorded once.
  *
- * A case for a device of a certain kind (its environment) is put to devices that
- * are such. TRACE_DEADLINE is the time, in seconds since 1970, after which no
- * case begins, TRACE_SECONDS what a run of one may take (20). Only the simulated driver knows of TRACE_RULES, a file for the
- * rules that each line has broken, and of TRACE_ALL: every case runs then, with
- * its environment. */
+ * A case for a special kind of device (its environment) runs only on
+ * devices of that kind. TRACE_DEADLINE is a time in seconds since 1970.
+ * After it no case begins. TRACE_SECONDS limits one run of a case (20). Two
+ * variables work only with the simulated driver. TRACE_RULES names a file
+ * for the rules that each line has broken. With TRACE_ALL every case runs,
+ * with its environment. */
 #ifndef GPU_TRACE_H
 #define GPU_TRACE_H
 
@@ -32,35 +33,36 @@ enum {
     TRACE_SKIPS = 32,
 };
 
-/* What the processes of a case share. Role 0 is the case's own process, 1 one
- * that it has started. */
+/* Memory that the processes of a case share. Role 0 is the process of the
+ * case. Role 1 is a process that the case has started. */
 typedef struct Trace {
     pid_t main_process;
     int at_line[2];
     char at_text[2][TRACE_TEXT];
     int skipped[2][TRACE_SKIPS], skips[2];
-    /* The case's open calls, and the one that this run is for, or 0. */
+    /* The open calls of the case, and the open call of this run, or 0. */
     int open[TRACE_SKIPS], opens, only;
-    /* "call -> result", with the rules that it broke behind a tab */
+    /* "call -> result", a tab, and the rules that the call broke */
     char lines[2][TRACE_LINES][2 * TRACE_TEXT];
-    int places[2][TRACE_LINES]; /* source lines: a loop's are written once */
+    int places[2][TRACE_LINES]; /* source lines: loops repeat them */
     int count[2];
 } Trace;
 
 #define TRACE_IS_OPEN ", open"
 
 static Trace *trace;
-static int trace_seconds = 20; /* that a run of a case may take */
+static int trace_seconds = 20; /* the limit for one run of a case */
 static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int trace_place;
 static char trace_rules_before[1 << 15];
 
-/* The place of a call: headers have lines of the same numbers. */
+/* Identifies the place of a call. The file is part of it, because a header
+ * has the same line numbers. */
 #define TRACE_PLACE (__LINE__ + 1000 * (int)sizeof __FILE__)
 
 static inline int trace_role(void) { return getpid() != trace->main_process; }
 
-/* False for a call that is to be left out. */
+/* Returns false for a call that this run leaves out. */
 static inline bool trace_before(int line, const char *text) {
     int role = trace_role();
     if (strstr(text, "simcuda_") != NULL)
@@ -73,7 +75,8 @@ static inline bool trace_before(int line, const char *text) {
     return true;
 }
 
-/* The rules whose counts differ from those before, with " | " between. */
+/* Writes the rules whose counts have changed since the last call, separated
+ * by " | ". */
 static inline void trace_rules(char *out, size_t size) {
     static char now[sizeof trace_rules_before];
     *out = 0;
@@ -149,7 +152,7 @@ static inline void trace_code(const char *text, int got, int wanted,
     }
 }
 
-/* In the first run open calls are left out, and only found. */
+/* The first run only finds the open calls and leaves them out. */
 static inline bool trace_open(int place, const char *text) {
     if (trace_role() != 0)
         return false;
@@ -188,7 +191,7 @@ static inline void trace_open_code(const char *text, int got) {
         if (trace_before(TRACE_PLACE, #condition))               \
             trace_after(#condition, (condition) ? "yes" : "no"); \
     } while (0)
-/* A matter of timing, which is not written down. */
+/* A condition that depends on timing, so it is not recorded. */
 #define SHOWS(condition) \
     do {                 \
         if (condition)   \
@@ -223,8 +226,9 @@ static inline void trace_run(const Case *one) {
     _exit(0);
 }
 
-/* Waits for a process, which is killed if its alarm does not end it. False if
- * even that does not, as may be inside of a driver: it is left behind. */
+/* Waits for a process. If the alarm of the process does not end it, the
+ * process is killed. Returns false if it still does not end, as can happen
+ * inside a driver. Then it is left behind. */
 static inline bool trace_wait(pid_t child, int *status) {
     const int step_us = 500;
     bool ended = false;
@@ -237,12 +241,13 @@ static inline bool trace_wait(pid_t child, int *status) {
         if (!ended)
             usleep(step_us);
     }
-    /* What the case has started, and has not waited for. */
+    /* Kill the processes that the case has started and has not waited for. */
     kill(-child, SIGKILL);
     return ended;
 }
 
-/* A run of a case; false if it came to its end. how says what happened. */
+/* Runs a case. Returns false if the case reached its end. Otherwise how
+ * describes what happened. */
 static inline bool trace_breaks(const Case *one, char *how, size_t size) {
     int status = 0;
     fflush(NULL);
@@ -266,8 +271,8 @@ static inline bool trace_breaks(const Case *one, char *how, size_t size) {
     return true;
 }
 
-/* Runs a case, and again without the calls that ended it, and for each open
- * call once more. */
+/* Runs a case. Runs it again without the calls that ended its process. Then
+ * runs it once for each open call. */
 static inline void trace_case(const Case *one) {
     char how[100];
     for (int tries = 0, hangs = 0; tries < TRACE_SKIPS && hangs < 2; tries++) {
@@ -277,7 +282,7 @@ static inline void trace_case(const Case *one) {
         trace_line(0, trace->at_line[0], trace->at_text[0], how, "");
         if (trace->at_line[0] == 0)
             break;
-        /* What was written so far is written again, up to that call. */
+        /* The next run records the earlier calls again, up to this call. */
         trace->skipped[0][trace->skips[0]++] = trace->at_line[0];
     }
     for (int i = 0; i < trace->opens; i++) {
@@ -306,8 +311,9 @@ static const struct {
     {"register", CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
 };
 
-/* In a process of its own: with commas, as SIMCUDA_WITHOUT has it, and then an
- * older driver as SIMCUDA_DRIVER_VERSION. */
+/* Runs in a process of its own. It writes the missing features with commas,
+ * as in SIMCUDA_WITHOUT. An old driver, as in SIMCUDA_DRIVER_VERSION, is
+ * added as a feature that it lacks. */
 static inline void trace_look(char *lacks) {
     int value = 1, version = 0, count = 0;
     if (cuInit(0) != CUDA_SUCCESS || cuDriverGetVersion(&version) != 0 ||
@@ -339,8 +345,8 @@ static inline void trace_describe(char *lacks) {
         *lacks = 0;
 }
 
-/* Whether the device is one that the environment would have a simulated driver
- * show. lacks begins with a comma. */
+/* Whether the device lacks what the environment tells a simulated driver to
+ * lack. lacks begins with a comma. */
 static inline bool trace_is_such(const char *environment, const char *lacks) {
     char name[64] = ",";
     if (strcmp(environment, "SIMCUDA_DRIVER_VERSION=11020") == 0)

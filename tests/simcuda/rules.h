@@ -2,7 +2,7 @@
  * of that process, which is LEAKS if the case leaks on purpose. Every other
  * case must free everything. Only the calls that a case expects to be
  * rejected may be rejected.
- * 
+ *
  * With -DTRACE the same cases run with any driver, and its results are
  * recorded: tests/gpu/trace.h. */
 #ifndef SIMCUDA_RULES_H
