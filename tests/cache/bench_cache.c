@@ -1,6 +1,6 @@
 /*
- * Times the thread caches alone, over the stub core: for work on them, not for
- * the published figures, which go through the library.
+ * Measures the thread caches alone, with the stub core. It serves work on the
+ * caches. The published figures measure the whole library.
  *
  * usage: bench_cache [DELAY_NS [hrbtqR]]
  */
@@ -43,7 +43,8 @@ static double hot(uint64_t size, unsigned pairs) {
     return (clock_ns() - begin) / pairs;
 }
 
-/* The shortest of many short times: what is left when others use the machine. */
+/* The shortest of many short runs. This removes the effect of other
+ * programs on the machine. */
 static double hot_least(uint64_t size) {
     double least = 1e9;
     for (unsigned i = 0; i < 5000; i++) {
@@ -195,7 +196,8 @@ static void *consume(void *allocating) {
     return NULL;
 }
 
-/* What goes through the queue: numbers, blocks of 4 KiB, blocks of any size. */
+/* What passes through the queue: numbers, blocks of 4 KiB, blocks of any
+ * size. */
 enum goods { NUMBERS, SAME, ANY };
 
 static void queue(enum goods goods) {

@@ -7,11 +7,11 @@
 
 #include "threadcache/parts.h"
 
-/* ------------------------------------------------- memory that runs out */
+/* -------------------------------------------------- memory exhaustion */
 
 _Thread_local int64_t allocations_left = -1;
 
-/* The linker leads every allocation through these (--wrap). */
+/* The linker redirects every allocation to these functions (--wrap). */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -54,7 +54,7 @@ int run_tests(const struct test *tests, unsigned count) {
     bool barrier = (fm_stop & FM_STOP_FENCED) == 0;
     for (unsigned fenced = 0; fenced < 2; fenced++) {
         fm_stop = fenced ? FM_STOP_FENCED : 0;
-        /* Without membarrier the two are the same. */
+        /* Without membarrier both runs would be the same. */
         if (!fenced && !barrier)
             continue;
         for (unsigned i = 0; i < count; i++) {

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <time.h>
 
-/* A place of the address space, found by its number. */
+/* A part of the address space, found by its number. */
 struct place {
     uint64_t size_bytes;
     bool leased;
-    /** Stream whose work may still use it, 0 for none. */
+    /** The stream whose work may still use it, or 0. */
     uint64_t stream;
     uint64_t lives;
-    /** Next free place of the size, or 0. */
+    /** The next free place of this size, or 0. */
     uint32_t next;
 };
 
@@ -42,7 +42,7 @@ void stub_die(const char *file, int line, const char *what) {
     abort();
 }
 
-/* Addresses are far apart and tell their place. */
+/* Addresses are far apart, so each address gives the number of its place. */
 static uint64_t address_of(uint32_t place) {
     return UINT64_C(0x700000000000) + (uint64_t)place * FM_CACHE_BLOCK_MAX;
 }
@@ -59,7 +59,7 @@ static struct pool *pool_of(uint64_t handle) {
     return n < STUB_POOLS ? &pools[n] : NULL;
 }
 
-/* Made when it is first used: a pool may have many places. */
+/* Allocated at the first use, because a pool may have many places. */
 static struct place *places_of(struct pool *pool) {
     if (pool->places == NULL)
         pool->places = calloc(PLACES, sizeof *pool->places);
@@ -96,7 +96,7 @@ void stub_pool_good(unsigned n, bool good) {
     pthread_mutex_lock(&mutex);
     pools[n].good = good;
     if (!good) {
-        /* Destroyed, with all that it had. */
+        /* A destroyed pool loses all its blocks. */
         pools[n].on_lease = 0;
         for (uint32_t i = 1; i < pools[n].used; i++)
             pools[n].places[i].leased = false;
@@ -108,7 +108,7 @@ void stub_stream_good(unsigned n, bool good) {
     pthread_mutex_lock(&mutex);
     streams[n] = good;
     working[n] = working[n] && good;
-    /* A stream that is destroyed has no work left. */
+    /* A destroyed stream has no work left. */
     for (unsigned p = 0; !good && p < STUB_POOLS; p++)
         for (uint32_t i = 1; i < pools[p].used; i++)
             if (pools[p].places[i].stream == STUB_STREAM(n))
@@ -196,7 +196,7 @@ void stub_took(unsigned pool, uint64_t address, uint64_t size_bytes,
     pthread_mutex_unlock(&mutex);
 }
 
-/* A block whose stream has not run dry is for that stream only. */
+/* While a stream may still use a block, only that stream can get the block. */
 static uint32_t take_place(struct pool *pool, uint64_t size_bytes,
                            uint64_t stream) {
     unsigned i = 0;
@@ -230,8 +230,9 @@ static void busy(void) {
            delay_ns);
 }
 
-/* What comes and goes is exact at any time; what is live is so at rest, but a
- * block is never counted both live and idle, or neither. */
+/* The bytes that enter and leave are exact at any time. The live bytes are
+ * exact only while no thread runs. But every block counts either as live or
+ * as idle. */
 static void check_counts(const struct fm_cache_counts *counts) {
     CHECK(counts->left_bytes <= counts->entered_bytes);
     pthread_mutex_lock(&mutex);

@@ -1,7 +1,7 @@
 /*
- * A core in C for the thread caches: it leases made-up addresses, takes them
- * back, and knows of each what it must be. Any of its functions may be called
- * from any thread. What it finds wrong ends the program with a message.
+ * A core in C for tests of the thread caches. It leases invented addresses,
+ * takes them back, and checks the state of each. Every function may be called
+ * from any thread. An error ends the program with a message.
  */
 #ifndef FERRUM_TEST_STUB_CORE_H
 #define FERRUM_TEST_STUB_CORE_H
@@ -12,7 +12,7 @@
 #include "threadcache/hit.h"
 #include "threadcache/library.h"
 
-/** Handles as the core makes them: kind, generation and index. */
+/** Handles as the core creates them: kind, generation and index. */
 #define STUB_POOL(n) (UINT64_C(0x0400000100000000) + (uint64_t)(n))
 #define STUB_STREAM(n) (UINT64_C(0x0200000100000000) + (uint64_t)(n))
 enum { STUB_POOLS = 64, STUB_STREAMS = 16 };
@@ -25,8 +25,8 @@ enum { STUB_POOLS = 64, STUB_STREAMS = 16 };
     } while (0)
 _Noreturn void stub_die(const char *file, int line, const char *what);
 
-/** Take a block and give one back as the public functions do: as a hit if it is
- *  one. */
+/** These functions allocate and free a block as the public functions do:
+ *  they try a hit first. */
 static inline int32_t cache_alloc_aligned(uint64_t pool, uint64_t stream,
                                           uint64_t size_bytes, uint32_t tag,
                                           uint64_t alignment_bytes,
@@ -49,35 +49,36 @@ static inline int32_t cache_free(uint64_t pool, uint64_t stream,
     return fm_cache_free(pool, stream, address, requested_bytes);
 }
 
-/** Forgets everything; pool 0 and streams 0 (the default one) and 1 are good
- *  then, there is no limit, nothing is refused. */
+/** Resets all state. Then pool 0, stream 0 (the default stream) and stream 1
+ *  are valid, there is no limit, and no call is rejected. */
 void stub_reset(void);
 void stub_pool_good(unsigned n, bool good);
 void stub_stream_good(unsigned n, bool good);
-/** Has a stream have work queued, or none, as all have at first. */
+/** Sets whether a stream has queued work. After a reset no stream has any. */
 void stub_stream_works(unsigned n, bool works);
-/** What a pool may have on lease. */
+/** Sets the limit of the leased bytes of a pool. */
 void stub_limit(unsigned pool, uint64_t bytes);
-/** Has the core refuse every give-back, with this status (0: none). */
+/** Makes the core reject every return of blocks with this status (0: none). */
 void stub_refuse(int32_t status);
-/** Has every call of the core take at least this long. */
+/** Makes every call of the core take at least this long. */
 void stub_delay_ns(uint64_t ns);
-/** Says that the test frees blocks twice at once: until all blocks are counted
- *  anew, counts do not add up. */
+/** States that the test frees a block twice at once. Then the totals do not
+ *  add up until all blocks have been counted again. */
 void stub_freed_by_two(bool they_are);
 
-/** Bytes on lease, by the core's own count. */
+/** Leased bytes, as the core counts them. */
 uint64_t stub_on_lease(unsigned pool);
 uint64_t stub_leases(void);
 uint64_t stub_give_backs(void);
-/** Takes back a block that fm_cache_take or fm_cache_adopt has given. */
+/** Takes back a block that fm_cache_take or fm_cache_adopt has returned. */
 void stub_took(unsigned pool, uint64_t address, uint64_t size_bytes,
                uint64_t stream);
-/** Says how large the block on lease at an address is, 0 for none. */
+/** Returns the size of the leased block at an address, or 0 if there is
+ *  none. */
 uint64_t stub_size(unsigned pool, uint64_t address);
-/** Number of the address among those of its pool. */
+/** Returns the number of an address in its pool. */
 uint32_t stub_place(uint64_t address);
-/** How often the block at an address has been leased. */
+/** Returns how often the block at an address has been leased. */
 uint64_t stub_lives(unsigned pool, uint64_t address);
 
 #endif

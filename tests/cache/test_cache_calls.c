@@ -1,4 +1,4 @@
-/* Each call of the thread caches by itself, on one thread. */
+/* Tests each call of the thread caches alone, on one thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static void give_on(uint64_t stream, uint64_t address) {
 static uint64_t take(uint64_t size) { return take_on(0, size); }
 static void give(uint64_t address) { give_on(0, address); }
 
-/* Looked up as a hit and under the mutex: both find live blocks only. Where threads
- * are to fence, nothing is a hit. */
+/* Looks a block up as a hit and again with the mutex. Both find live blocks
+ * only. If threads must use fences, no lookup is a hit. */
 static int32_t size_of(uint64_t address, uint64_t *size_out) {
     uint64_t hit = 0;
     bool found = fm_cache_size_hit(STUB_POOL(0), address, &hit);
@@ -142,7 +142,8 @@ static void tags_stay_with_blocks(void) {
     close_pool(0);
 }
 
-/* An alignment that every block has is no reason to pass, any other is. */
+/* The cache serves an alignment that every block has. It passes on every
+ * other alignment. */
 static void alignments_up_to_the_pools_own_are_served(void) {
     open_pool();
     for (unsigned i = 0; i < 3; i++)
@@ -162,8 +163,8 @@ static void alignments_up_to_the_pools_own_are_served(void) {
         CHECK(address == 7);
     }
     close_pool(0);
-    /* Blocks are multiples of 16 in a pool of a smaller alignment, and aligned to no
-     * more than that. */
+    /* In a pool with a smaller alignment, block sizes are multiples of 16.
+     * The blocks are aligned only to the pool's alignment. */
     stub_pool_good(1, true);
     CHECK(fm_cache_open(STUB_POOL(1), 8, UINT64_MAX));
     uint64_t address;
@@ -179,16 +180,17 @@ static void a_block_stays_with_its_stream(void) {
     give_on(STUB_STREAM(1), block);
     uint64_t other = take(70000);
     CHECK(other != block);
-    /* The default stream by either of its names. */
+    /* Both names of the default stream. */
     give_on(STUB_STREAM(0), other);
     CHECK(take(70000) == other);
     give(other);
     CHECK(take_on(STUB_STREAM(0), 70000) == other);
-    /* The stream of the allocation counts, whatever that of the free. */
+    /* If the streams have no queued work, the stream of the allocation gets
+     * the block, whatever the stream of the free. */
     give_on(STUB_STREAM(1), other);
     CHECK(take_on(STUB_STREAM(1), 70000) == block);
     CHECK(take(70000) == other);
-    /* Only that of the free, when no other has work queued. */
+    /* If only the stream of the free has queued work, it gets the block. */
     stub_stream_works(1, true);
     give_on(STUB_STREAM(1), other);
     CHECK(take_on(STUB_STREAM(1), 70000) == other);
@@ -199,7 +201,7 @@ static void a_block_stays_with_its_stream(void) {
     uint64_t address;
     CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), 10, 0, &address) == PASS);
     CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), block, 0) == PASS);
-    /* What was freed on a stream that is gone is for all. */
+    /* Any stream may get a block that was freed on a destroyed stream. */
     uint64_t leases = stub_leases();
     uint64_t first = take(70000), second = take(70000);
     CHECK((first == block && second == other) ||
@@ -269,7 +271,7 @@ static void each_block_is_told(void) {
     CHECK(live == count_pool(0).live_blocks && bytes == stub_on_lease(0));
     CHECK(all_blocks(0, again, 9000, 4096) == count);
     CHECK(memcmp(blocks, again, count * sizeof *blocks) == 0);
-    /* No more are looked at than there is room for. */
+    /* The call visits at most as many records as the array has space for. */
     CHECK(fm_cache_next(pool, &place, again, 8) <= 8 && place == 8);
     place = UINT64_C(1) << 40;
     CHECK(fm_cache_next(pool, &place, again, 8) == 0 && place == 0);
@@ -327,7 +329,8 @@ static void batches_are_all_or_nothing(void) {
     for (unsigned i = 0; i < N; i++)
         for (unsigned j = 0; j < i; j++)
             CHECK(blocks[i] != blocks[j]);
-    /* Named twice, freed before, not leased: nothing has changed. */
+    /* A duplicate address, a freed block and an unknown address. None of
+     * them may change anything. */
     uint64_t kept = blocks[300];
     blocks[300] = blocks[7];
     check_error(fm_cache_free_batch(pool, 0, blocks, N),
@@ -340,7 +343,7 @@ static void batches_are_all_or_nothing(void) {
     CHECK(count_pool(0).live_blocks == 0);
     check_error(fm_cache_free_batch(pool, 0, blocks, N),
                 FERRUM_ERROR_DOUBLE_FREE, "address 0 of the batch");
-    /* The same blocks again, without a lease. */
+    /* The same blocks again, without a new lease. */
     uint64_t leases = stub_leases();
     CHECK(fm_cache_alloc_batch(pool, 0, 6000, N, again) == DONE);
     CHECK(stub_leases() == leases);
@@ -354,8 +357,8 @@ static void batches_are_all_or_nothing(void) {
     close_pool(0);
 }
 
-/* What a free on a stream does with a block of another, by which of the two has work
- * queued. */
+/* What a free on one stream does with a block of another stream. It depends
+ * on which of the two has queued work. */
 static void a_free_waits_for_both_streams(void) {
     uint64_t pool = open_pool(), block, other;
     const uint64_t one = STUB_STREAM(1), two = STUB_STREAM(2);
@@ -365,19 +368,21 @@ static void a_free_waits_for_both_streams(void) {
         uint64_t size = sized ? 4000 : 0;
         block = take_on(one, 4000);
         CHECK(fm_cache_find(pool, block, &found) && found.stream == one);
-        /* The stream of the block has work, the other none: its own gets it. */
+        /* Only the stream of the block has work, so the block stays with
+         * its stream. */
         stub_stream_works(1, true);
         CHECK(cache_free(pool, two, block, size) == DONE);
         CHECK(fm_cache_find(pool, block, &found) && found.stream == one);
         CHECK((other = take_on(two, 4000)) != block);
         CHECK(take_on(one, 4000) == block);
-        /* Both have: the core is to put it behind both. */
+        /* Both streams have work, so the core must order the block after
+         * both. */
         stub_stream_works(2, true);
         CHECK(cache_free(pool, two, block, size) == PASS);
         CHECK(fm_cache_adopt(pool, block, &found));
         CHECK(found.live && found.stream == one);
         stub_took(0, block, found.size_bytes, one);
-        /* The other has: it gets it. */
+        /* Only the stream of the free has work, so it gets the block. */
         stub_stream_works(1, false);
         block = take_on(one, 4000);
         CHECK(cache_free(pool, two, block, size) == DONE);
@@ -385,7 +390,7 @@ static void a_free_waits_for_both_streams(void) {
         give_on(two, other);
         stub_stream_works(2, false);
     }
-    /* A block of a stream that is gone is freed on any. */
+    /* A block of a destroyed stream can be freed on any stream. */
     block = take_on(one, 9000);
     stub_stream_works(2, true);
     stub_stream_good(1, false);
@@ -397,8 +402,8 @@ static void a_free_waits_for_both_streams(void) {
     close_pool(0);
 }
 
-/* Numbers of streams that are gone are used again, and blocks that still have one are
- * freed all the same. */
+/* Numbers of destroyed streams are reused. Blocks that still have such a
+ * number can be freed. */
 static void numbers_of_streams_are_used_again(void) {
     enum { N = 400 };
     static uint64_t blocks[N];
@@ -420,7 +425,7 @@ static void numbers_of_streams_are_used_again(void) {
     close_pool(0);
 }
 
-/* Batches of blocks of several streams, freed on one. */
+/* Batches of blocks of several streams, freed on one stream. */
 static void batches_go_to_the_streams_of_their_blocks(void) {
     enum { N = 300 };
     static uint64_t blocks[N];
@@ -446,7 +451,7 @@ static void batches_go_to_the_streams_of_their_blocks(void) {
         for (unsigned i = 0; round == 1 && i < N; i++)
             give_on(STUB_STREAM(i % 3), blocks[i]);
     }
-    /* One wrong address: all are as they were, of the streams that they were. */
+    /* One wrong address. All blocks keep their state and their stream. */
     for (unsigned i = 0; i < N; i++)
         blocks[i] = take_on(i % 2 ? one : two, 500 + i);
     uint64_t kept = blocks[N - 1];
@@ -459,7 +464,7 @@ static void batches_go_to_the_streams_of_their_blocks(void) {
         CHECK(found.stream == (i % 2 ? one : two));
     }
     CHECK(fm_cache_free_batch(pool, two, blocks, N) == DONE);
-    /* What was batched for a stream is that one's. */
+    /* A batch that was allocated on a stream belongs to that stream. */
     CHECK(fm_cache_alloc_batch(pool, one, 500, 20, blocks) == DONE);
     for (unsigned i = 0; i < 20; i++)
         CHECK(fm_cache_find(pool, blocks[i], &found) && found.stream == one);
@@ -479,7 +484,7 @@ static void what_is_kept_is_bounded(void) {
     CHECK(stub_give_backs() > 0);
     CHECK(count_pool(0).idle_bytes <= 3 << 20);
     close_pool(0);
-    /* Without bytes of its own a thread keeps nothing. */
+    /* With a limit of 0 bytes a thread keeps no blocks. */
     CHECK(fm_cache_open(STUB_POOL(0), 256, 0));
     for (unsigned i = 0; i < 100; i++)
         give(take(20000));
@@ -542,7 +547,7 @@ static void many_blocks_are_found(void) {
     close_pool(0);
 }
 
-/* Rounds of a program that takes some blocks and gives them all back. */
+/* Runs rounds that allocate some blocks and free all of them. */
 static void go_round(uint64_t size, unsigned live, unsigned rounds) {
     uint64_t blocks[16];
     while (rounds-- > 0) {
@@ -553,8 +558,8 @@ static void go_round(uint64_t size, unsigned live, unsigned rounds) {
     }
 }
 
-/* What a thread needs is kept also after blocks of another size went round for long: the
- * core is not called for them any more. */
+/* The caches adapt when a thread changes to another block size after a long
+ * time: soon they no longer call the core. */
 static void another_size_is_kept_as_well(void) {
     static const uint64_t sizes[] = {256,    4096,   65536,
                                      262144, 524288, FM_CACHE_BLOCK_MAX};

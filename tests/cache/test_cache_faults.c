@@ -1,7 +1,8 @@
 /*
- * The thread caches when something fails half-way: the process has no memory at
- * the n-th allocation, for every n; the core refuses; a block was freed by two at
- * once. Books and memory are exact after each.
+ * The thread caches when an operation fails before it is complete. The process
+ * has no memory at the n-th allocation, for every n. The core rejects blocks.
+ * Two threads have freed one block at once. The counters and the memory must
+ * be exact after each.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,9 +15,9 @@
 enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };
 enum { BLOCKS = 150, BATCH = 90 };
 
-/* ------------------------------------------------------------- no memory */
+/* ------------------------------------------------------- memory exhaustion */
 
-/* How many blocks the program holds, and which. */
+/* The blocks that the program holds. */
 static uint64_t held[BLOCKS + 4 * BATCH], held_count, requested;
 
 static void hold(uint64_t address, uint64_t size) {
@@ -62,7 +63,7 @@ static void free_one(uint64_t stream) {
         held_count--;
         requested -= block.requested_bytes;
     } else {
-        /* The core refuses as well: the block is as live as before. */
+        /* The core rejects the block too. It stays live. */
         CHECK(result == FERRUM_ERROR_DEVICE);
     }
 }
@@ -86,8 +87,8 @@ static void batch_some(void) {
     check_books();
 }
 
-/* The program, with the n-th allocation of memory failing. Says whether it came
- * to it. */
+/* Runs the program with a failure of the n-th memory allocation. Returns
+ * whether the program reached that allocation. */
 static bool run_without(int64_t n, bool refused) {
     int64_t left = n;
     held_count = requested = 0;
@@ -138,12 +139,12 @@ static void memory_may_run_out_while_the_core_refuses(void) {
     CHECK(n > 20);
 }
 
-/* ---------------------------------------------------------- freed at once */
+/* ------------------------------------------------- freed by two at once */
 
 /*
- * Frees a block on stream 0 and on stream 1, as if both frees had seen it live and
- * that on stream 1 had been the last one to write. The entry of stream 0 is one
- * too many then.
+ * Frees a block on stream 0 and on stream 1, as if both frees had seen it live
+ * and the free on stream 1 had written last. So the entry of stream 0 is
+ * stale.
  */
 static uint64_t free_by_two(uint64_t size) {
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
@@ -193,7 +194,7 @@ static void a_stale_entry_leaves_with_its_magazine(void) {
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 5; i++)
             free_by_two(700 + round);
-        /* Through the depots: a batch looks at every entry. */
+        /* A batch uses the depots and checks every entry. */
         for (unsigned s = 0; s < 2; s++) {
             CHECK(fm_cache_alloc_batch(STUB_POOL(0), STUB_STREAM(s), 700, N,
                                        blocks) == DONE);
@@ -214,7 +215,7 @@ static void a_stale_entry_of_a_block_that_left(void) {
     open_pool();
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
     stub_freed_by_two(true);
-    /* The late free hits a record that is no block's any more. */
+    /* The late free writes to a record that no longer belongs to a block. */
     CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
     uint32_t index = fm_table_find(cache, address);
     stub_stream_works(1, true);
@@ -236,7 +237,8 @@ static void a_stale_entry_of_a_block_that_left(void) {
     check_nothing_is_live();
 }
 
-/* A free that has looked at a block, and is slow to write what it makes of it. */
+/* A free that has read the state of a block and has not yet written the new
+ * one. */
 struct slow_free {
     uint64_t address;
     uint32_t index;
@@ -252,7 +254,7 @@ static struct slow_free begin_free(uint64_t address) {
     return slow;
 }
 
-/* Ends it in the calling thread's lane of stream 1. */
+/* Completes the free in the lane of stream 1 of this thread. */
 static void end_free(struct slow_free slow) {
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
     struct fm_store *lane = fm_self->lanes;
@@ -266,7 +268,7 @@ static void end_free(struct slow_free slow) {
     fm_tally_free(lane, whole, whole - fm_meta_slack(slow.meta));
 }
 
-/* Has a lane of stream 1 whose magazine for a size has room. */
+/* Creates a lane of stream 1 whose magazine for this size has space. */
 static void make_lane(uint64_t size) {
     uint64_t address;
     CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), size, 0, &address) == DONE);
@@ -293,7 +295,7 @@ static void a_late_free_leaves_free_records_in_order(void) {
     for (unsigned i = 0; i < N; i++)
         CHECK(cache_free(STUB_POOL(0), 0, blocks[i], 0) == DONE);
     take_all();
-    /* Records of blocks that have left are written. */
+    /* The late frees write to records of blocks that have left. */
     for (unsigned i = 0; i < N; i += 30)
         end_free(slow[i]);
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
@@ -333,7 +335,8 @@ static void a_late_free_meets_no_other_block(void) {
     pthread_barrier_init(&slow_may_end, NULL, 2);
     CHECK(pthread_create(&thread, NULL, free_slowly, &address) == 0);
     pthread_barrier_wait(&slow_began);
-    /* Meanwhile the block goes back to the core, and others come. */
+    /* Meanwhile the block is returned to the core, and other blocks are
+     * leased. */
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
     uint32_t index = fm_table_find(cache, address);
     CHECK(fm_cache_free_batch(STUB_POOL(0), 0, &address, 1) == DONE);
@@ -355,7 +358,8 @@ static void a_late_free_meets_no_other_block(void) {
     check_nothing_is_live();
 }
 
-/* Gives blocks to the depot of the default stream, and takes them from there. */
+/* These functions allocate and free blocks through the depot of the default
+ * stream. */
 static void take_batch(uint64_t size, uint64_t *blocks, uint64_t count) {
     CHECK(fm_cache_alloc_batch(STUB_POOL(0), 0, size, count, blocks) == DONE);
 }
@@ -363,8 +367,8 @@ static void give_batch(const uint64_t *blocks, uint64_t count) {
     CHECK(fm_cache_free_batch(STUB_POOL(0), 0, blocks, count) == DONE);
 }
 
-/* A depot that has too much gives it back: the same block once, and it comes to
- * an end with a class of which nothing is left. */
+/* A depot with too many blocks returns some to the core. It returns each
+ * block once, and it stops when a class has no block left. */
 static void a_depot_gives_back_no_entry_twice(void) {
     enum { N = 20 };
     uint64_t blocks[N], address;
@@ -380,10 +384,12 @@ static void a_depot_gives_back_no_entry_twice(void) {
                               &address) == DONE);
         while (address != blocks[i]);
     }
-    /* Without a stream of their own they go where the batch is freed. */
+    /* The blocks have no stream now, so the depot of the batch receives
+     * them. */
     stub_stream_good(1, false);
     fm_cache_forget_stream(STUB_STREAM(1));
-    /* Each is in the same magazine twice now, with what is too much. */
+    /* Each block now has two entries in the same magazine, and the depot
+     * has more blocks than it keeps. */
     uint64_t backs = stub_give_backs();
     give_batch(blocks, N);
     CHECK(stub_give_backs() > backs);
@@ -406,10 +412,11 @@ static void a_depot_gives_back_past_a_stale_entry(void) {
     struct slow_free slow = begin_free(late);
     give_batch(&late, 1);
     end_free(slow);
-    /* More than is kept: what is left of each class is not missed from now on. */
+    /* This is more than the depot keeps, so it returns blocks. From now on
+     * it counts the blocks of each class that nobody needs. */
     give_batch(first, N);
     give_batch(second, N);
-    /* All are missed but the stale one. */
+    /* All blocks are needed, except the stale entry. */
     take_batch(2048, first, N);
     take_batch(2048, second, N);
     give_batch(first, N);

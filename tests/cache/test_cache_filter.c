@@ -1,8 +1,8 @@
 /*
- * A filter of system calls that is laid upon the process while threads work, as
- * programs do once they have started: membarrier, which was allowed when the
- * caches began, is refused from then on. Nothing waits for ever, no block is
- * handed out twice, and the books stay exact.
+ * Programs may install a filter of system calls after they have started
+ * threads. This test does so: membarrier worked when the caches were opened
+ * and fails from then on. No thread may wait for ever, no block may be
+ * allocated twice, and the counters must stay exact.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -20,7 +20,7 @@
 #include "threadcache/parts.h"
 
 enum { WORKERS = 3, BLOCKS = 16, PLACES = 1 << 20 };
-/* Longer than any of this takes, and shorter than anybody waits. */
+/* Longer than the test needs, so that only a hang reaches it. */
 enum { SECONDS_MAX = 120 };
 
 static _Atomic unsigned char owned[PLACES];
@@ -63,7 +63,7 @@ static void forbid_membarrier(void) {
     CHECK(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == EPERM);
 }
 
-/* Stops the threads often, and has them work in between. */
+/* Stops the threads often, and lets them run in between. */
 static void look(void) {
     for (unsigned i = 0; i < 100; i++) {
         struct fm_cache_counts counts;

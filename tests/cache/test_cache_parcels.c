@@ -1,6 +1,6 @@
 /*
- * What one thread frees and another asks for, blocks of many sizes: two threads
- * take turns, so that every run is the same.
+ * One thread frees blocks of many sizes, and another thread allocates them.
+ * The two threads take turns, so that every run is the same.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@ enum { DONE = FM_CACHE_DONE, BLOCKS = 100, ROUNDS = 200 };
 
 static uint64_t blocks[BLOCKS];
 static pthread_barrier_t turn;
-/** What the giver may still allocate of the process's memory; -1: all. */
+/** How many memory allocations of the freeing thread succeed. -1: all. */
 static int64_t giver_allocations;
 static uint64_t giver_stream;
 static bool ended;
 
-/* Frees what there is at each of its turns. */
+/* Frees all blocks at each of its turns. */
 static void *give_in_turn(void *unused) {
     (void)unused;
     for (;;) {
@@ -68,8 +68,9 @@ static void end(pthread_t giver) {
     close_pool(0);
 }
 
-/* Few of these blocks live at one time, and seldom are those that come back of the
- * size that is wanted next: the core is asked less and less all the same. */
+/* Few of these blocks are live at one time, and the freed blocks seldom
+ * have the size of the next request. Still the calls to the core become
+ * rare. */
 static void what_one_gives_another_gets(void) {
     pthread_t giver = begin();
     uint64_t state = 7, leases = 0, backs = 0;
@@ -90,7 +91,7 @@ static void what_one_gives_another_gets(void) {
     end(giver);
 }
 
-/* Parcels that nobody has opened are taken with all else. */
+/* The pool takes back unopened parcels together with all other idle blocks. */
 static void parcels_are_taken_back(void) {
     pthread_t giver = begin();
     uint64_t state = 7;
@@ -110,7 +111,8 @@ static void parcels_are_taken_back(void) {
     end(giver);
 }
 
-/* The stream that blocks were given back on goes: any may have them then. */
+/* The stream on which the blocks were freed is destroyed. Then any stream
+ * may get them. */
 static void parcels_outlive_their_stream(void) {
     pthread_t giver = begin();
     giver_stream = STUB_STREAM(1);
@@ -126,7 +128,8 @@ static void parcels_outlive_their_stream(void) {
     end(giver);
 }
 
-/* No memory for parcels, or for what they are sorted into: nothing is lost. */
+/* No memory is left for parcels, or for the sorting of their blocks. No
+ * block may be lost. */
 static void memory_may_run_out_for_parcels(void) {
     unsigned failed = 0;
     for (int64_t n = 0; n < 60; n++) {

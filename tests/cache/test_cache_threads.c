@@ -1,7 +1,8 @@
 /*
- * The thread caches under many threads: whose blocks are whose, books that are
- * exact at every moment, threads that come and go, handles that die in use, one
- * block freed by two at once, and a fork.
+ * The thread caches with many threads. Each block has one owner, and the
+ * counters are exact at every moment. Threads start and end, pools are
+ * destroyed while they are used, two threads free one block at once, and the
+ * process forks.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,15 +21,16 @@
 enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };
 enum { WORKERS = 4, PLACES = 1 << 20 };
 
-/* Sanitizers and other work on the machine slow threads down; what is tested is
- * in the mixture, which a tenth of the steps shows as well. */
+/* Sanitizers and other programs slow the threads down. The test depends on
+ * the mixture of steps, and a tenth of the steps still has it. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { STEPS = 15000, ROUNDS = 2000, SHORT_THREADS = 1000 };
 #else
 enum { STEPS = 100000, ROUNDS = 20000, SHORT_THREADS = 10000 };
 #endif
 
-/* Who has the block of a place: nobody may get it while somebody has. */
+/* Who owns the block at a place. A block with an owner must not be
+ * allocated again. */
 static _Atomic unsigned char owned[PLACES];
 static atomic_bool stop;
 static atomic_ullong taken, given;
@@ -68,7 +70,8 @@ static _Atomic uint64_t shared[SHARED];
 
 static void free_block(uint64_t address, uint64_t *state) {
     disown(address);
-    /* A stream may be gone: then the call passes, and another serves. */
+    /* If the stream was destroyed, the call returns PASS. Then the block is
+     * freed on the default stream. */
     uint64_t stream = STUB_STREAM(random_next(state) % 4);
     int32_t result = cache_free(STUB_POOL(0), stream, address, 0);
     if (result == PASS)
@@ -112,7 +115,7 @@ static void *random_worker(void *number) {
     return NULL;
 }
 
-/* What the core does meanwhile. */
+/* Does what the core may do while threads use the caches. */
 static void *meddle(void *unused) {
     (void)unused;
     uint64_t state = 99;
@@ -174,7 +177,7 @@ static void *same_size_worker(void *number) {
     return NULL;
 }
 
-/* All blocks are alike, so a count of one moment has equal parts. */
+/* All blocks have the same size, so a consistent count has equal parts. */
 static void *count_on(void *unused) {
     (void)unused;
     while (!atomic_load(&stop)) {
@@ -211,7 +214,8 @@ static int by_address(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* However others come and go, a block that stays is met once, live. */
+/* A block that stays allocated is visited exactly once and is live,
+ * whatever other threads allocate and free. */
 static void *go_over(void *unused) {
     (void)unused;
     struct fm_cache_block blocks[64];
@@ -253,7 +257,8 @@ static void a_block_that_stays_is_met_once(void) {
     close_pool(0);
 }
 
-/* ------------------------------------------------------- freed by two at once */
+/* ------------------------------------------------- freed by two threads at
+ * once */
 
 static atomic_uint arrived, phase;
 static uint64_t target;
@@ -282,7 +287,7 @@ static void *free_at_once(void *number) {
         if (result == DONE)
             atomic_fetch_add(&freed_well, 1);
         meet(2);
-        /* No two of these are the same block. */
+        /* All of these blocks must be different. */
         uint64_t blocks[3];
         for (unsigned j = 0; j < 3; j++) {
             CHECK(cache_alloc(STUB_POOL(0), 0, 500 + i % 2000, 0, &blocks[j]) ==
@@ -308,7 +313,7 @@ static void one_block_freed_by_two_is_freed_once(void) {
     CHECK(atomic_load(&freed_well) >= ROUNDS);
     printf("# %u of %u were freed by both\n", atomic_load(&freed_well) - ROUNDS,
            ROUNDS);
-    /* What was freed once too often is found when all blocks leave. */
+    /* The extra free is detected when all blocks leave the caches. */
     struct fm_cache_block block;
     while (fm_cache_take(STUB_POOL(0), &block, 1) > 0)
         stub_took(0, block.address, block.size_bytes, block.stream);
@@ -361,7 +366,7 @@ static void short_threads_leave_nothing(void) {
     close_pool(0);
 }
 
-/* --------------------------------------------------- pools that die in use */
+/* --------------------------------------------- pools destroyed while in use */
 
 static atomic_uint open_number;
 
@@ -434,7 +439,8 @@ static void one_allocates_and_another_frees(void) {
         CHECK(cache_free(STUB_POOL(0), 0, address, 3000) == DONE);
     }
     pthread_join(producer, NULL);
-    /* Blocks come back to the producer: it does not lease for each. */
+    /* Freed blocks return to the producer, so it does not need a lease for
+     * each block. */
     CHECK(stub_on_lease(0) < 16 << 20);
     CHECK(count_pool(0).live_blocks == 0);
     close_pool(0);
@@ -469,7 +475,7 @@ static void the_table_grows_in_use(void) {
 static pthread_key_t late_key;
 static uint64_t late_block;
 
-/* Runs after the destructor of the caches, on some rounds before it. */
+/* Runs after the destructor of the caches. In some rounds it runs before it. */
 static void free_late(void *rounds) {
     if ((uintptr_t)rounds > 1) {
         pthread_setspecific(late_key, (void *)((uintptr_t)rounds - 1));
@@ -498,13 +504,14 @@ static void a_thread_may_call_at_its_end(void) {
     close_pool(0);
 }
 
-/* Runs after the destructor of the caches, whose key is older. */
+/* Runs after the destructor of the caches, because their key is older. */
 static void end_well(void *unused) {
     (void)unused;
     _exit(0);
 }
 
-/* The child's end must not touch what another thread of the parent held. */
+/* When the child ends, it must not touch the lock that another thread of
+ * the parent may hold. */
 static void a_forked_child_touches_nothing(void) {
     uint64_t address;
     pthread_key_t key;

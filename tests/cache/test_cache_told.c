@@ -1,7 +1,7 @@
 /*
- * Threads tell of what they did at their misses, each for itself: a free by one
- * thread may be told before the allocation by another is. Nothing that is decided
- * by the totals may be led astray by that.
+ * Each thread reports its own allocations and frees when it has a miss. So the
+ * free by one thread may be reported before the allocation by another.
+ * Decisions that use the totals must not go wrong because of that.
  */
 #include <pthread.h>
 
@@ -21,7 +21,8 @@ static void give(uint64_t address) {
     CHECK(cache_free(STUB_POOL(0), 0, address, 0) == FM_CACHE_DONE);
 }
 
-/* Nothing is live as far as this thread has told, and then some blocks are. */
+/* This thread has reported that no block is live. Then it allocates some
+ * blocks. */
 static void take_untold(void) {
     uint64_t blocks[64];
     for (unsigned round = 0; round < 10; round++) {
@@ -38,7 +39,7 @@ static void take_untold(void) {
 static void *give_others(void *unused) {
     for (unsigned i = 0; i < SMALL; i++)
         give(small[i]);
-    /* Misses of every kind, now that less than nothing seems to be live. */
+    /* Misses of every kind, while the total of live bytes is below zero. */
     for (uint64_t size = 2000; size < 400000; size += size / 3)
         give(take(size));
     return unused;

@@ -1,7 +1,7 @@
 /*
- * The books of devices, read while they are shown, hidden and changed: a reading is
- * of one moment, or none. What the core does for it is done here in C, with the
- * same steps.
+ * Published counters of devices, read while they are published, invalidated
+ * and changed. A reading is consistent, or there is none. This file does the
+ * steps of the core in C.
  */
 #include <pthread.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void turn(uint64_t *version) {
     __atomic_fetch_add(version, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Shows a device of 100 MiB without pools, half of which is available. */
+/* Publishes a device of 100 MiB without pools. Half of it is available. */
 static void show_device(void) {
     mirror = fm_mirror_of(device);
     memset(mirror, 0, sizeof *mirror);
@@ -67,7 +67,8 @@ static enum fm_mirror_reading reading(uint64_t handle, uint64_t max_age_ns) {
 static void nothing_is_read_that_is_not_shown(void) {
     show_device();
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_READ);
-    /* A former one in that slot, another kind, and a slot that has no place. */
+    /* An earlier handle of that slot, a handle of another kind, and a slot
+     * outside the table. */
     CHECK(reading(device - (UINT64_C(1) << 32), UINT64_MAX) == FM_MIRROR_ASK);
     CHECK(reading(device + (UINT64_C(1) << 56), UINT64_MAX) == FM_MIRROR_ASK);
     CHECK(reading((device & ~UINT64_C(0xFFFFFFFF)) + FM_MIRROR_DEVICES,
@@ -88,7 +89,7 @@ static void nothing_is_read_that_is_not_shown(void) {
     turn(&mirror->pool[7].version);
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_HIDDEN);
     turn(&mirror->pool[7].version);
-    /* A pool that is nobody's may hide as it likes. */
+    /* A pool that is not in use does not affect the device. */
     put(&mirror->pools, 0);
     turn(&mirror->pool[7].version);
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_READ);
@@ -100,7 +101,7 @@ static void a_reading_is_as_old_as_it_may_be(void) {
     CHECK(reading(device, 999) == FM_MIRROR_ASK);
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_READ);
     CHECK(info.reading_age_ns >= 1000);
-    /* A reading of this very moment is of the past all the same. */
+    /* A reading that was taken just now still has an age above 0. */
     put(&mirror->taken_at, 0);
     for (int tries = 0; tries < 1000; tries++) {
         fm_mirror_since(fm_clock_ns());
@@ -129,13 +130,15 @@ static void what_does_not_fit_is_cut(void) {
     CHECK(info.fragmentation_ratio == 0.5F);
     CHECK(info.utilization_percent == 21.0F);
     CHECK(info.bandwidth_known == 1 && info.bandwidth_gbps == 3.14159274F);
-    /* More is in the books than the device has, as a driver says that rounds. */
+    /* The counters exceed the size of the device, as when a driver rounds
+     * its numbers. */
     show_pool(1, 0, UINT64_C(90) * MIB, 0);
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_READ);
     CHECK(info.used_bytes == 100 * MIB && info.free_bytes == 0);
     CHECK(info.reserved_bytes == 0 && info.largest_free_bytes == 0);
     CHECK(info.pressure == FERRUM_PRESSURE_CRITICAL);
-    /* Of a device of unknown size nothing can be cut; sums do not overflow. */
+    /* Nothing is limited if the size of the device is unknown. Sums do not
+     * overflow. */
     put(&mirror->total_bytes, 0);
     put(&mirror->available_bytes, UINT64_MAX);
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_READ);
@@ -162,7 +165,7 @@ static void levels_begin_where_they_should(void) {
         }
 }
 
-/* What the caches hold is the pool's: live, idle, or on its way. */
+/* The blocks of the caches count for their pool: live, idle, or in transit. */
 static void caches_are_counted_with_their_pool(void) {
     uint64_t pool = open_pool(), blocks[8];
     show_device();
@@ -180,7 +183,8 @@ static void caches_are_counted_with_their_pool(void) {
         CHECK(info.active_allocations == 7 - i);
         CHECK(info.used_bytes + info.free_bytes == 50 * MIB + lent + 512);
     }
-    /* Of a pool that has lent less, or had more back, it is not the state. */
+    /* The numbers do not match if the pool has leased less, or has received
+     * more back, than the caches know. Then there is no reading. */
     put(&mirror->pool[2].leased_bytes, lent - 1);
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_HIDDEN);
     put(&mirror->pool[2].leased_bytes, lent);
@@ -198,8 +202,9 @@ enum { POOLS = 3, CHANGES = 30000, READERS = 2 };
 
 static _Atomic bool ended;
 
-/* Moves bytes between active and cached of a pool, in one moment of that pool; and
- * between a pool and the device, in one moment of the device. The sum stays. */
+/* Moves bytes between active and cached of a pool, as one change of the
+ * pool. Also moves bytes between a pool and the device, as one change of
+ * the device. The sum stays constant. */
 static void *change(void *unused) {
     uint64_t state = 11, available = 50 * MIB;
     uint64_t held[POOLS] = {MIB, MIB, MIB};

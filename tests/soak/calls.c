@@ -1,12 +1,13 @@
 /*
- * Random calls with a bad argument over the whole header: each must be refused, and
- * nothing that lives may change. Beside the bad argument other arguments have values
- * that are allowed and strange.
+ * Random calls of all functions of the header, each with one bad argument.
+ * Every call must be rejected, and no object may change. Other arguments get
+ * values that are unusual but allowed.
  *
  *     calls SEED COUNT [EVERY]
  *
- * What lives is compared after every EVERY calls (256); 1 finds the call that changed it.
- * The last line has the number of calls and of refusals.
+ * After every EVERY calls (256) the program compares the state of the objects.
+ * EVERY = 1 finds the call that changed it. The last line has the number of
+ * calls and of rejections.
  */
 #include "alone.h"
 #include "hostile.h"
@@ -27,7 +28,7 @@ static void fail(const attempt *a, const char *what, const char *why,
     exit(1);
 }
 
-/* The leak report without ages, and the books of both devices. */
+/* The leak report without ages, and the counters of both devices. */
 static void read_state(const fixture *f, char *text) {
     static const char age[] = "\"age_ns\":";
     size_t length = 0;

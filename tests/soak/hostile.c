@@ -40,7 +40,7 @@ static int ends_with(const char *name, const char *end) {
     return length >= n && strcmp(name + length - n, end) == 0;
 }
 
-/* Numbers at which arithmetic goes wrong, and common ones. */
+/* Numbers at which arithmetic is likely to overflow, and common numbers. */
 static uint64_t any_number(void) {
     uint64_t power = UINT64_C(1) << draw(64);
     switch (draw(8)) {
@@ -59,14 +59,14 @@ static uint64_t any_number(void) {
     }
 }
 
-/* Waits end soon. */
+/* Waits must be short. */
 static int is_a_wait(const char *name) {
     return ends_with(name, "timeout_ns") || ends_with(name, "wait_ns") ||
            ends_with(name, "deadline_ns");
 }
 
-/* How large a number may be that says how much memory of the caller is used;
- * UINT64_MAX if it says no such thing. */
+/* Returns the largest allowed value of a number that states how much memory
+ * of the caller is used, or UINT64_MAX for other numbers. */
 static uint64_t bound_of(const attempt *a, size_t i) {
     const parameter *p = a->function->parameters;
     if (strcmp(p[i].name, "count") == 0)
@@ -129,7 +129,7 @@ static void draw_field(unsigned char *at, const struct_field *field) {
         attempt_set_field(at, field, any_of(field->unknown));
         break;
     case ROLE_TEXT:
-        /* Files go nowhere. */
+        /* No files are written. */
         if (strcmp(field->name, "directory") != 0)
             attempt_set_field(at, field,
                               (uint64_t)(uintptr_t)any_text(field->name));
@@ -152,7 +152,8 @@ static void draw_value(attempt *a, size_t i) {
             to->number = draw(bound + 1);
         else if (is_a_wait(p->name))
             to->number = draw(1000000);
-        /* What was made of memory that is none may be written to. */
+        /* The library may write to a block at this address, so the address
+         * must not be random. */
         else if (strcmp(a->function->name, "ferrum_fallback_manager_adopt") !=
                      0 &&
                  strncmp(p->name, "native_", 7) != 0)
@@ -187,7 +188,7 @@ void draw_values(attempt *a) {
 
 /* -------------------------------------------------------- forbidden arguments */
 
-/* Texts that are none: longer than any may be, or no UTF-8. */
+/* Invalid texts: longer than the maximum, or not valid UTF-8. */
 static char *bad_text(const char *name) {
     static char texts[2][FERRUM_PATH_MAX + 1] = {{0}, "\xff"};
     memset(texts[0], 'x', FERRUM_PATH_MAX);
@@ -195,7 +196,7 @@ static char *bad_text(const char *name) {
     return texts[has_bytes ? 0 : draw(2)];
 }
 
-/* A value that the role forbids. 0: there is none. */
+/* Chooses a value that the role forbids. Returns 0 if there is none. */
 static int bad_value(role role, const char *name, const int64_t unknown[2],
                      uint64_t *value) {
     switch (role) {
@@ -227,7 +228,8 @@ static int bad_handle_of(const attempt *a, enum kind kind, int is_optional,
         attempt_handle_is_free(a->function->name, name, class))
         return 0;
     *id = attempt_bad_handle(a->fixture, kind, class);
-    /* The neighbour of a kind of which nothing lives. */
+    /* The neighbour of a handle does not exist if no object of the kind is
+     * live. */
     return *id != 0 || class == 0;
 }
 
@@ -243,7 +245,7 @@ static int bad_struct_size(attempt *a, size_t i, uint32_t *size) {
     return 1;
 }
 
-/* Makes a field of a struct that comes in bad. */
+/* Makes one field of an input struct invalid. */
 static int bad_field(attempt *a, size_t i, char *what, size_t capacity) {
     const parameter *p = &a->function->parameters[i];
     if (p->type->field_count == 0)
@@ -271,7 +273,7 @@ static int bad_argument(attempt *a, size_t i, char *what, size_t capacity) {
     if (attempt_is_pointer(p) && !p->is_optional && draw(3) == 0) {
         a->arguments[i].pointer = NULL;
         a->arguments[i].function = NULL;
-        /* Without places NULL asks how many there have to be. */
+        /* With a capacity of 0, NULL is valid: it queries the needed size. */
         if (p->role == ROLE_BUFFER || p->role == ROLE_PLACES)
             a->arguments[i + 1].number |= 1;
         snprintf(what, capacity, "%s = NULL", p->name);
@@ -305,8 +307,8 @@ int draw_bad(attempt *a, char *what, size_t capacity) {
 
 /* ------------------------------------------------------------------ the call */
 
-/* SOAK_TRACE=1 tells each call before it is made: the last line is the one that ended the
- * process. */
+/* If SOAK_TRACE is set, prints each call before the call. The last line
+ * then shows the call that ended the process. */
 static void trace(const attempt *a) {
     static int is_on = -1;
     if (is_on < 0)

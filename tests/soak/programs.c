@@ -1,16 +1,18 @@
 /*
- * Random programs over all functions and all kinds of objects, in which calls of the
- * driver fail. Nearly all arguments are allowed; some are bad, and those calls must be
- * refused. There is no model of what a call gives: after each program, faults cleared
- * and all objects destroyed, nothing may be left. The leak report is empty, the books of
- * each device are zero and add up, the device and the library end without force, and the
- * simulated driver has nothing back to get.
+ * Random programs with all functions and all kinds of objects, while calls of
+ * the driver fail. Most arguments are valid. Some are invalid, and those calls
+ * must be rejected. No reference model predicts the results. Instead, at the
+ * end of each program, the faults are cleared, all objects are destroyed, and
+ * nothing may remain: the leak report is empty, the counters of each device
+ * are zero and consistent, the device and the library close without force, and
+ * the simulated driver reports no leak.
  *
  *     programs FIRST COUNT [STEPS]
  *
- * On the host the faults are descriptors that the system refuses. FERRUM_TEST_DEVICE=cuda:0
- * with FERRUM_CUDA_LIBRARY of a simulated driver is a device whose calls fail. The last
- * line has the numbers of programs, calls, refusals and faults.
+ * On the host, the faults are file descriptors that the system does not
+ * provide. With FERRUM_TEST_DEVICE=cuda:0 and FERRUM_CUDA_LIBRARY of a
+ * simulated driver, the faults are failed driver calls. The last line has the
+ * numbers of programs, calls, rejections and faults.
  */
 #include "alone.h"
 #include "hostile.h"
@@ -72,8 +74,9 @@ static void find_faults(void) {
     EXPECT(faults.set != NULL);
 }
 
-/* What makes, copies or asks. What gives back is not refused: what cannot be given back
- * stays, and is no leak. */
+/* Driver calls that create, copy or query. Calls that free or release do
+ * not fail here: memory that the driver does not free remains and is no
+ * leak of the library. */
 static const char *const refusing[] = {
     "cuMemAlloc_v2",         "cuMemAllocFromPoolAsync",
     "cuMemAllocManaged",     "cuMemHostAlloc",
@@ -90,7 +93,7 @@ static const char *const refusing[] = {
     "cuStreamSynchronize",   "cuPointerGetAttribute",
     "cuMemPrefetchAsync_v2", "cuMemHostGetDevicePointer_v2"};
 
-/* Out of memory, of the operating system, not supported, unknown. */
+/* Out of memory, an error of the operating system, not supported, unknown. */
 static const int codes[] = {2, 304, 801, 999};
 
 static void arm_faults(void) {
@@ -128,7 +131,7 @@ static uint64_t *any_place(enum kind kind) {
     return &m.shelf[kind][draw(SHELF)];
 }
 
-/* What lives, for the arguments of the next call. */
+/* Chooses live objects as arguments of the next call. */
 static void pick_objects(void) {
     for (int kind = 0; kind < KINDS; kind++) {
         m.good.live[kind] = 0;
@@ -141,7 +144,7 @@ static void pick_objects(void) {
     m.good.block = m.addresses[draw(SHELF)];
 }
 
-/* The kind of a handle stands in its first byte. */
+/* The first byte of a handle is its kind. */
 static void keep(const char *name, uint64_t value) {
     uint64_t kind = value >> 56;
     if (strcmp(name, "address_out") == 0 && value != 0)
@@ -162,7 +165,7 @@ static int ends_something(const char *name) {
 static void forget(uint64_t handle) {
     enum kind kind = (enum kind)((handle >> 56) - 1);
     ferrum_device_info info = FERRUM_DEVICE_INFO_INIT;
-    /* A device lives until it is closed as often as it was opened. */
+    /* A device stays open until it was closed as often as it was opened. */
     if (kind == DEVICE &&
         ferrum_device_get_info((ferrum_device){handle}, &info) == FERRUM_OK)
         return;
@@ -188,7 +191,7 @@ static void take_results(const attempt *a) {
 
 /* --------------------------------------------------------------------- calls */
 
-/* The driver has to believe what is said of objects of others. */
+/* The driver cannot check what these functions state about external objects. */
 static int takes_what_is_foreign(const char *name) {
     static const char *const functions[] = {
         "ferrum_stream_adopt",          "ferrum_event_adopt",
@@ -200,7 +203,7 @@ static int takes_what_is_foreign(const char *name) {
     return 0;
 }
 
-/* What would end the program before it is over, or takes a second. */
+/* Calls that would end the program early, or that take a second. */
 static int is_left_out(const char *name) {
     return strcmp(name, "ferrum_shutdown") == 0 ||
            strcmp(name, "ferrum_init") == 0 ||
@@ -219,7 +222,7 @@ static void tell(const attempt *a, const char *what, const char *why,
     found(why, text);
 }
 
-/* Models are what the functions of elastic pools are about. */
+/* The functions of elastic pools need models. */
 static void register_model(void) {
     static const char *const models[] = {"chat", "code", "draft"};
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
@@ -306,7 +309,7 @@ static const char *leak_report(void) {
     return text;
 }
 
-/* Destroys all that the leak report names, until that is nothing but devices. */
+/* Destroys all objects of the leak report, until it lists only devices. */
 static void destroy_all(void) {
     static const char key[] = "\"kind\":\"", handle[] = "\"handle\":";
     for (int rounds = 0;; rounds++) {
@@ -348,7 +351,7 @@ static void check_device(ferrum_device device) {
         found("the books of a device are not empty", text);
 }
 
-/* Every device that is open, also those that programs opened. */
+/* Closes every open device, also the devices that programs opened. */
 static void close_devices(void) {
     static const char key[] = "\"handle\":";
     const char *at;
