@@ -1,9 +1,9 @@
-"""Tells when the processor is slowed down by something that this system does not see.
+"""Detects moments in which something outside this system slows the processor down.
 
-A virtual machine shares processors with others. While another machine uses the second thread of
-the same core, every program here takes 1.5 to 2 times its time, for seconds or minutes, and the
-load of this system shows nothing. A loop of plain arithmetic shows it: a measurement counts as
-calm if the loop was about as fast as ever right before it and right after it.
+A virtual machine shares processors with other machines. While another machine uses the second
+thread of the same core, every program here takes 1.5 to 2 times as long, for seconds or minutes,
+and the load of this system does not show it. A loop of plain arithmetic shows it. A measurement
+counts as calm if the loop was nearly as fast as its best time right before and right after.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import TypeVar
 
 Answer = TypeVar("Answer")
 
-# The loop may take so many times its fastest time.
+# In a calm moment the loop takes at most this factor times its fastest time.
 CALM_FACTOR = 1.12
-# So often a measurement is made again.
+# The maximum number of attempts for one measurement.
 ATTEMPTS_MOST = 4
-# The fastest time is the best of so many at the beginning.
+# At the beginning, the best of this many loops is the fastest time.
 FIRST_LOOKS = 20
 PAUSE_SECONDS = 0.2
 
 
 class Calm:
-    """Waits for calm moments and makes disturbed measurements again, for a bounded time."""
+    """Waits for calm moments and repeats disturbed measurements, for a bounded time."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Calm:
         patience_s: float,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """loop gives its time; patience_s bounds all pauses of the run together."""
+        """loop returns its time. patience_s limits all pauses of the run together."""
         self._loop = loop
         self._pause = pause
         self._patience_s = patience_s
@@ -53,7 +53,7 @@ class Calm:
         return True
 
     def measure(self, measurement: Callable[[], Answer]) -> Answer:
-        """Makes a measurement, and makes it again while it was disturbed."""
+        """Makes a measurement, and repeats it while it was disturbed."""
         self.measured += 1
         if self._fastest == 0:
             return measurement()

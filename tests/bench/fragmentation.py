@@ -1,7 +1,7 @@
-"""How far up the addresses reach in real traces: ours by `ferrum-mem replay`, peers in the
+"""Measures the highest used address in real traces: our pool by `ferrum-mem replay`, peers in the
 harness.
 
-Both play the same sequence. For each trace it is checked that the peaks of live bytes are equal.
+Both run the same sequence. For each trace, the peaks of live bytes must be equal.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ JITTER_NS = 50_000_000
 SEEDS = 15
 SEEDS_QUICK = 2
 PEERS = ("offset_allocator", "vma", "vma_min_memory", "vma_min_offset", "gpu_allocator")
-# The options that tell the command how to place blocks.
+# The options of the command for the placement of blocks.
 OPTIONS: dict[str, list[str]] = {
     "hints": ["--lifetime-hints"],
     "no_hints": [],
     "best_fit": ["--strategy", "best_fit"],
 }
-# It allocates memory in units of at least 4 MiB; these buffers have 1 MiB in total.
+# This allocator allocates memory in units of at least 4 MiB. These buffers have 1 MiB in total.
 NOT_FOR_SMALL = ("gpu_allocator",)
 
 Figures = dict[str, list[float]]
@@ -46,7 +46,7 @@ def replay(file: pathlib.Path, options: list[str]) -> dict[str, Any]:
 
 
 class Fragmentation:
-    """Plays traces with our pool and with the peers that report the place of a block."""
+    """Runs traces with our pool, and with the peers that report the place of a block."""
 
     def __init__(self, harness: Harness, peers: list[Allocator], quick: bool) -> None:
         self.harness = harness
@@ -86,7 +86,7 @@ class Fragmentation:
     def one_order(
         self, file: pathlib.Path, steps: schedule.Steps, jitter: list[str], without: tuple[str, ...]
     ) -> Figures:
-        """One recorded or jittered order, played by all allocators."""
+        """Runs one recorded or jittered order with all allocators."""
         figures: Figures = {}
         for name, options in OPTIONS.items():
             answer = replay(file, [*jitter, *options])

@@ -1,4 +1,4 @@
-"""How long a program in Python waits: for the package, its first block, and pairs."""
+"""Measures how long a program in Python waits: for the package, its first block, and pairs."""
 
 from __future__ import annotations
 

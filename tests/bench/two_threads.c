@@ -1,7 +1,8 @@
 /*
- * Two threads against one, each with blocks of its own, beside a plain
- * arithmetic loop that shares nothing: how the loop scales is what the machine
- * had to give at that time.
+ * Two threads compared with one. Each thread has blocks of its own. In the
+ * same repetition a plain arithmetic loop runs, which shares nothing between
+ * the threads. The scaling of the loop shows how much the machine could scale
+ * at that time.
  */
 #include "workloads.h"
 
@@ -16,15 +17,16 @@ struct worker {
     pthread_barrier_t *start;
     /** NULL for the arithmetic loop. */
     struct runner *runner;
-    /** Of the core to run on. */
+    /** The number of the core to run on. */
     unsigned number;
     uint64_t amount;
     uint64_t begin_ns, end_ns;
     uint64_t result;
 };
 
-/* A repetition is over before the scheduler would have moved a thread away from
- * its waker's core, and two threads on one core measure nothing. */
+/* Each thread is bound to its core. Without that, a repetition would end
+ * before the scheduler moved a thread away from the core of the thread that
+ * woke it. Two threads on one core measure nothing. */
 static void *work(void *argument) {
     struct worker *worker = argument;
     stay_on_core(worker->number);
@@ -46,8 +48,9 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Nanoseconds from the first thread's start to the last one's end, per unit of
- * one thread's work. allocator is NULL for the arithmetic loop. */
+/* Nanoseconds from the start of the first thread to the end of the last,
+ * divided by the work of one thread. allocator is NULL for the arithmetic
+ * loop. */
 static double run_threads(unsigned threads, const struct allocator *allocator,
                           const struct workload *workload, uint64_t amount) {
     struct worker workers[THREADS_MAX] = {0};
@@ -77,8 +80,8 @@ static double run_threads(unsigned threads, const struct allocator *allocator,
     return (double)(end - begin) / (double)amount;
 }
 
-/* The four measurements stand side by side in each repetition, so that a change
- * of the machine's speed hits them alike. */
+/* Each repetition makes the four measurements one after the other, so that
+ * a change of the machine's speed affects them alike. */
 void run_two_threads(const struct allocator *allocator,
                      const struct options *options) {
     struct workload workload = workload_make(options);

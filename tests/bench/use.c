@@ -1,4 +1,4 @@
-/* How much memory the blocks of a workload took. */
+/* How much memory the blocks of a workload used. */
 #include "workloads.h"
 
 #include <inttypes.h>

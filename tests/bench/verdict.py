@@ -1,4 +1,4 @@
-"""What a target is, and how a run is held against it."""
+"""A target, and the comparison of a run with it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from harness import BenchError
 
 
 class Reading(NamedTuple):
-    """What is held against a target: the value, and how it is told."""
+    """A value that is compared with a target, and its text."""
 
     value: float
     text: str = ""
-    # Why the run cannot tell.
+    # Why the run cannot decide.
     doubt: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target, and what a run made of it."""
+    """A target, and the result of a run."""
 
     id: str
     what: str
     target: str
     measured: str
-    # How many times the value is off the target: 1 or less is met. None: not told.
+    # The quotient of value and target: at most 1 if the target is met. None: not decided.
     off: float | None
-    # Why it is not told.
+    # Why it is not decided.
     reason: str = ""
 
     @property
@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """How far off it is."""
+        """The quotient, or the reason, as text."""
         if self.off is None:
             return self.reason
         return "met" if self.met else f"factor {number(self.off)}"
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Target:
-    """At most so much, or at least."""
+    """An upper limit for a value, or a lower one."""
 
     id: str
     what: str
@@ -55,17 +55,17 @@ class Target:
     limit: float
     unit: str = ""
     least: bool = False
-    # Of a target that is told in other words than as a number.
+    # The text of a target that a number does not describe.
     text: str = ""
 
     @property
     def wanted(self) -> str:
-        """The target for people."""
+        """The target as text."""
         sign = "≥" if self.least else "≤"
         return self.text or f"{sign} {self.limit:g} {self.unit}".strip()
 
     def verdict(self, book: Book) -> Verdict:
-        """What a run says."""
+        """Compares a run with the target."""
         try:
             value = self.value(book)
         except (MissingError, BenchError) as reason:

@@ -1,6 +1,6 @@
 /*
- * Memory is never touched: what is measured is the allocator, not the kernel
- * that makes pages.
+ * The workloads do not access the memory of the blocks. So they measure the
+ * allocator, and not the kernel, which creates the pages.
  */
 #include "workloads.h"
 
@@ -8,8 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Few enough that the caches hold them, many enough that no allocator learns
- * them; with many live blocks, enough to reach nearly every slot. */
+/* So few steps that the processor's caches hold them, and so many that no
+ * allocator can learn them. With many live blocks, enough to reach nearly
+ * every slot. */
 enum { STEPS_LEAST = 1 << 16, STEPS_PER_BLOCK = 2 };
 
 /* splitmix64 */

@@ -1,4 +1,4 @@
-"""What is measured: the workloads, who takes part in each, and how much of each is done."""
+"""The workloads: what each measures, which allocators take part, and how much work each does."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from traces import AZURE, MOONCAKE, trace_file
 
 MIB = 1 << 20
 
-# One thread at a time: there is a variant in a mutex for the rest.
+# These support one thread only. The other workloads use a variant with a mutex.
 SINGLE_THREADED = ("offset_allocator", "vma", "gpu_allocator")
 LOCKED = tuple(f"{name}_mutex" for name in SINGLE_THREADED)
-# Other ways of VMA to choose a run, which only matter for fragmentation.
+# Other strategies of VMA, which only matter for fragmentation.
 STRATEGIES = ("vma_min_memory", "vma_min_offset")
 ORIENTATION = GROUPS[Group.ORIENTATION]
 APART = tuple(name for name in GROUPS[Group.APART] if name not in STRATEGIES)
-# Alone on its core an allocator needs no mutex, but its users have one: one of the
-# three shows what it costs.
+# In one thread an allocator needs no mutex, but its users have one. One of the three variants
+# with a mutex shows its cost.
 ONE_THREAD = tuple(name for name in APART if name not in LOCKED[1:])
 TWO_THREADS = tuple(name for name in APART if name not in SINGLE_THREADED)
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How much one process does; None leaves the harness's own number."""
+    """How much work one process does."""
 
     pairs: int = 4000
     repetitions: int = 25
     singles: int = 50000
-    # How often each block is replaced before.
+    # How often each block is replaced before the measurement.
     settle: int = 0
 
     def arguments(self) -> list[str]:
-        """The harness's arguments."""
+        """The arguments of the harness for this amount."""
         numbers = {
             "--pairs": self.pairs,
             "--repetitions": self.repetitions,
@@ -72,22 +72,22 @@ class Workload:
     ours: str = OURS
     variants: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
-    # Arguments of what is done before, which a fresh pool has not done; with these each process
-    # has one with a fresh pool beside it.
+    # Arguments for the work before the measurement. With these, each process has a second one on
+    # a new pool without that work, for comparison.
     before: tuple[str, ...] = ()
-    # Allocators that are so slow here that they are measured in so many rounds only.
+    # Allocators that are so slow in this workload that they take part in only this many rounds.
     rounds: dict[str, int] = field(default_factory=dict)
 
     def allocators(self) -> tuple[str, ...]:
-        """Everyone who takes part."""
+        """All allocators of this workload."""
         return (self.ours, *self.variants, *self.peers, *self.probes)
 
     def command(self, quick: bool) -> list[str]:
-        """The harness's arguments."""
+        """The arguments of the harness."""
         return [*self.fresh_command(quick), *self.before]
 
     def fresh_command(self, quick: bool) -> list[str]:
-        """The same without what is done before."""
+        """The same without the work before the measurement."""
         return [*self.arguments, *(self.quick if quick else self.full).arguments()]
 
 
@@ -98,7 +98,7 @@ SLOW = {"gpu_allocator": 2, "gpu_allocator_mutex": 2}
 
 
 def hot(size: int, label: str, text: str) -> Workload:
-    """Allocate and free, over and over."""
+    """A workload that allocates and frees one block, over and over."""
     return Workload(
         f"hot_pair_{label}",
         f"Hot pair, {text}",
@@ -112,7 +112,7 @@ def hot(size: int, label: str, text: str) -> Workload:
 
 
 def fixed() -> tuple[Workload, ...]:
-    """The workloads that need nothing but the harness."""
+    """The workloads that need only the harness."""
     both = (*ONE_THREAD, *ORIENTATION)
     shared = (*TWO_THREADS, *ORIENTATION)
     random = ("--workload", "random")
@@ -225,16 +225,19 @@ def fixed() -> tuple[Workload, ...]:
     )
 
 
-# How many requests of a trace are played page by page.
+# The number of requests of a trace with one block for each 16 tokens.
 PAGED_REQUESTS = 1500
 PAGED_REQUESTS_QUICK = 60
 QUICK_REQUESTS = 500
-# The longest contexts would need blocks above a machine's memory, which malloc refuses.
+# With more bytes, the longest contexts would need blocks larger than the machine's memory, which
+# malloc rejects.
 MOONCAKE_BYTES_PER_TOKEN = 32768
 
 
 def traces(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[str]]:
-    """Recorded traces as workloads, their steps written to the folder; and what is left out."""
+    """Returns recorded traces as workloads, with their steps written to the folder, and the
+    traces that are left out.
+    """
     plays = [
         (AZURE, "contiguous", QUICK_REQUESTS if quick else None),
         (AZURE, "paged", PAGED_REQUESTS_QUICK if quick else PAGED_REQUESTS),
@@ -275,7 +278,7 @@ def traces(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[str]
 
 
 def shown(path: pathlib.Path) -> str:
-    """A path as one would type it in the repository's root."""
+    """The path as a user would type it in the root of the repository."""
     try:
         return str(path.absolute().relative_to(ROOT))
     except ValueError:
@@ -283,7 +286,7 @@ def shown(path: pathlib.Path) -> str:
 
 
 def metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
-    """What a process's answer says, by metric; each a list of samples."""
+    """The samples in the output of a process, by metric."""
     found: dict[str, list[float]] = {}
     if "pair_ns" in answer:
         found["median"] = answer["pair_ns"]
@@ -310,9 +313,10 @@ def metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def memory_metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
-    """How much memory a process's blocks needed, as quotients."""
+    """How much memory the blocks of a process needed, as quotients."""
     found: dict[str, list[float]] = {}
-    # Several segments lie anywhere: the distance of their blocks means nothing.
+    # The distance between blocks of several segments means nothing, because the segments may be
+    # anywhere.
     if "high_water_bytes" in answer and answer.get("segments", 1) == 1:
         found["high_water_over_live"] = [answer["high_water_bytes"] / answer["peak_live_bytes"]]
     if answer.get("requested_bytes"):
@@ -323,7 +327,7 @@ def memory_metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def quotients(one: list[float], two: list[float]) -> list[float]:
-    """Element by element."""
+    """The quotients of the elements."""
     return [a / b for a, b in zip(one, two, strict=True)]
 
 

@@ -257,8 +257,7 @@ static void a_block_that_stays_is_met_once(void) {
     close_pool(0);
 }
 
-/* ------------------------------------------------- freed by two threads at
- * once */
+/* ---------------------------------------------- freed by two threads at once */
 
 static atomic_uint arrived, phase;
 static uint64_t target;

@@ -1,6 +1,6 @@
 """Prints how long a program waits for the package, and for its first block, in milliseconds.
 
-Before that, nothing is imported that the package itself would have to import.
+Nothing that the package itself imports is imported before the start of the measurement.
 """
 
 from time import perf_counter

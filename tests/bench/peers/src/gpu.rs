@@ -1,9 +1,10 @@
 //! `gpu-allocator` over a simulated Vulkan device.
 //!
-//! The crate's algorithm is private, and its public allocator asks a Vulkan
-//! device for memory. It needs four functions of one: what memory there is,
-//! the properties, and to allocate and free device memory. They are simulated
-//! here and cost next to nothing, so what is measured is the crate.
+//! The crate's algorithm is private, and its public allocator requests memory
+//! from a Vulkan device. It needs four functions of the device: two queries, of
+//! its memory and of its properties, and the allocation and the free of device
+//! memory. This file simulates them. They take almost no time, so the bench
+//! measures the crate.
 
 use std::ffi::{c_void, CStr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,8 +64,8 @@ unsafe extern "system" fn free_memory(
 ) {
 }
 
-/// Address of a simulated function; a null pointer makes `ash` panic should the
-/// crate ever call another.
+/// Address of a simulated function. For any other function it is null, so that
+/// `ash` panics if the crate calls it.
 fn simulated(name: &CStr) -> *const c_void {
     match name.to_bytes() {
         b"vkGetPhysicalDeviceMemoryProperties" => memory_properties as *const c_void,
@@ -77,8 +78,8 @@ fn simulated(name: &CStr) -> *const c_void {
 
 impl GpuBlocks {
     pub fn new(granule_bytes: u64) -> Self {
-        // SAFETY: the functions that are called have the types that Vulkan
-        // gives them; the handles are only passed on to them.
+        // SAFETY: the called functions have the types of Vulkan. The handles are
+        // only passed on to them.
         let description = unsafe {
             AllocatorCreateDesc {
                 instance: ash::Instance::load_with(simulated, vk::Instance::from_raw(1)),
@@ -114,8 +115,8 @@ impl Blocks for GpuBlocks {
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         });
         match allocation {
-            // What frees a block has no room in 64 bits; its users keep it
-            // somewhere as well.
+            // The free of a block needs more than 64 bits. Users of the crate
+            // store them too.
             Ok(allocation) => Box::into_raw(Box::new(allocation)) as u64,
             Err(_) => 0,
         }
@@ -123,12 +124,12 @@ impl Blocks for GpuBlocks {
 
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
-        // SAFETY: the bench gives back what `allocate` gave, once.
+        // SAFETY: the bench frees each block of `allocate` once.
         let allocation = unsafe { Box::from_raw(block as *mut Allocation) };
         self.allocator.free(*allocation).is_ok()
     }
 
-    /// All that the crate holds: its blocks have no order among them.
+    /// All memory of the crate, because its memory blocks have no order.
     fn place(&mut self, _: u64, _: u64) -> Place {
         Place {
             begin_bytes: 0,

@@ -1,8 +1,8 @@
-//! Allocators from crates, as C functions that the bench's harness calls
-//! through pointers, one table of them for each allocator.
+//! Allocators from crates, as C functions. The harness of the bench calls them
+//! through a table of pointers for each allocator.
 //!
-//! A block is a 64-bit number that is never 0: whatever its allocator needs to
-//! free it. A user of these crates keeps that beside the block as well.
+//! A block is a 64-bit number that is never 0. It has what the allocator needs to
+//! free the block. Users of these crates store that too.
 
 mod gpu;
 mod offset;
@@ -17,7 +17,7 @@ pub struct Place {
     pub end_bytes: u64,
 }
 
-/// An open allocator, as the harness has it.
+/// An open allocator, in the layout of the harness.
 #[repr(C)]
 pub struct Peer {
     context: *mut c_void,
@@ -29,23 +29,23 @@ pub struct Peer {
     single_threaded: bool,
 }
 
-/// What every allocator can do. The calls with `&self` are made from several
-/// threads only where [`Blocks::SINGLE_THREADED`] is false.
+/// The calls of every allocator. Several threads call it at once only if
+/// [`Blocks::SINGLE_THREADED`] is false.
 trait Blocks {
     const VERSION: &'static CStr;
     const SINGLE_THREADED: bool;
 
-    /// A new block; 0 when there is none.
+    /// Allocates a block. Returns 0 on failure.
     fn allocate(&mut self, size_bytes: u64) -> u64;
 
-    /// Gives a block back.
+    /// Frees a block.
     fn release(&mut self, block: u64) -> bool;
 
-    /// Where a live block of that size lies, or all that the allocator holds.
+    /// The range of a live block of that size, or of all the allocator's memory.
     fn place(&mut self, block: u64, size_bytes: u64) -> Place;
 }
 
-/// An allocator that one thread may use, in a mutex.
+/// A single-threaded allocator in a mutex.
 struct Locked<B>(std::sync::Mutex<B>);
 
 /// How a C call reaches an allocator: directly or through its mutex.
@@ -54,8 +54,8 @@ trait Reach {
     const SINGLE_THREADED: bool;
 
     /// # Safety
-    /// `context` comes from `peer`; of one that is single-threaded no other
-    /// call is running.
+    /// `context` comes from `peer`. If the allocator is single-threaded, no
+    /// other call is running.
     unsafe fn with<R>(context: *mut c_void, call: impl FnOnce(&mut Self::Inner) -> R) -> R;
 }
 
@@ -127,10 +127,10 @@ fn locked<B: Blocks>(blocks: B) -> Peer {
     peer(Locked(std::sync::Mutex::new(blocks)))
 }
 
-/// Opens an allocator by name; false when no allocator is called so.
+/// Opens an allocator by name. Returns false if there is none of that name.
 ///
 /// # Safety
-/// `name` is a C string, `peer_out` has room for a [`Peer`].
+/// `name` is a C string. `peer_out` points to memory for a [`Peer`].
 #[no_mangle]
 pub unsafe extern "C" fn bench_peer_open(
     name: *const c_char,

@@ -1,4 +1,5 @@
-//! `offset-allocator`: ranges of at most 2³² − 1 granules, tables beside them.
+//! `offset-allocator`: ranges of at most 2³² − 1 granules. Its tables are
+//! outside of the ranges.
 
 use std::ffi::CStr;
 use std::mem::{size_of, transmute};
@@ -7,8 +8,8 @@ use offset_allocator::{Allocation, Allocator};
 
 use crate::{Blocks, Place};
 
-/// Most live and free runs that it is told to expect; it takes the room for
-/// them at once. The bench keeps up to 100 000 blocks alive.
+/// The maximum number of live and free runs. The crate allocates its table for
+/// them at once. The bench has up to 100 000 live blocks.
 const MOST_RUNS: u32 = 1 << 18;
 
 pub struct OffsetBlocks {
@@ -41,8 +42,8 @@ impl Blocks for OffsetBlocks {
             return 0;
         };
         match self.allocator.allocate(granules) {
-            // SAFETY: two 32-bit fields without padding; the number of the
-            // table's entry is stored so that it is never 0.
+            // SAFETY: two 32-bit fields without padding. The stored number of the
+            // table entry is never 0.
             Some(allocation) => unsafe { transmute::<Allocation, u64>(allocation) },
             None => 0,
         }
@@ -50,7 +51,7 @@ impl Blocks for OffsetBlocks {
 
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
-        // SAFETY: the bench gives back what `allocate` gave.
+        // SAFETY: the bench frees only blocks of `allocate`.
         self.allocator
             .free(unsafe { transmute::<u64, Allocation>(block) });
         true

@@ -1,5 +1,5 @@
 //! Virtual blocks of the Vulkan Memory Allocator: its algorithm (TLSF) without
-//! a device, from the sources that the crate `vk-mem` carries.
+//! a device. The crate `vk-mem` contains the sources.
 
 use std::ffi::CStr;
 use std::mem::{size_of, transmute};
@@ -11,10 +11,10 @@ use vk_mem::{
 
 use crate::{Blocks, Place};
 
-/// As large as the other peers' ranges: 1 TiB.
+/// The size of the range: 1 TiB, as for the other peers.
 const RANGE_BYTES: u64 = 1 << 40;
 
-/// How a free run is chosen.
+/// The strategy that chooses a free run.
 pub enum Strategy {
     Default,
     MinMemory,
@@ -27,8 +27,8 @@ pub struct VmaBlocks {
     granule_bytes: u64,
 }
 
-// SAFETY: VMA wants calls for one virtual block one at a time, from any thread;
-// `Locked` sees to that.
+// SAFETY: any thread may call VMA, but only one thread at a time for one virtual
+// block. `Locked` ensures that.
 unsafe impl Send for VmaBlocks {}
 
 const _: () = assert!(size_of::<VirtualAllocation>() == size_of::<u64>());
@@ -73,7 +73,7 @@ impl Blocks for VmaBlocks {
         };
         // SAFETY: the size is not 0 and the alignment a power of two.
         match unsafe { self.block.allocate(info) } {
-            // SAFETY: a handle of VMA, which is never 0.
+            // SAFETY: a valid handle of VMA is never 0.
             Ok((allocation, _)) => unsafe { transmute::<VirtualAllocation, u64>(allocation) },
             Err(_) => 0,
         }
@@ -81,7 +81,7 @@ impl Blocks for VmaBlocks {
 
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
-        // SAFETY: the bench gives back what `allocate` gave.
+        // SAFETY: the bench frees only blocks of `allocate`.
         unsafe {
             self.block
                 .free(&mut transmute::<u64, VirtualAllocation>(block))
