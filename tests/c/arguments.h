@@ -23,8 +23,8 @@ typedef struct {
 typedef enum {
     ROLE_VALUE,       /**< a number without a known meaning */
     ROLE_TRUTH,       /**< 0 or 1 */
-    ROLE_FLAGS,       /**< a sum of flags; 0 is one */
-    ROLE_ENUMERATION, /**< 0 is one of its values */
+    ROLE_FLAGS,       /**< a sum of flags; 0 is valid */
+    ROLE_ENUMERATION, /**< an enumeration; 0 is a valid value */
     ROLE_RESERVED,    /**< a field that must be 0 */
     ROLE_LIST,        /**< a field that points to an array */
     ROLE_HANDLE,
@@ -37,9 +37,9 @@ typedef enum {
     ROLE_DATA,       /**< the user_data of a callback */
     ROLE_OUT,        /**< zeroed completely */
     ROLE_STRUCT_OUT, /**< zeroed after struct_size */
-    ROLE_BUFFER,     /**< for a text: made empty; its capacity follows */
-    ROLE_PLACES,     /**< for an array: not changed; their number follows */
-    ROLE_CAPACITY    /**< of the buffer or the array before it */
+    ROLE_BUFFER,     /**< an output text: made empty; its capacity follows */
+    ROLE_PLACES,     /**< an output array: not changed; its number follows */
+    ROLE_CAPACITY    /**< the capacity of the buffer or array before it */
 } role;
 
 typedef struct {

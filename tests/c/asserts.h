@@ -1,4 +1,4 @@
-/* cmocka with its includes, and the assertions about calls of the library. */
+/* Includes cmocka, and defines assertions about calls of the library. */
 #ifndef FERRUM_TESTS_ASSERTS_H
 #define FERRUM_TESTS_ASSERTS_H
 
@@ -22,7 +22,7 @@
 
 static const ferrum_stream default_stream = {0};
 
-/** The error record of this thread contains part. */
+/** Asserts that the error record of this thread contains part. */
 static inline void assert_message(const char *part) {
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
     assert_ok(ferrum_last_error(&error));
@@ -30,7 +30,7 @@ static inline void assert_message(const char *part) {
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
-/** The text of a call, to be freed by the caller. */
+/** Returns the text of a call, to be freed by the caller. */
 static inline char *text_of(ferrum_status (*call)(char *, size_t, size_t *)) {
     size_t length = 0;
     char *text = NULL;

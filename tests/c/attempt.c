@@ -57,7 +57,7 @@ void attempt_end_check(void) {
     }
 }
 
-/* ---------------------------------------------------------------- the tables */
+/* ------------------------------------------------------- tables of functions */
 
 const function *const attempt_families[] = {
 #define ROW(family) arguments_##family,
@@ -272,9 +272,9 @@ static void check_zeroed(const attempt *a, size_t i) {
         }
 }
 
-/* Checks the outputs that are zeroed before parameter bad is checked. For
- * an input these are all outputs. For an output these are the ones before
- * it; structs come after the others. */
+/* Checks the outputs that the call zeroes before it checks parameter bad.
+ * If that parameter is an input, these are all outputs. If it is an output,
+ * these are the outputs before it, and structs come after the others. */
 static void check_outputs(const attempt *a, size_t bad) {
     const parameter *p = a->function->parameters;
     role bad_role = bad < a->function->count ? p[bad].role : ROLE_VALUE;

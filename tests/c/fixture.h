@@ -48,16 +48,17 @@ typedef struct {
     /* The same limit and pages; the model "chat" has the same range of 64 MiB. */
     ferrum_elastic_pool shared;
     ferrum_address shared_range;
-    /* Watches nothing: its interval never ends. */
+    /* This monitor never takes a reading, because its interval never ends. */
     ferrum_monitor monitor;
     /* "best_fit". */
     ferrum_placement placement;
-    /* On other_device, falls back to device, tracks; the buffer has 4096 bytes. */
+    /* Allocates on other_device, falls back to device, and tracks its
+     * buffers. The buffer has 4096 bytes. */
     ferrum_fallback_manager fallback_manager;
     ferrum_fallback_buffer buffer;
-    /* Contains Buffer#5 of 100 bytes. */
+    /* Has one entry: Buffer#5 of 100 bytes. */
     ferrum_tracker tracker;
-    /* Keeps one buffer in each bucket, and has one of 100 bytes. */
+    /* Keeps one buffer in each bucket. It holds one buffer of 100 bytes. */
     ferrum_generic_pool generic;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];

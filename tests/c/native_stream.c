@@ -17,7 +17,7 @@ struct native_stream {
     /* A handle of the driver. 0 on the host. */
     uint64_t handle;
     bool dropped;
-    /* For the host. */
+    /* Used on the host only. */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -77,7 +77,7 @@ static void *pointer(uint64_t handle) { return (void *)(uintptr_t)handle; }
 
 enum { NON_BLOCKING = 1, NO_TIMING = 2, PER_THREAD = 2 };
 
-/* ------------------------------------------------------------------------- both */
+/* -------------------------------------------------------------- host and driver */
 
 native_stream *native_stream_make(void) {
     native_stream *s = calloc(1, sizeof *s);

@@ -10,7 +10,7 @@
 
 typedef struct native_stream native_stream;
 
-/** Creates one on the first device. */
+/** Creates a stream on the first device. */
 native_stream *native_stream_make(void);
 /** The driver's default stream of the calling thread. The driver has one for
  *  each thread behind the same handle. NULL on the host. */

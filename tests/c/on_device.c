@@ -12,10 +12,10 @@
 /* The number of bytes that are checked at each end of a block. */
 enum { EDGE = 64 };
 
-/* --- the driver
- * ------------------------------------------------------------- Its handles
- * are pointers and its addresses have 64 bits. Its header may be missing,
- * so it is not included. */
+/* --- the driver --------------------------------------------------------------- */
+
+/* The handles of the driver are pointers, and its addresses have 64 bits. This
+ * file does not include its header, because the header may be missing. */
 
 static struct {
     int device;

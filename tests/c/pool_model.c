@@ -161,7 +161,7 @@ static void work(block_model *b, stream_model *s, int first) {
     WORKS(queue_work(s->handle, w));
 }
 
-/* ----------------------------------------------------------------- picking */
+/* ---------------------------------------------------------- random choices */
 
 static stream_model *any_stream(void) { return &streams[draw(STREAMS)]; }
 static pool_model *any_pool(void) {
@@ -192,7 +192,7 @@ static int is_full(const pool_model *p) {
     return p->strategy == ARENA && p->live >= ARENA_BLOCKS;
 }
 
-/* ------------------------------------------------------------ coming, going */
+/* -------------------------------------------------- creating and destroying */
 
 static void enter(pool_model *p, uint64_t address, uint64_t size,
                   stream_model *s, int tag) {
@@ -280,7 +280,7 @@ static void end_any_pool(void) {
         end_pool(p, draw(3) == 0);
 }
 
-/* ----------------------------------------------------------- taking blocks */
+/* ------------------------------------------------------- allocating blocks */
 
 static int any_tag(pool_model *p) {
     int tag = (int)draw(TAGS);
@@ -351,7 +351,7 @@ static void alloc_batch(void) {
         enter(p, addresses[i], size, s, -1);
 }
 
-/* ----------------------------------------------------------- giving blocks */
+/* ---------------------------------------------------------- freeing blocks */
 
 /* Orders the free of a block on a stream. The free waits for the block's
  * own stream and needs no other order. */
@@ -589,7 +589,7 @@ static void bad_call(void) {
     GIVES(ERROR_INVALID_HANDLE, ferrum_pool_free_batch(dead, two, 2, none));
 }
 
-/* ------------------------------------------------------------------- books */
+/* ---------------------------------------------------------------- counters */
 
 static void check_pool(pool_model *p) {
     ferrum_statistics s = FERRUM_STATISTICS_INIT;

@@ -13,7 +13,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* --------------------------------------------------------------- refusing */
+/* --------------------------------------------------------- setting limits */
 
 void refuse_above(int resource, uint64_t value) {
     struct rlimit limit = {value, value};
@@ -85,7 +85,7 @@ void refuse_calls(const int *numbers, int error) {
     }
 }
 
-/* ------------------------------------------------------------- what is done */
+/* ------------------------------------------------------------- main actions */
 
 static int refused;
 

@@ -28,7 +28,7 @@ static statuses not_initialized = {FERRUM_ERROR_NOT_INITIALIZED};
 static statuses invalid_state = {FERRUM_ERROR_INVALID_STATE};
 static statuses forked = {FERRUM_ERROR_FORKED};
 
-/* ----------------------------------------------------------- what lives stays */
+/* ---------------------------------------------------------- unchanged objects */
 
 enum { REPORT_BYTES = 1 << 16 };
 
@@ -171,7 +171,7 @@ static void with_structs(attempt *a, const fixture *f) {
 }
 static void check_structs(void) { check_with_fixture(with_structs); }
 
-/* ---------------------------------------------- fields and values with a meaning */
+/* ----------------------------------------------- values of fields and parameters */
 
 static void with_value(attempt *a, const fixture *f, size_t i,
                        const struct_field *field, role role, int64_t value) {
@@ -241,7 +241,7 @@ static void with_values(attempt *a, const fixture *f) {
 }
 static void check_values(void) { check_with_fixture(with_values); }
 
-/* ------------------------------------------------------------ where to be called */
+/* ---------------------------------- without init, in a child, in a host function */
 
 static void in_host_function(attempt *a, const fixture *f) {
     (void)f;
@@ -332,7 +332,7 @@ static void check_forked(void) {
     fixture_end(&f);
 }
 
-/* ------------------------------------------------------------ what may be left out */
+/* -------------------------------------------------------------- optional arguments */
 
 /* Passes NULL for each optional pointer, and then for all of them. Whatever
  * the call returns, it must not demand them. */

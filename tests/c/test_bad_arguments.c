@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-/* ------------------------------------------------------------ calls of one kind */
+/* ---------------------------------------------------- helpers for similar calls */
 
 #define OUT(type, init) (&(type)init)
 
@@ -275,7 +275,7 @@ static ferrum_status track_with(uint64_t tracker,
         change(&m);
     return ferrum_tracker_track((ferrum_tracker){tracker}, &m);
 }
-/* Asks a strategy for a device, or for its score of each device. */
+/* Requests a device from a strategy, or the strategy's score of each device. */
 static ferrum_status place(uint64_t placement,
                            void (*change)(ferrum_placement_request *),
                            int explain) {
@@ -295,7 +295,7 @@ static ferrum_status place(uint64_t placement,
     ferrum_status status = ferrum_placement_select(asked, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-/* A request that prefers a device, or has it as the only candidate. */
+/* A request that prefers a device, or has that device as the only candidate. */
 static ferrum_status place_on(fixture *f, uint64_t device, int preferred) {
     ferrum_placement_request r = FERRUM_PLACEMENT_REQUEST_INIT;
     const ferrum_device given = {device};
@@ -405,7 +405,7 @@ static ferrum_status stream_of(uint64_t device,
         ferrum_stream_adopt((ferrum_device){device}, &s, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-/* Invalid pages: the program's standard input. */
+/* Imports something that is not pages: the program's standard input. */
 static ferrum_status import_with(uint64_t manager,
                                  void (*change)(ferrum_page_import *)) {
     static const int32_t files[1] = {0};
@@ -444,7 +444,7 @@ static ferrum_status refused_by_its_owner(fixture *f) {
     MUST(ferrum_stream_destroy(stream, 0));
     return status;
 }
-/* A second use of a mapped block. */
+/* Uses a mapped block a second time. */
 static ferrum_status while_mapped(fixture *f, int free) {
     ferrum_map_request r = FERRUM_MAP_REQUEST_INIT;
     r.memory = f->memory;
@@ -455,7 +455,7 @@ static ferrum_status while_mapped(fixture *f, int free) {
     MUST(ferrum_memory_unmap(f->memory, 0));
     return status;
 }
-/* A second adoption of the same memory. */
+/* Adopts the same memory a second time. */
 static ferrum_status adopt_twice(fixture *f) {
     ferrum_adoption a = FERRUM_ADOPTION_INIT;
     a.address = (ferrum_address)(uintptr_t)foreign_bytes;
@@ -467,7 +467,7 @@ static ferrum_status adopt_twice(fixture *f) {
     return status;
 }
 
-/* ------------------------------------------------- calls with one bad value */
+/* --------------------------------------------- calls with one invalid value */
 
 typedef struct {
     const char *name;
@@ -1216,7 +1216,7 @@ static const value_call value_calls[] = {
 #undef ROW
 };
 
-/* ------------------------------------------------------------ one case, all */
+/* -------------------------------------------------------- running the cases */
 
 #define CASES (sizeof value_calls / sizeof *value_calls)
 

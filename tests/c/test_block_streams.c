@@ -64,8 +64,7 @@ static void hold(ferrum_stream stream, gate *g) {
     assert_ok(ferrum_stream_host_function(stream, gate_wait, g));
 }
 
-/* ---------------------------------------------------------- ways to free a
- * block */
+/* ------------------------------------------------------ ways to free a block */
 
 typedef struct {
     ferrum_pool pool;
@@ -276,7 +275,7 @@ static void test_own_stream_reuses_memory_at_once(void **state) {
     assert_ok(ferrum_stream_destroy(other, 0));
 }
 
-/* ---------------------------------------------------- streams that are destroyed */
+/* ------------------------------------------------------------- destroyed streams */
 
 /* A destroyed stream is drained, so its blocks are freed at once, on any
  * stream. */
@@ -331,8 +330,7 @@ static void test_free_while_the_stream_is_being_destroyed(void **state) {
     }
 }
 
-/* ---------------------------------------------------------- external
- * streams */
+/* ---------------------------------------------------------- external streams */
 
 /* A queue of the caller that a thread runs. */
 typedef struct {

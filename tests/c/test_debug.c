@@ -367,7 +367,7 @@ static void by_setting(void) {
     stop();
 }
 
-/* What an interpreter would say. */
+/* Returns the lines that an interpreter would report. */
 static size_t say_lines(char *buffer, size_t capacity, void *lines) {
     EXPECT(ferrum_call_site_set_callback(NULL, NULL) ==
            FERRUM_ERROR_INVALID_STATE);
@@ -377,7 +377,7 @@ static size_t say_lines(char *buffer, size_t capacity, void *lines) {
     memcpy(buffer, said, length);
     return length;
 }
-/* It claims to have written more than there is room for. */
+/* Reports more bytes than the buffer has. */
 static size_t say_too_much(char *buffer, size_t capacity, void *unused) {
     (void)unused;
     memset(buffer, 'x', capacity);
@@ -390,8 +390,8 @@ static void ask_site(ferrum_address address, char *to, size_t capacity) {
                                             &length) == FERRUM_OK);
 }
 
-/* Lines of an interpreter stand before the native functions: where a block was
- * allocated, in an error, and in the log. */
+/* The lines of an interpreter come before the native functions, in three
+ * places: where a block was allocated, in an error, and in the log. */
 static void interpreted(void) {
     static char loading[] = "engine.py:12 (load)\nengine.py:40 (main)";
     static char dropping[] = "engine.py:20 (drop)";
@@ -414,7 +414,8 @@ static void interpreted(void) {
                             "(load)\n    engine.py:40 (main)\n");
     EXPECT(allocated != NULL);
     EXPECT(strstr(allocated, "freed at\n    engine.py:20 (drop)\n") != NULL);
-    /* Without lines, and with a broken callback, there are native functions. */
+    /* Without lines, or with a broken callback, the report has only the
+     * native functions. */
     ferrum_call_site_fn others[] = {NULL, say_too_much};
     for (size_t i = 0; i < 2; i++) {
         EXPECT(ferrum_call_site_set_callback(others[i], NULL) == FERRUM_OK);

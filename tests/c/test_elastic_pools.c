@@ -52,7 +52,7 @@ static void give(ferrum_elastic_pool pool, const char *id, uint64_t offset,
     assert_ok(ferrum_elastic_pool_free(pool, id, offset, size, default_stream));
 }
 
-/* ----------------------------------------------------------- models and places */
+/* -------------------------------------------------------- models and addresses */
 
 static void test_models(void **state) {
     (void)state;
@@ -101,7 +101,7 @@ static void test_models(void **state) {
     assert_status(ferrum_elastic_pool_get_model_info(pool, "chat", &gone),
                   FERRUM_ERROR_MODEL_NOT_FOUND);
     assert_int_equal(global(pool).physical_bytes, 2 * PAGE);
-    /* The use goes down by the freed pages, to 0 and not below. */
+    /* Physical memory falls by the freed pages, to 0 and not below. */
     give(pool, "code", 0, PAGE);
     assert_int_equal(global(pool).physical_bytes, PAGE);
     give(pool, "code", PAGE, PAGE);
@@ -120,7 +120,8 @@ static void test_places(void **state) {
     add(pool, "chat", 0, 0);
     uint64_t offset = 1;
     ferrum_address base = info_of(pool, "chat").base_address;
-    /* One after the other, and the first free run that is long enough. */
+    /* Ranges are placed one after the other. After a free, the first free
+     * run that is long enough is used. */
     for (uint64_t i = 0; i < 4; i++) {
         unsigned char *at = take(pool, "chat", 2 * PAGE, &offset);
         assert_int_equal(offset, 2 * i * PAGE);
@@ -242,7 +243,7 @@ typedef struct {
 } giver;
 static int order;
 
-/* Frees what the data of the callback names, in its model. */
+/* Frees the range that the user data names, in its model. */
 static uint64_t give_up(ferrum_elastic_pool pool, const char *model,
                         uint64_t needed, void *data) {
     giver *g = data;
@@ -309,7 +310,8 @@ static void test_models_above_their_guarantee_release_pages(void **state) {
     assert_true(info_of(pool, "needs").waits >= 1);
     assert_status(ferrum_registration_remove(low.registration),
                   FERRUM_ERROR_INVALID_HANDLE);
-    /* A registration outlives its model, and can still be removed. */
+    /* A registration still exists after its model was unregistered, and can
+     * be removed. */
     assert_ok(ferrum_elastic_pool_unregister_model(pool, "kept", FERRUM_FORCE));
     ferrum_address address;
     assert_ok(
@@ -353,7 +355,7 @@ static void test_free_pages_are_used_before_waiting_for_streams(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(pool, 0));
 }
 
-/* -------------------------------------------------------------------- the books */
+/* --------------------------------------------------------------------- counters */
 
 static void test_counters_of_models(void **state) {
     (void)state;

@@ -86,7 +86,7 @@ static void test_ranges_and_pages(void **state) {
         stated(ferrum_vpool_alloc(f.vpool, UINT64_MAX, UINT64_MAX, &address),
                FERRUM_ERROR_INVALID_OFFSET, RANGE, "");
     assert_range(error, UINT64_MAX, UINT64_MAX, 64 * MIB);
-    /* Neither whole pages nor one allocation. */
+    /* Ranges that are neither whole pages nor one allocation. */
     error = stated(ferrum_vpool_free(f.vpool, 1, PAGE, default_stream),
                    FERRUM_ERROR_INVALID_OFFSET, RANGE, "");
     assert_range(error, 1, PAGE, 64 * MIB);
@@ -99,7 +99,7 @@ static void test_ranges_and_pages(void **state) {
     error = stated(ferrum_vpool_free(f.vpool, 0, 4 * PAGE, default_stream),
                    FERRUM_ERROR_NOT_MAPPED, MAPPING, "");
     assert_page(error, 2 * PAGE);
-    /* The same for a model, which is named. */
+    /* The same for a model. The record has the name of the model. */
     error = stated(
         elastic_pool_alloc_at(f.shared, "chat", 64 * MIB + 1, 1, &address),
         FERRUM_ERROR_INVALID_OFFSET, RANGE, "chat");

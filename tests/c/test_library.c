@@ -89,8 +89,8 @@ static uint64_t age_of(const char *report, const char *kind) {
     return strtoull(age + strlen("\"age_ns\":"), NULL, 10);
 }
 
-/* By the clock of the test: created between two moments, reported after a
- * third. */
+/* The test compares the ages with its own clock: the object is created
+ * between two moments, and the report is made after a third. */
 static void test_a_leak_report_says_how_old_things_are(void **state) {
     (void)state;
     const uint64_t start = now_ns();

@@ -465,7 +465,7 @@ static void check_short_threads(void) {
     stop();
 }
 
-/* ---------------------------------------------------------------- a defect */
+/* ------------------------------------------------- a defect of the library */
 
 static void poisoned(const char *message) {
     ferrum_device d;

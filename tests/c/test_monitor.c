@@ -144,7 +144,7 @@ static void test_levels_of_both_profiles(void **state) {
 
 /* ------------------------------------------------------------------ monitor */
 
-/* The reports to a callback, with space for some. */
+/* Counts the calls of a callback, and stores the levels of its last call. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -399,7 +399,7 @@ static void test_requirements_are_enforced(void **state) {
     assert_ok(ferrum_placement_destroy(placement));
 }
 
-/* The answer of a strategy of the test. */
+/* The result that a strategy of the test returns. */
 typedef struct {
     int64_t answer;
     ferrum_status status;

@@ -104,7 +104,7 @@ typedef struct {
 /* An object that threads close while others use it. */
 typedef struct {
     _Atomic uint64_t handle;
-    /* The last handle that a thread found to be invalid. */
+    /* The last handle that a call reported as invalid. */
     _Atomic uint64_t heard;
     pthread_mutex_t closing;
 } short_lived;
@@ -312,7 +312,7 @@ static void queue_on(const block *b, ferrum_stream stream, bool first) {
     works(queue_work(stream, work), "queue_work");
 }
 
-/* Uses a block on a stream, with the duties from the header. */
+/* Uses a block on a stream, and does what the header requires of the caller. */
 static void use_block(worker *w, block *b) {
     if (b->settled || b->private)
         return;
@@ -470,7 +470,7 @@ static void exchange(worker *w, block *b) {
     pthread_mutex_unlock(&p.exchange_lock);
 }
 
-/* ------------------------------------------------------- closing under use */
+/* -------------------------------------------------- closing objects in use */
 
 static ferrum_status open_short(int kind, uint64_t *id) {
     ferrum_pool_config pool = FERRUM_POOL_CONFIG_INIT;
@@ -594,7 +594,7 @@ static void try_guarantee(worker *w) {
 
 /* ------------------------------------------------------------------ sleep */
 
-/* More than one step of a sleep copies. */
+/* Large enough that a sleep copies it in more than one step. */
 #define RANGE_BYTES (16 * MIB)
 enum { LOOK = 4096 };
 
@@ -653,8 +653,8 @@ static void try_sleep(worker *w) {
 
 /* --------------------------------------------------------------- captures */
 
-/* A capture uses one pool: its own blocks, a block from before the capture,
- * and a stream that joins by an event of the program. */
+/* A capture uses one pool: blocks of the capture, a block from before the
+ * capture, and a stream that joins through an event of the program. */
 static void fill_capture(worker *w, ferrum_pool pool, ferrum_address before) {
     ferrum_address blocks[4] = {0};
     bool joined = false;
@@ -743,8 +743,8 @@ static void try_stale(worker *w) {
         WORKS(ferrum_pool_free(pool, address, (ferrum_stream){0}));
 }
 
-/* Another device with access can use the block. The block is ordered by the
- * default stream, for which the other device does not wait. */
+/* Another device with access uses the block. The default stream orders the
+ * block, and the other device does not wait for that stream. */
 static void try_peer(worker *w) {
     ferrum_pool pool = {p.places[draw(w, POOLS)].id};
     uint64_t size = any_size(w);

@@ -76,7 +76,7 @@ static void wrong(const char *format, ...) {
 #define GIVES(want, call) gives((call), FERRUM_##want, #call, wrong)
 #define WORKS(call) GIVES(OK, call)
 
-/* --------------------------------------------------------------- picking */
+/* -------------------------------------------------------- random choices */
 
 static stream_model *any_stream(int device) {
     stream_model *s = &m.streams[draw(STREAMS)];
@@ -159,7 +159,7 @@ static void leave(block_model *b) {
     *b = (block_model){.owner = NULL};
 }
 
-/* ------------------------------------------------------- making and ending */
+/* ------------------------------------------------- creating and destroying */
 
 static ferrum_pool_config settings(uint64_t granule) {
     ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT;
@@ -366,7 +366,7 @@ static void read_and_write(void) {
     free(buffer);
 }
 
-/* ---------------------------------------------- calls that have to fail */
+/* ------------------------------------------------- calls that must fail */
 
 static void bad_pool_call(owner_model *o) {
     ferrum_pool pool = {o->handle};
@@ -436,7 +436,7 @@ static void bad_call(void) {
     GIVES(ERROR_BUSY, ferrum_shutdown(0));
 }
 
-/* ------------------------------------------------------------------- books */
+/* ---------------------------------------------------------------- counters */
 
 static void check_books(const char *what, ferrum_statistics s, owner_model *o,
                         int device) {

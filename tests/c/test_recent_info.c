@@ -92,7 +92,7 @@ static void check(const char *what) {
     }
 }
 
-/* ------------------------------------------------ one thread, all that changes */
+/* -------------------------------------------- one thread, every kind of change */
 
 #define BLOCKS 64
 
@@ -333,7 +333,7 @@ static void test_a_reading_belongs_to_one_moment(void **state) {
     assert_int_equal(recent().active_allocations, 0);
 }
 
-/* ------------------------------------------------------- handles that die */
+/* ---------------------------------------------------------- ended handles */
 
 static _Atomic uint64_t known;
 static atomic_bool stopped;

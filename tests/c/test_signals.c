@@ -160,7 +160,7 @@ static void check_handler_of_the_c_library(void) {
     expect_in_snapshot("\"signal\":32,\"name\":\"\"");
 }
 
-/* --------------------------------------------------- every call that opens */
+/* --------------------------------------- every call that creates an object */
 
 static ferrum_manager a_manager;
 static ferrum_elastic_pool a_elastic_pool;
@@ -244,7 +244,7 @@ static void check_every_call(void) {
     }
 }
 
-/* -------------------------------------------------------------- turned off */
+/* ---------------------------------------------------------------- disabled */
 
 static void left_alone(uint32_t flags) {
     install(SIGALRM, profiler_of_the_test, 0);

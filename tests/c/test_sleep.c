@@ -378,7 +378,7 @@ static void test_external_files_stay(void **state) {
     ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
     assert_ok(ferrum_vpool_sleep(vpool, &config, &report));
     assert_int_equal(entries(), 2);
-    /* The program replaces the file by its notes. */
+    /* The program replaces the file with a file of its own. */
     assert_int_equal(rename(report.path, strcat(strcpy(moved, notes), "~")), 0);
     assert_int_equal(rename(notes, report.path), 0);
     assert_ok(ferrum_vpool_wake(vpool, NULL, NULL));
@@ -537,7 +537,7 @@ static void test_ranges_are_busy_meanwhile(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(s.pool, 0));
 }
 
-/* ------------------------------------------------------- waiting, and not to wait */
+/* -------------------------------------------------------- waiting for queued work */
 
 static void test_queued_work_is_waited_for(void **state) {
     (void)state;
@@ -693,7 +693,7 @@ static void test_inside_callbacks(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
-/* ---------------------------------------------------------------- ends by force */
+/* -------------------------------------------------- forced destroy and shutdown */
 
 static void sleep_both(ferrum_vpool *vpool, ferrum_elastic_pool *pool) {
     *vpool = make(8 * MIB);

@@ -46,7 +46,7 @@ static int mapped(ferrum_vpool vpool, uint64_t offset, uint64_t size) {
     return (int)is;
 }
 
-/* -------------------------------------------------------- the life of a range */
+/* --------------------------------------------- allocating and freeing a range */
 
 static void test_page_sizes(void **state) {
     (void)state;
@@ -206,7 +206,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     assert_int_equal(info.mapped_pages, 0);
     assert_int_equal(info.retiring_pages, 2);
     assert_int_equal(info.physical_bytes, 2 * PAGE);
-    /* The queued work may still use it. */
+    /* The queued work may still use the range. */
     memset(block, 1, 2 * PAGE);
     ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
     assert_ok(ferrum_device_get_owner(
@@ -314,7 +314,7 @@ static void test_pages_are_reused_and_released(void **state) {
     assert_ok(ferrum_vpool_destroy(vpool, 0));
 }
 
-/* -------------------------------------------------------------------- the books */
+/* --------------------------------------------------------------------- counters */
 
 static void test_counters_of_ranges(void **state) {
     (void)state;
@@ -372,7 +372,7 @@ static void test_counters_of_ranges(void **state) {
                   FERRUM_ERROR_NOT_FOUND);
 }
 
-/* ------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------- end of a pool */
 
 static void test_memory_is_released_with_the_pool(void **state) {
     (void)state;
@@ -506,7 +506,8 @@ static void test_ranges_in_batches(void **state) {
     assert_int_equal(mapped(vpool, 8 * PAGE, 1), 0);
     assert_int_equal(info_of(vpool).mapped_pages, 4);
 
-    /* Each is a range of its own; a list may have some of them. */
+    /* Each range of the batch can be freed on its own, so another list may
+     * contain some of them. */
     ferrum_byte_range freed[] = {ranges[2], {PAGE, PAGE}, ranges[1]};
     assert_status(ferrum_vpool_free_batch(vpool, freed, 3, default_stream),
                   FERRUM_ERROR_INVALID_OFFSET);
@@ -519,7 +520,7 @@ static void test_ranges_in_batches(void **state) {
     assert_int_equal(info_of(vpool).mapped_pages, 2);
     assert_ok(ferrum_vpool_free(vpool, 40 * PAGE, PAGE, default_stream));
 
-    /* A tag and a stream for all of them. */
+    /* One tag and one stream apply to all ranges of a batch. */
     ferrum_batch_options options = FERRUM_BATCH_OPTIONS_INIT;
     options.tag = "kv";
     options.stream = f.stream;

@@ -33,7 +33,7 @@ const function *draw_function(void) {
                 return f;
 }
 
-/* ------------------------------------------------------------ allowed values */
+/* -------------------------------------------------------------- valid values */
 
 static int ends_with(const char *name, const char *end) {
     size_t length = strlen(name), n = strlen(end);
@@ -186,7 +186,7 @@ void draw_values(attempt *a) {
             draw_value(a, i);
 }
 
-/* -------------------------------------------------------- forbidden arguments */
+/* ---------------------------------------------------------- invalid arguments */
 
 /* Invalid texts: longer than the maximum, or not valid UTF-8. */
 static char *bad_text(const char *name) {

@@ -257,7 +257,7 @@ static void step(void) {
         take_results(&a);
 }
 
-/* ------------------------------------------------------------------- the end */
+/* ---------------------------------------------------------- end of a program */
 
 static ferrum_status destroy(uint64_t id) {
     static const ferrum_stream none;
