@@ -1,8 +1,8 @@
 /*
  * The life of a model in one pool: its weights are loaded (large blocks), a
  * trace of conversations is served (small and large blocks), it sleeps
- * (everything is freed, and the pool is asked to release unused memory), it
- * wakes and serves once more.
+ * (everything is freed, and a trim releases the unused memory), it wakes and
+ * serves once more.
  *
  * A page of each block is written as soon as the block is allocated, so that
  * it has memory. The calls are timed without that, one by one. The held memory

@@ -16,8 +16,8 @@ static int failed(const char *what) {
     return 1;
 }
 
-/* The library finds and starts the helper program that queries the vendor
- * libraries. The helper is installed next to the library. */
+/* The helper program that queries the vendor libraries is installed with the
+ * library. The library must find and start it there. */
 static int finds_its_helper(void) {
     static char backends[1 << 16];
     size_t length;

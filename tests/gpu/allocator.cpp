@@ -88,8 +88,8 @@ void freed_under_work() {
     ferrum_torch_free(c, size, ordinal, one);
 }
 
-// A free also waits for a recorded stream, even if the stream of the memory
-// allocates again.
+// A free also waits for a recorded stream. Until that stream has completed its
+// work, even the stream of the memory cannot allocate the memory again.
 void recorded_streams() {
     gate held = GATE;
     CUstream one = make_stream(), two = make_stream();
