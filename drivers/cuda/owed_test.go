@@ -200,7 +200,9 @@ func TestDeviceEndsWhileCallsFail(t *testing.T) {
 			sim.fault(name, n, resultOperatingSystem)
 		}
 		require.NoError(t, o.Close(), name)
-		require.Greater(t, sim.calls(name)-before, 5, name)
+		if name != "cuCtxPushCurrent_v2" { // this thread may have the context already
+			require.Greater(t, sim.calls(name)-before, 5, name)
+		}
 		sim.call("simcuda_clear_faults")
 		require.Empty(t, o.ctx.owed.calls, name)
 		sim.clean()

@@ -113,7 +113,10 @@ func (s simulator) calls(name string) int {
 	return int(s.call("simcuda_calls", dl.Pointer(&text[0])))
 }
 
+// fault makes a later call fail: the nth from now, or every one for 0. The end of the test
+// removes the faults that no call met, so that none is left for the next test.
 func (s simulator) fault(name string, n int, code int32) {
+	s.t.Cleanup(func() { s.call("simcuda_clear_faults") })
 	text := append([]byte(name), 0)
 	defer runtime.KeepAlive(text)
 	s.must("simcuda_fault", dl.Pointer(&text[0]), uintptr(n), uintptr(code))
