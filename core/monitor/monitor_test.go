@@ -79,8 +79,7 @@ func (f *floor) manager(index int) *manager.Manager {
 	return m
 }
 
-// close closes all devices. Engine.Close fails while anything is registered with the
-// engine.
+// close closes all devices. Engine.Close fails while anything is registered with it.
 func (f *floor) close() {
 	for _, e := range f.engines {
 		_, err := f.factory.CloseDevice(e, true)
