@@ -26,6 +26,20 @@ func TestCollectionRunsAtTheThreshold(t *testing.T) {
 	require.Equal(t, 3, r.dev.Segments())
 }
 
+// The threshold itself starts a collection, and a granule less does not.
+func TestCollectionRunsExactlyAtTheThreshold(t *testing.T) {
+	for last, runs := range map[uint64]uint64{64 * kib: 1, 64*kib - 256: 0} {
+		r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
+		m := r.manager(t, func(c *Config) { c.GCThreshold = 0.5 })
+		require.NoError(t, r.factory.Free(m.mustAlloc(t, 64*kib)))
+		m.mustAlloc(t, 256*kib)
+		m.mustAlloc(t, 192*kib)
+		m.mustAlloc(t, last)
+		require.EqualValues(t, 448*kib+last, m.owner.engine.Totals().Used())
+		require.EqualValues(t, runs, m.collector.runs.Load(), "%d bytes", last)
+	}
+}
+
 // The threshold is a share of the present limit.
 func TestCollectionGoesByTheLimit(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 64 << 20})
