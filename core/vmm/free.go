@@ -85,15 +85,15 @@ func (l *deallocation) markEnds(streams []device.Stream) error {
 
 // retire makes a range wait for the marks of the streams that use it and of the stream that
 // the caller named. It returns nil if none of these streams has work to wait for.
-func (l *deallocation) retire(r pageset.Run, users []device.Stream) *retiree {
+func (l *deallocation) retire(t *target) *retiree {
 	var made *retiree
 	for i := range l.marks {
 		m := &l.marks[i]
-		if m.event == nil || (m.stream != l.stream && !slices.Contains(users, m.stream)) {
+		if m.event == nil || (m.stream != l.stream && !slices.Contains(t.users, m.stream)) {
 			continue
 		}
 		if made == nil {
-			made = &retiree{run: r}
+			made = &retiree{run: t.run}
 		}
 		made.behind++
 		m.behind = append(m.behind, made)
@@ -121,10 +121,16 @@ func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept b
 	}
 	var users []device.Stream
 	err = l.each(func(t *target) error {
+		t.users = nil
 		if s.table.isAsleep(t.run) {
 			return s.table.mayFreeWhole(l.op, t.span, t.run)
 		}
-		users = append(users, s.table.users.Streams(t.run)...)
+		t.users = s.table.users.Streams(t.run)
+		if users == nil {
+			users = slices.Clip(t.users) // a single range needs no copy
+		} else {
+			users = append(users, t.users...)
+		}
 		return s.table.mayFree(l.op, t.span, t.run)
 	})
 	if err != nil {
@@ -140,15 +146,17 @@ func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept b
 
 // endTargets frees ranges that freeWithMarks has checked. It cannot fail. The caller holds mu.
 func (s *space) endTargets(l *deallocation) (slept bool) {
-	var parked []pageset.Run
+	var one [1]pageset.Run
+	parked := one[:0]
 	var unused, retiring freed
-	for _, t := range l.all {
+	for i := range l.all {
+		t := &l.all[i]
 		if s.table.isAsleep(t.run) {
 			s.endSleepers(t.run)
 			slept = true
 			continue
 		}
-		waits := l.retire(t.run, s.table.users.Streams(t.run)) != nil
+		waits := l.retire(t) != nil
 		ended := s.table.endLives(t.run)
 		if waits {
 			retiring.add(ended)

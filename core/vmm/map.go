@@ -44,6 +44,9 @@ type claim struct {
 	runs    []pageset.Run
 	records []uint32
 	tag     uint32
+	// oneRun and oneRecord are the memory of runs and records for a single range.
+	oneRun    [1]pageset.Run
+	oneRecord [1]uint32
 	// revived has the parked runs in the ranges, which keep their physical pages; fresh
 	// has the other runs.
 	revived, fresh []pageset.Run
@@ -95,7 +98,7 @@ func (s *space) claimNow(c *claim) error {
 	if err := s.place(c); err != nil {
 		return err
 	}
-	c.runs = c.targets.runs()
+	c.runs = c.targets.runs(c.oneRun[:0])
 	err := s.secure(c)
 	if err != nil {
 		s.table.putFree(c.runs)
@@ -267,7 +270,7 @@ func (t *pageTable) enlist(c *claim) (err error) {
 	if c.tag, err = t.tagOf(c.op, c.placing.tag); err != nil {
 		return err
 	}
-	c.records = c.records[:0]
+	c.records = c.oneRecord[:0]
 	for _, at := range c.all {
 		record, err := t.records.add(allocation{offset: at.span.Offset, size: at.span.Size, tag: c.tag, at: track.Now()})
 		if err != nil {

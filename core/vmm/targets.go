@@ -18,6 +18,8 @@ type target struct {
 	span extent.Span
 	// run has the pages that the range touches.
 	run pageset.Run
+	// users has the streams that use the pages, of a range that is being freed.
+	users []device.Stream
 	// index is its index in the caller's list.
 	index int
 }
@@ -108,8 +110,8 @@ func (l *targets) bytes() (bytes uint64) {
 	return bytes
 }
 
-// runs returns the pages of the ranges; adjacent ranges are one run.
-func (l *targets) runs() (runs []pageset.Run) {
+// runs appends the pages of the ranges to runs; adjacent ranges are one run.
+func (l *targets) runs(runs []pageset.Run) []pageset.Run {
 	for i := range l.all {
 		runs = addRun(runs, l.all[i].run)
 	}
