@@ -13,11 +13,15 @@ type Block struct {
 }
 
 // Enter adds a new block and returns the address for the caller. No queued work may use
-// the memory.
+// the memory, unless NeedsFreed is false: then it may be a block in flight.
 func (c *Checker) Enter(b Block) device.Addr {
 	r := &record{
 		base: b.Base, user: b.Base + device.Addr(c.front(b.AlignmentBytes)),
 		size: b.SizeBytes, requested: b.RequestedBytes, tag: b.Tag, allocated: c.here(),
+	}
+	if before := c.bases[b.Base]; before != nil {
+		// Its stream reuses a block in flight, see NeedsFreed.
+		c.remember(before)
 	}
 	c.users[r.user], c.bases[r.base] = r, r
 	if c.poison {
@@ -98,8 +102,7 @@ func (c *Checker) Evict(boundBytes uint64) (base device.Addr, ok bool) {
 		return 0, false
 	}
 	c.pending = append(c.pending, c.checkHeld(opEvict, r, "when it left quarantine")...)
-	c.forget(r)
-	c.past.add(past{user: r.user, requested: r.requested, tag: r.tag, allocated: r.allocated, freed: r.freed})
+	c.remember(r)
 	return r.base, true
 }
 
@@ -108,6 +111,12 @@ func (c *Checker) Drop(base device.Addr) {
 	if r := c.bases[base]; r != nil {
 		c.forget(r)
 	}
+}
+
+// remember forgets a freed block, except for what a later report of a double free states.
+func (c *Checker) remember(r *record) {
+	c.forget(r)
+	c.past.add(past{user: r.user, requested: r.requested, tag: r.tag, allocated: r.allocated, freed: r.freed})
 }
 
 func (c *Checker) forget(r *record) {

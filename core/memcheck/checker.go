@@ -66,6 +66,10 @@ func (c *Checker) Close() {
 	}
 }
 
+// NeedsFreed reports whether the checks use the memory of a freed block after the work
+// that was queued at its free. If not, the stream of the free may reuse the block at once.
+func (c *Checker) NeedsFreed() bool { return c.zones || c.poison || c.holds }
+
 // Describe returns the lines of text for return addresses. It is called with no lock
 // held.
 func (c *Checker) Describe(frames []uintptr) []string {

@@ -10,9 +10,9 @@ import (
 // the address of the caller differs from the address of the block's range in its segment.
 // locateGiven converts an address of the caller, and show converts an address for the
 // caller. A freed block that no queued work uses passes through quarantine before it
-// returns to its segment, even if it leaves the quarantine at once. A block in flight is
-// never reused, not even on its own stream, because the checks have to write to the block
-// first.
+// returns to its segment, even if it leaves the quarantine at once. If the checks use the
+// memory of freed blocks, a block in flight is never reused, not even on its own stream,
+// because the checks have to write to the block first.
 
 // debugging adds the checks of the engine to the settings. It disables thread caches, so
 // that every call reaches the core.

@@ -29,8 +29,14 @@ type debugProgram struct {
 	marks   byte
 }
 
-func (d *debugProgram) enter(t *rapid.T, block Block) {
+// enter adds a new block of a stream. With call sites alone, its memory may be that of a
+// block in flight on this stream. The program writes without the stream, so it waits first.
+func (d *debugProgram) enter(t *rapid.T, block Block, on *devicetest.Stream) {
 	d.marks++
+	if d.p.heap.config.Debug == DebugCallSites {
+		on.Release()
+		on.Hold()
+	}
 	require.GreaterOrEqual(t, block.SizeBytes, block.RequestedBytes)
 	if d.p.heap.config.Debug&DebugPoison != 0 {
 		require.Equal(t, bytes.Repeat([]byte{memcheck.FreshByte}, int(block.RequestedBytes)),
@@ -56,12 +62,13 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 	stream := func(t *rapid.T) *devicetest.Stream { return rapid.SampledFrom(d.streams).Draw(t, "stream") }
 	size := rapid.Uint64Range(1, 20*kib)
 	alloc := func(t *rapid.T) {
+		on := stream(t)
 		block, err := d.p.Alloc(Request{
-			SizeBytes: size.Draw(t, "size"), Stream: stream(t),
+			SizeBytes: size.Draw(t, "size"), Stream: on,
 			AlignmentBytes: rapid.SampledFrom([]uint64{0, 1, 512, 8 * kib}).Draw(t, "align"),
 		})
 		require.NoError(t, err)
-		d.enter(t, block)
+		d.enter(t, block, on)
 	}
 	free := func(t *rapid.T) {
 		at, block := d.pick(t)
@@ -79,12 +86,13 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 		"batch": func(t *rapid.T) {
 			addrs := make([]device.Addr, rapid.IntRange(1, 6).Draw(t, "count"))
 			n := size.Draw(t, "size")
-			require.NoError(t, d.p.AllocBatch(Request{SizeBytes: n, Stream: stream(t)}, addrs))
+			on := stream(t)
+			require.NoError(t, d.p.AllocBatch(Request{SizeBytes: n, Stream: on}, addrs))
 			for _, addr := range addrs {
 				block, ok := d.p.Lookup(addr)
 				require.True(t, ok)
 				require.Equal(t, n, block.RequestedBytes)
-				d.enter(t, block)
+				d.enter(t, block, on)
 			}
 			if rapid.Bool().Draw(t, "keep") {
 				return

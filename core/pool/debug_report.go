@@ -52,7 +52,7 @@ func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
 		}
 		what := fmt.Sprintf("it is in pool %q, in the block of %d bytes at %#x, tag %q",
 			sibling.heap.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
-		frames := sibling.heap.allocatedAt(info.Addr)
+		frames := sibling.allocatedAt(info.Addr)
 		if len(frames) > 0 {
 			what += ", allocated at"
 		}
@@ -115,15 +115,18 @@ func (p *Pool) CallSite(addr device.Addr) []string {
 	if p.heap.debug == nil {
 		return nil
 	}
-	return p.heap.debug.Describe(p.heap.allocatedAt(addr))
+	return p.heap.debug.Describe(p.allocatedAt(addr))
 }
 
 // allocatedAt is CallSite with return addresses as the result.
-func (h *heap) allocatedAt(addr device.Addr) []uintptr {
-	if h.debug == nil {
+func (p *Pool) allocatedAt(addr device.Addr) []uintptr {
+	if private := p.family.privateOf(addr); private != nil {
+		return private.allocatedAt(addr)
+	}
+	if p.heap.debug == nil {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.debug.AllocatedAt(addr)
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	return p.heap.debug.AllocatedAt(addr)
 }

@@ -31,7 +31,8 @@ func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	c.AutoExpansion, c.PreAlloc = true, false
 	c.MinHeldBytes, c.ReleaseThresholdBytes = 0, NeverRelease
 	c.Paging, c.ThreadCacheBytes = PagingOff, 0
-	c.Debug, c.unchecked = 0, true
+	// Call sites are only recorded. The other checks would have to be captured.
+	c.Debug, c.unchecked = c.Debug&DebugCallSites, true
 	made, err := newPool(p.heap.engine, c, nil, p.supply.source)
 	if err != nil {
 		return nil, err

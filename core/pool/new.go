@@ -116,7 +116,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		others: func() bool { return p.family.graphs.AnyCapturing() || p.family.graphs.AnyPrivate() },
 	}
 	p.heap.loans.recall = p.heap.loans.takeBack
-	p.heap.inFlight.Init(p.heap.debug == nil)
+	p.heap.inFlight.Init(p.heap.debug == nil || !p.heap.debug.NeedsFreed())
 	p.heap.tags.Keep(c.Name)
 	p.family.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
 	if e.Holds(source) {

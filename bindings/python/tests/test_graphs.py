@@ -148,6 +148,63 @@ with fm.Device("cuda:0") as device:
 """
 
 
+# A block of a capture has the line that allocated it, also in the leak report.
+SITES = """
+import ctypes, os
+import ferrum_mem as fm
+
+cuda = ctypes.CDLL(os.environ["FERRUM_CUDA_LIBRARY"])
+
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    assert code == 0, (name, code)
+
+def output(pool, stream):
+    return pool.alloc(4096, stream=stream)
+
+sites = fm.PoolConfig(debug=fm.DebugFlags.CALL_SITES)
+with fm.Device("cuda:0") as device:
+    context, raw = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxPushCurrent_v2", context)
+    call("cuStreamCreate", ctypes.byref(raw), 1)
+    adopted = fm.AdoptedStream(device, native_handle=raw.value)
+    with adopted as stream, fm.Pool(device, sites) as pool:
+        template = ctypes.c_void_p()
+        call("cuStreamBeginCapture_v2", raw, 0)
+        graph = fm.Graph(pool, stream=stream)
+        block = output(pool, stream)
+        print(block.call_site[0])
+        print([leak.call_site[0] for leak in fm.leak_report().leaks if leak.kind == "block"])
+        address = block.address
+        block.free(stream)
+        try:
+            pool.free_address(address, stream=stream)
+        except fm.DoubleFreeError as wrong:
+            print(str(wrong).count("<string>:12 (output)"))
+        again = output(pool, stream)
+        print(again.address == address)
+        again.free(stream)
+        call("cuStreamEndCapture", raw, ctypes.byref(template))
+        call("cuGraphDestroy", template)
+        graph.end()
+        graph.close(stream=stream)
+    call("cuStreamDestroy_v2", raw)
+    call("cuDevicePrimaryCtxRelease_v2", 0)
+"""
+
+
+def test_blocks_of_a_capture_have_call_sites():
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    environment = {**os.environ, "FERRUM_CUDA_LIBRARY": str(SIMULATOR)}
+    command = [sys.executable, "-c", SITES]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    line = "<string>:12 (output)"
+    assert done.stdout.splitlines() == [line, f"['{line}']", "1", "True"]
+
+
 def test_a_capture_over_the_simulated_driver():
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")

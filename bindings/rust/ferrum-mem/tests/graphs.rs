@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::ptr;
 
-use ferrum_mem::{snapshot_json, Device, ErrorKind, Library, Pool, PoolConfig, Result, Stream};
+use ferrum_mem::{
+    snapshot_json, DebugFlags, Device, ErrorKind, Library, Pool, PoolConfig, Result, Stream,
+};
 
 const ALONE: &str = "FERRUM_TEST_RUST_GRAPHS";
 const DRIVER: &str = "FERRUM_CUDA_LIBRARY";
@@ -60,9 +62,15 @@ fn beside_the_driver() {
     cuda("cuGraphDestroy", graph, 0);
     pool.trim(0).unwrap();
     assert!(!snapshot_json().unwrap().contains("/graph 1"));
-    // The next capture works as usual.
+    // The next capture works as usual. Its blocks have call sites if the pool records them.
+    let config = PoolConfig { debug: DebugFlags::CALL_SITES, ..Default::default() };
+    let pool = device.create_pool(&config).unwrap();
     cuda("cuStreamBeginCapture_v2", native, 0);
     let again = pool.capture(Some(&stream), None).unwrap();
+    let inside = pool.alloc(4096, Some(&stream)).unwrap();
+    let site = device.call_site_json(inside.address()).unwrap();
+    assert!(site.contains("ferrum_pool_alloc"), "{site}");
+    inside.free(Some(&stream)).unwrap();
     cuda("cuStreamEndCapture", native, word(&mut graph));
     cuda("cuGraphDestroy", graph, 0);
     again.end().unwrap();
