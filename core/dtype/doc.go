@@ -22,10 +22,12 @@
 // The rules for floating point are those of the Python package ml_dtypes, which the tests
 // compare with.
 //
+// Dequantise reads the block types of GGUF.
+//
 // The package owns nothing and starts nothing. All functions may be called from any number
 // of threads.
 //
 // # Files in reading order
 //
-// dtype.go, small_floats.go, convert.go.
+// dtype.go, small_floats.go, convert.go, gguf_blocks.go.
 package dtype
