@@ -30,6 +30,7 @@ const (
 	Safetensors Format = "safetensors"
 	NumPy       Format = "numpy"
 	PyTorch     Format = "pytorch"
+	ONNX        Format = "onnx"
 )
 
 // Header is what a file says of its content.
@@ -62,6 +63,11 @@ type Tensor struct {
 	// inflated from; nil: they lie in the file as they are. Offset is then where the member's
 	// data begins, and Skip how many inflated bytes stand before the tensor.
 	Compressed *Compressed
+	// Varints is how many bytes of the file hold its elements as varints, as ONNX can store
+	// them; 0: they are stored as the type says.
+	Varints uint64
+	// External is set for a tensor in another file than its header; Offset counts there.
+	External *External
 }
 
 // Compressed is a compressed member of an archive.

@@ -32,11 +32,17 @@ func Read(in Input) (*Header, error) {
 		return readNPZ(a)
 	case isLegacyTorch(start):
 		return readTorchLegacy(in)
-	case len(start) > 8 && start[8] == '{':
+	case beginsAsSafetensors(start) && little64(start) <= in.Size-safetensorsPrefix:
+		return readSafetensors(in)
+	case looksLikeONNX(start):
+		return readONNX(in)
+	case beginsAsSafetensors(start): // it says what is wrong with the length
 		return readSafetensors(in)
 	}
-	return nil, in.unsupported("the file begins as none of safetensors, NumPy and PyTorch")
+	return nil, in.unsupported("the file begins as none of safetensors, NumPy, PyTorch and ONNX")
 }
+
+func beginsAsSafetensors(start []byte) bool { return len(start) > safetensorsPrefix && start[safetensorsPrefix] == '{' }
 
 // Raw is the header of a file that has none: one tensor of a known type and shape, which fills
 // the file. Errors: CodeInvalidFormat when the file has another size.

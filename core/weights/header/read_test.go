@@ -82,7 +82,7 @@ func TestFilesOfOtherWriters(t *testing.T) {
 		Extra   map[string]string
 	}
 	require.NoError(t, json.Unmarshal(text, &files))
-	require.Len(t, files, 9)
+	require.Len(t, files, 10)
 	for name, expected := range files {
 		t.Run(name, func(t *testing.T) {
 			in, data := fromFile(t, name)
@@ -115,6 +115,9 @@ func TestRefusedFiles(t *testing.T) {
 		"hostile_eval.pt":     {device.CodeUnsupported, "builtins.eval"},
 		"hostile_instance.pt": {device.CodeUnsupported, "operation 0x69"},
 		"hostile_doubling.pt": {device.CodeInvalidFormat, "deeper than"},
+		"escapes.onnx":        {device.CodeInvalidFormat, `"../x.bin", which is no path inside`},
+		"absolute.onnx":       {device.CodeInvalidFormat, `"/etc/passwd", which is no path inside`},
+		"negative.onnx":       {device.CodeInvalidFormat, `offset of its external data is "-4"`},
 		"hostile_cycle.pt":    {device.CodeInvalidFormat, "deeper than"},
 	} {
 		in, _ := fromFile(t, name)
@@ -204,6 +207,36 @@ func TestLongClaims(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidFormat)
 }
 
+func TestONNXOutsideOfTheModel(t *testing.T) {
+	in, _ := fromFile(t, "external.onnx")
+	h, err := Read(in)
+	require.NoError(t, err)
+	require.Len(t, h.Tensors, 1)
+	assert.Equal(t, &External{Location: "weights/x.bin", Offset: 64, Length: 16}, h.Tensors[0].External)
+	assert.Equal(t, uint64(64), h.Tensors[0].Offset)
+	assert.Equal(t, uint64(16), h.Tensors[0].Size)
+}
+
+func TestONNXListsOfNumbers(t *testing.T) {
+	in, _ := fromFile(t, "varints.onnx")
+	h, err := Read(in)
+	require.NoError(t, err)
+	found := map[string][]uint64{}
+	for _, of := range h.Tensors {
+		require.NotZero(t, of.Varints, of.Name)
+		w := wire{in: in, at: of.Offset, end: of.Offset + of.Varints}
+		for w.at < w.end {
+			found[of.Name] = append(found[of.Name], w.varint())
+		}
+		require.NoError(t, w.err)
+		require.Len(t, found[of.Name], int(of.Elements))
+	}
+	assert.Equal(t, []uint64{1<<64 - 1, 0, 1 << 40}, found["i64"])
+	assert.Equal(t, []uint64{1<<64 - 128, 0, 1, 127}, found["i8"])
+	assert.Equal(t, []uint64{0, 1<<64 - 1}, found["u64"])
+	assert.Equal(t, []uint64{0x3C00, 0xC000}, found["f16"])
+}
+
 func TestRaw(t *testing.T) {
 	h, err := Raw(fromMemory("f", make([]byte, 24)), dtype.F32, []uint64{2, 3})
 	require.NoError(t, err)
@@ -235,7 +268,13 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, of := range h.Tensors {
+			if of.External != nil {
+				continue
+			}
 			size := of.Size
+			if of.Varints != 0 {
+				size = of.Varints
+			}
 			if of.Compressed != nil {
 				size = of.Compressed.Bytes
 			}

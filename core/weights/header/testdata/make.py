@@ -16,6 +16,7 @@ from collections import OrderedDict
 
 import ml_dtypes
 import numpy as np
+import onnx
 import safetensors.numpy
 
 FOLDER = pathlib.Path(sys.argv[1])
@@ -205,9 +206,65 @@ def hostile_files():
     save("hostile_cycle.pt", b"\x80\x02]q\x00h\x00a.")
 
 
+def onnx_files():
+    random = np.random.default_rng(11)
+    raw = {
+        "w": ("f32", random.standard_normal((3, 4), dtype=np.float32)),
+        "h": ("f16", random.standard_normal(5).astype(np.float16)),
+        "b": ("bf16", random.standard_normal(6).astype(ml_dtypes.bfloat16)),
+        "none": ("i64", np.zeros(0, np.int64)),
+        "one": ("f64", np.array(1.5)),
+    }
+    kinds = {"f32": 1, "f16": 10, "bf16": 16, "i64": 7, "f64": 11, "i32": 6, "u8": 2, "i8": 3}
+    helper, values = onnx.helper, []
+    for name, (kind, array) in raw.items():
+        values.append(
+            helper.make_tensor(name, kinds[kind], array.shape, array.tobytes(), raw=True)
+        )
+    # Values in the lists of the message, which for the small integers are varints.
+    lists = {
+        "list.f32": ("f32", np.arange(4, dtype=np.float32) / 3),
+        "list.f64": ("f64", np.arange(3) / 7),
+    }
+    for name, (kind, array) in lists.items():
+        values.append(helper.make_tensor(name, kinds[kind], array.shape, array.tolist()))
+    graph = helper.make_graph([], "g", [], [], initializer=values)
+    model = helper.make_model(graph, producer_name="test", ir_version=10)
+    (FOLDER / "inside.onnx").write_bytes(model.SerializeToString())
+    say("inside.onnx", raw | lists)
+    varints = [
+        helper.make_tensor("i64", 7, (3,), [-1, 0, 1 << 40]),
+        helper.make_tensor("i8", 3, (4,), [-128, 0, 1, 127]),
+        helper.make_tensor("u64", 13, (2,), [0, (1 << 64) - 1]),
+        helper.make_tensor("f16", 10, (2,), [1.0, -2.0]),
+    ]
+    graph = helper.make_graph([], "g", [], [], initializer=varints)
+    (FOLDER / "varints.onnx").write_bytes(
+        helper.make_model(graph, producer_name="test", ir_version=10).SerializeToString()
+    )
+
+    def external(name, **entries):
+        value = onnx.TensorProto(name=name, data_type=1, dims=[2, 2], data_location=1)
+        for key, text in entries.items():
+            value.external_data.add(key=key, value=str(text))
+        return value
+
+    for file, entries in {
+        "external.onnx": {"location": "weights/x.bin", "offset": 64, "length": 16},
+        "escapes.onnx": {"location": "../x.bin"},
+        "absolute.onnx": {"location": "/etc/passwd"},
+        "negative.onnx": {"location": "x.bin", "offset": -4},
+    }.items():
+        graph = helper.make_graph([], "g", [], [], initializer=[external("e", **entries)])
+        (FOLDER / file).write_bytes(
+            helper.make_model(graph, producer_name="test", ir_version=10).SerializeToString()
+        )
+
+
 if __name__ == "__main__":
     safetensors_file()
     numpy_files()
     torch_files()
     hostile_files()
+    onnx_files()
     (FOLDER / "expected.json").write_text(json.dumps(EXPECTED, indent=1, sort_keys=True) + "\n")
