@@ -17,6 +17,6 @@
 //
 // # Files in reading order
 //
-// input.go, header.go, json.go, safetensors.go, literal.go, npy.go, archive.go, pickle.go,
+// input.go, header.go, json.go, index.go, safetensors.go, literal.go, npy.go, archive.go, pickle.go,
 // torch_globals.go, torch.go, wire.go, onnx.go, read.go.
 package header

@@ -1,6 +1,7 @@
 package header
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -193,4 +194,40 @@ func (s *scanner) number(where string) uint64 {
 		s.fail("%s: a number at byte %d of the header begins with 0", where, start)
 	}
 	return n
+}
+
+// maxJSONNesting is how deep values that nobody reads may lie in each other.
+const maxJSONNesting = 64
+
+// skip passes over one value of any kind.
+func (s *scanner) skip(where string, depth int) {
+	s.spaces()
+	if s.err != nil || s.at >= len(s.text) || depth > maxJSONNesting {
+		s.fail("%s: %s at byte %d, and not a value that lies less than %d deep", where, s.found(), s.at, maxJSONNesting)
+		return
+	}
+	switch c := s.text[s.at]; c {
+	case '"':
+		s.string(where)
+	case '{':
+		s.at++
+		for first := true; s.next('}', first, where); first = false {
+			s.string(where)
+			s.expect(':', where)
+			s.skip(where, depth+1)
+		}
+	case '[':
+		s.at++
+		for first := true; s.next(']', first, where); first = false {
+			s.skip(where, depth+1)
+		}
+	default:
+		start := s.at
+		for s.at < len(s.text) && (s.text[s.at] >= '0' && s.text[s.at] <= '9' || s.text[s.at] >= 'a' && s.text[s.at] <= 'z' || strings.IndexByte("+-.E", s.text[s.at]) >= 0) {
+			s.at++
+		}
+		if !json.Valid([]byte(s.text[start:s.at])) {
+			s.fail("%s: no value at byte %d", where, start)
+		}
+	}
 }

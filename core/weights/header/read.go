@@ -42,7 +42,9 @@ func Read(in Input) (*Header, error) {
 	return nil, in.unsupported("the file begins as none of safetensors, NumPy, PyTorch and ONNX")
 }
 
-func beginsAsSafetensors(start []byte) bool { return len(start) > safetensorsPrefix && start[safetensorsPrefix] == '{' }
+func beginsAsSafetensors(start []byte) bool {
+	return len(start) > safetensorsPrefix && start[safetensorsPrefix] == '{'
+}
 
 // Raw is the header of a file that has none: one tensor of a known type and shape, which fills
 // the file. Errors: CodeInvalidFormat when the file has another size.
