@@ -301,3 +301,34 @@ func putNibble(to []byte, n uint64, value byte) {
 	}
 	to[n/2] |= value << 4
 }
+
+// Scale multiplies elements of a floating-point type with a factor. Each product is rounded once,
+// to the type. from and to may be the same memory. Errors: CodeUnsupported for another type,
+// CodeInvalidArgument for sizes that do not agree.
+func Scale(t DType, to, from []byte, factor float32) error {
+	if !t.IsFloat() {
+		return device.Errorf(device.CodeUnsupported, opDType, "values of type %s are not scaled", t)
+	}
+	elements, err := countIn(t, uint64(len(from)))
+	if err != nil {
+		return err
+	}
+	if len(to) != len(from) {
+		return device.Errorf(device.CodeInvalidArgument, opDType, "%d bytes do not hold %d elements of %s", len(to), elements, t)
+	}
+	var wide [tile]float64
+	for at := uint64(0); at < elements; at += tile {
+		part := wide[:min(tile, elements-at)]
+		readFloats(part, t, from, at)
+		for i := range part {
+			part[i] *= float64(factor)
+		}
+		writeFloats(t, to, at, part)
+	}
+	return nil
+}
+
+// PutF32 writes a value as an element of type F32.
+func PutF32(to []byte, value float32) {
+	binary.LittleEndian.PutUint32(to, math.Float32bits(value))
+}

@@ -315,3 +315,25 @@ func (r *onnxReader) external(t *initialiser, label string) {
 	}
 	t.External, t.Offset = e, e.Offset
 }
+
+// Varints gives the elements of a tensor that is stored as varints, as its type stores them. The
+// caller has bounded t.Size. Two elements of a 4-bit type are in one number.
+func Varints(in Input, t *Tensor) ([]byte, error) {
+	_, width := t.Type.Block()
+	w := wire{in: in, at: t.Offset, end: t.Offset + t.Varints}
+	out := make([]byte, 0, t.Size)
+	for w.at < w.end && w.err == nil && uint64(len(out)) < t.Size {
+		value := w.varint()
+		for range width {
+			out = append(out, byte(value))
+			value >>= 8
+		}
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	if w.at != w.end || uint64(len(out)) != t.Size {
+		return nil, in.wrong("%s: its list of numbers has not the %d elements of its shape", quote(t.Name), t.Elements)
+	}
+	return out, nil
+}
