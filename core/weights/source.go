@@ -31,7 +31,9 @@ type Source struct {
 	tensors []Tensor
 	byName  map[string]int
 	extra   map[string]string
-	files   []*file
+	// values are those of the file that was added last.
+	values map[string]header.Value
+	files  []*file
 }
 
 // RawShape describes a file without a header: one tensor of a type and shape.
@@ -41,7 +43,7 @@ type RawShape struct {
 }
 
 // Open opens a file, the files of an index (a name that ends in .index.json), or a folder: its
-// index, else its files of one format, safetensors before PyTorch before NumPy before ONNX. raw is nil,
+// index, else its files of one format, safetensors before PyTorch, GGUF, NumPy and ONNX. raw is nil,
 // or describes a file that has no header.
 //
 // Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for what is no regular
@@ -61,7 +63,7 @@ func Open(path string, raw *RawShape) (*Source, error) {
 	case strings.HasSuffix(path, indexSuffix):
 		err = s.openIndex(path)
 	default:
-		err = s.add(path, nil)
+		err = s.openParts(path)
 	}
 	if err != nil {
 		s.Close()
@@ -124,7 +126,7 @@ const indexSuffix = ".index.json"
 var folderFiles = [...]string{
 	"model.safetensors" + indexSuffix, "model.safetensors", "*.safetensors",
 	"pytorch_model.bin" + indexSuffix, "pytorch_model.bin", "*.pt", "*.pth",
-	"*.npz", "*.npy", "model.onnx", "*.onnx",
+	"*.gguf", "*.npz", "*.npy", "model.onnx", "*.onnx",
 }
 
 func (s *Source) openFolder(folder string) error {
@@ -148,6 +150,9 @@ func (s *Source) openFolder(folder string) error {
 			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: has more than %d files %s", folder, header.MaxShards, pattern)
 		}
 		slices.Sort(found)
+		if pattern == "*"+partEnding {
+			return s.openOnlyModel(folder, found)
+		}
 		for _, path := range found {
 			if err := s.add(path, nil); err != nil {
 				return err
@@ -207,6 +212,7 @@ func (s *Source) addHeader(f *file, belongs func(tensor string) bool) error {
 		return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: is of format %s, and the files before it are of %s", f.name, h.Format, s.Format)
 	}
 	s.Format = h.Format
+	s.values = h.Values
 	for key, value := range h.Extra {
 		s.extra[key] = value
 	}

@@ -137,6 +137,55 @@ func TestRefusedSources(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeUnsupported)
 }
 
+// ggufPart is a file of one tensor that says which one of how many it is.
+func ggufPart(tensor string, number, count, tensors uint16) []byte {
+	text := func(out []byte, s string) []byte {
+		return append(binary.LittleEndian.AppendUint64(out, uint64(len(s))), s...)
+	}
+	out := append([]byte("GGUF"), 3, 0, 0, 0)
+	out = binary.LittleEndian.AppendUint64(out, 1)
+	out = binary.LittleEndian.AppendUint64(out, 3)
+	for _, v := range []struct {
+		key   string
+		value uint16
+	}{{partNumber, number}, {partCount, count}, {partTotal, tensors}} {
+		out = append(text(out, v.key), 2, 0, 0, 0, byte(v.value), byte(v.value>>8))
+	}
+	out = append(text(out, tensor), 1, 0, 0, 0)
+	out = binary.LittleEndian.AppendUint64(out, 4) // one side of 4
+	out = append(out, 0, 0, 0, 0)                  // F32
+	out = binary.LittleEndian.AppendUint64(out, 0)
+	for len(out)%32 != 0 {
+		out = append(out, 0)
+	}
+	return append(out, make([]byte, 16)...)
+}
+
+func TestModelsInSeveralGGUFFiles(t *testing.T) {
+	files := func(first, second []byte) map[string][]byte {
+		return map[string][]byte{"m-00001-of-00002.gguf": first, "m-00002-of-00002.gguf": second}
+	}
+	path := folder(t, files(ggufPart("a", 0, 2, 2), ggufPart("b", 1, 2, 2)))
+	assert.Equal(t, []string{"a", "b"}, names(opened(t, path)))
+	assert.Equal(t, []string{"a", "b"}, names(opened(t, filepath.Join(path, "m-00002-of-00002.gguf"))))
+	for says, refused := range map[string]map[string][]byte{
+		"split.no is 1 and not 0":                        files(ggufPart("a", 1, 2, 2), ggufPart("b", 0, 2, 2)),
+		"split.count is 3 and not 2":                     files(ggufPart("a", 0, 3, 2), ggufPart("b", 1, 2, 2)),
+		"split.tensors.count is 3, and the files hold 2": files(ggufPart("a", 0, 2, 3), ggufPart("b", 1, 2, 3)),
+		"the tensor is in":                               files(ggufPart("a", 0, 2, 2), ggufPart("a", 1, 2, 2)),
+		"does not end in -00001-of-00002.gguf":           {"m.gguf": ggufPart("a", 0, 2, 2)},
+	} {
+		_, err := Open(folder(t, refused), nil)
+		require.ErrorIs(t, err, device.CodeInvalidFormat, says)
+		assert.ErrorContains(t, err, says)
+	}
+	_, err := Open(folder(t, map[string][]byte{"m-00001-of-00002.gguf": ggufPart("a", 0, 2, 2)}), nil)
+	require.ErrorIs(t, err, device.CodeNotFound)
+	_, err = Open(folder(t, map[string][]byte{"m.gguf": ggufPart("a", 0, 1, 1), "n.gguf": ggufPart("a", 0, 1, 1)}), nil)
+	require.ErrorIs(t, err, device.CodeInvalidArgument)
+	assert.ErrorContains(t, err, "holds 2 models")
+}
+
 func TestONNXWithExternalData(t *testing.T) {
 	path := folder(t, map[string][]byte{"model.onnx": read(t, "external.onnx"), "weights/x.bin": make([]byte, 80)})
 	s := opened(t, path)

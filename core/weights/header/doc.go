@@ -1,7 +1,7 @@
 // Package header reads what files of tensors say of their content: the name, type, shape and
 // place of every tensor. It reads no tensor.
 //
-// It knows safetensors, NumPy (npy and npz), PyTorch (zip and legacy) and the initialisers of
+// It knows safetensors, GGUF, NumPy (npy and npz), PyTorch (zip and legacy) and the initialisers of
 // ONNX models. Read finds the format
 // by the content of the file. An Input is a file or memory; errors name it, the tensor and the
 // field.
@@ -18,5 +18,5 @@
 // # Files in reading order
 //
 // input.go, header.go, json.go, index.go, safetensors.go, literal.go, npy.go, archive.go, pickle.go,
-// torch_globals.go, torch.go, wire.go, onnx.go, read.go.
+// torch_globals.go, torch.go, wire.go, onnx.go, gguf.go, read.go.
 package header

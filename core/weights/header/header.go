@@ -31,6 +31,7 @@ const (
 	NumPy       Format = "numpy"
 	PyTorch     Format = "pytorch"
 	ONNX        Format = "onnx"
+	GGUF        Format = "gguf"
 )
 
 // Header is what a file says of its content.
@@ -40,6 +41,8 @@ type Header struct {
 	Tensors []Tensor
 	// Extra is what the file says besides: texts by key.
 	Extra map[string]string
+	// Values are those of Extra with their types, of a GGUF file.
+	Values map[string]Value
 }
 
 // Tensor is one tensor of a file.

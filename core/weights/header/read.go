@@ -9,6 +9,8 @@ import (
 
 func little64(raw []byte) uint64 { return binary.LittleEndian.Uint64(raw) }
 
+const ggufMagic = "GGUF"
+
 // Read finds the format of a file by its first bytes, and reads its header.
 func Read(in Input) (*Header, error) {
 	start, err := in.read(0, min(in.Size, 16))
@@ -17,6 +19,8 @@ func Read(in Input) (*Header, error) {
 	}
 	text := string(start)
 	switch {
+	case strings.HasPrefix(text, ggufMagic):
+		return readGGUF(in)
 	case strings.HasPrefix(text, npyMagic):
 		return readNumPy(in)
 	case strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "PK\x05\x06"):
@@ -39,7 +43,7 @@ func Read(in Input) (*Header, error) {
 	case beginsAsSafetensors(start): // it says what is wrong with the length
 		return readSafetensors(in)
 	}
-	return nil, in.unsupported("the file begins as none of safetensors, NumPy, PyTorch and ONNX")
+	return nil, in.unsupported("the file begins as none of safetensors, GGUF, NumPy, PyTorch and ONNX")
 }
 
 func beginsAsSafetensors(start []byte) bool {

@@ -43,7 +43,10 @@ func gathered(t *testing.T, data []byte, of Tensor) []byte {
 		source = inflated[of.Compressed.Skip:]
 	}
 	source = source[:of.Size]
-	_, width := of.Type.Block()
+	each, width := of.Type.Block()
+	if each > 1 {
+		return source
+	}
 	strides := of.Strides
 	if strides == nil {
 		strides = make([]uint64, len(of.Shape))
@@ -82,7 +85,7 @@ func TestFilesOfOtherWriters(t *testing.T) {
 		Extra   map[string]string
 	}
 	require.NoError(t, json.Unmarshal(text, &files))
-	require.Len(t, files, 10)
+	require.Len(t, files, 11)
 	for name, expected := range files {
 		t.Run(name, func(t *testing.T) {
 			in, data := fromFile(t, name)
@@ -143,7 +146,12 @@ func TestTruncatedFiles(t *testing.T) {
 		}
 		_, data := fromFile(t, entry.Name())
 		for end := range len(data) {
-			_, err := Read(fromMemory("cut", data[:end]))
+			h, err := Read(fromMemory("cut", data[:end]))
+			if err == nil && h.Format == GGUF { // it ends with padding
+				last := byPlace(h.Tensors)[len(h.Tensors)-1]
+				require.LessOrEqual(t, last.Offset+last.Size, uint64(end))
+				continue
+			}
 			var typed *device.Error
 			require.ErrorAs(t, err, &typed, "%s cut at %d", entry.Name(), end)
 		}

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections import OrderedDict
 
+import gguf
 import ml_dtypes
 import numpy as np
 import onnx
@@ -261,10 +262,39 @@ def onnx_files():
         )
 
 
+def gguf_files():
+    random = np.random.default_rng(13)
+    plain = random.standard_normal((3, 64), dtype=np.float32)
+    packed = gguf.quants.quantize(random.standard_normal((4, 64), dtype=np.float32), gguf.GGMLQuantizationType.Q8_0)
+    half = random.standard_normal(5).astype(np.float16)
+    writer = gguf.GGUFWriter(FOLDER / "model.gguf", "llama")
+    writer.add_block_count(2)
+    writer.add_float32("x.real", 0.5)
+    writer.add_bool("x.flag", True)
+    writer.add_int32("x.negative", -3)
+    writer.add_array("x.numbers", [1, 2, 3])
+    writer.add_array("x.words", ["a", "bc"])
+    writer.add_tensor("plain", plain)
+    writer.add_tensor("packed", packed, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    writer.add_tensor("half", half)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    tensors = {"plain": ("f32", plain), "packed": ("q8_0", packed), "half": ("f16", half)}
+    extra = {
+        "general.architecture": "llama", "llama.block_count": "2", "x.real": "0.5", "x.flag": "true",
+        "x.negative": "-3", "x.numbers": "[1 2 3]", "x.words": "a list of 2",
+    }
+    say("model.gguf", tensors, extra)
+    EXPECTED["model.gguf"]["tensors"]["packed"]["shape"] = [4, 64]
+
+
 if __name__ == "__main__":
     safetensors_file()
     numpy_files()
     torch_files()
     hostile_files()
     onnx_files()
+    gguf_files()
     (FOLDER / "expected.json").write_text(json.dumps(EXPECTED, indent=1, sort_keys=True) + "\n")
