@@ -14,5 +14,5 @@
 //
 // # Files in reading order
 //
-// files.go, source.go, parts.go, view.go, transformation.go, tile.go.
+// files.go, source.go, parts.go, view.go, transformation.go, tile.go, load.go.
 package weights

@@ -32,10 +32,13 @@ type tiles struct {
 	values [2][]byte
 }
 
+// encoded says whether the tensor can only be read from its beginning.
+func (p *plan) encoded() bool { return p.tensor.Compressed != nil || p.tensor.Varints != 0 }
+
 // open prepares reading. A tensor that is stored encoded is decoded here.
 func (p *plan) open() (*tiles, error) {
 	t := &tiles{plan: p}
-	if p.tensor.Compressed == nil && p.tensor.Varints == 0 {
+	if !p.encoded() {
 		return t, nil
 	}
 	if p.tensor.Size > maxDecoded {
