@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/weights/diskfile"
 	"ferrum_mem/core/weights/header"
 )
 
@@ -19,8 +20,8 @@ type file struct {
 	name   string
 	size   uint64
 	reader io.ReaderAt
-	// closer is nil for memory.
-	closer io.Closer
+	// opened is nil for memory.
+	opened *os.File
 }
 
 func (f *file) input() header.Input {
@@ -45,7 +46,14 @@ func openFile(path string) (*file, error) {
 		opened.Close()
 		return nil, device.Errorf(device.CodeInvalidArgument, opOpen, "%s is not a file", path)
 	}
-	return &file{name: path, size: uint64(info.Size()), reader: opened, closer: opened}, nil
+	return &file{name: path, size: uint64(info.Size()), reader: diskfile.Open(opened, info.Size()), opened: opened}, nil
+}
+
+func (f *file) close() error {
+	if f.opened == nil {
+		return nil
+	}
+	return errors.Join(f.reader.(*diskfile.File).Close(), f.opened.Close())
 }
 
 // fileError is an error of finding, opening or reading a file.

@@ -93,9 +93,7 @@ func OpenMemory(name string, data []byte, raw *RawShape) (*Source, error) {
 func (s *Source) Close() error {
 	var failed error
 	for _, f := range s.files {
-		if f.closer != nil {
-			failed = errors.Join(failed, f.closer.Close())
-		}
+		failed = errors.Join(failed, f.close())
 	}
 	s.files = nil
 	return failed
@@ -169,7 +167,7 @@ func (s *Source) openIndex(path string) error {
 		return err
 	}
 	index, err := header.ReadIndex(f.input())
-	f.closer.Close()
+	_ = f.close()
 	if err != nil {
 		return err
 	}
@@ -254,7 +252,7 @@ func (s *Source) addTensors(f *file, h *header.Header, belongs func(tensor strin
 func (s *Source) external(model *file, t header.Tensor, outside map[string]*file) (*file, error) {
 	other := outside[t.External.Location]
 	if other == nil {
-		if model.closer == nil {
+		if model.opened == nil {
 			return nil, device.Errorf(device.CodeUnsupported, opOpen, "%s: %q: the tensor is in another file, and the model is in memory", model.name, t.Name)
 		}
 		path, err := inFolder(model.name, t.External.Location)
