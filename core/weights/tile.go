@@ -29,7 +29,10 @@ type tiles struct {
 	// whole is the tensor's bytes, if its encoding can only be read from the beginning.
 	whole  []byte
 	gather []byte
-	values [2][]byte
+	// numbers are the elements of the blocks from firstBlock on that were read last.
+	numbers    []float32
+	firstBlock uint64
+	values     [2][]byte
 }
 
 // encoded says whether the tensor can only be read from its beginning.
@@ -210,23 +213,42 @@ func (t *tiles) nibbles(out []byte, first, count uint64) error {
 
 // dequantised writes elements of blocks as 32-bit floating point.
 func (t *tiles) dequantised(out []byte, first, count, each, width uint64) error {
-	values := make([]float32, each)
-	block, held := make([]byte, width), ^uint64(0)
 	return t.view.runs(first, count, func(r run) error {
-		for i := range r.count {
-			place := r.first + i*r.step
-			if place/each != held {
-				held = place / each
-				if err := t.readAt(block, held*width); err != nil {
-					return err
-				}
-				if err := dtype.Dequantise(t.tensor.Type, values, block); err != nil {
-					return err
-				}
+		for r.count > 0 {
+			// The blocks of elements that follow each other, or the block of one element.
+			n := uint64(1)
+			if r.step == 1 {
+				n = min(r.count, gatherBytes/width*each-r.first%each)
 			}
-			dtype.PutF32(out, values[place%each])
-			out = out[4:]
+			block, skip := r.first/each, r.first%each
+			blocks := (skip + n + each - 1) / each
+			if err := t.blocks(block, blocks, each, width); err != nil {
+				return err
+			}
+			for _, value := range t.numbers[skip : skip+n] {
+				dtype.PutF32(out, value)
+				out = out[4:]
+			}
+			r.first, r.count = r.first+n*r.step, r.count-n
 		}
 		return nil
 	})
+}
+
+// blocks reads blocks as numbers, unless they are the ones that were read last.
+func (t *tiles) blocks(first, count, each, width uint64) error {
+	if len(t.numbers) != 0 && t.firstBlock == first && uint64(len(t.numbers)) == count*each {
+		return nil
+	}
+	t.numbers = t.numbers[:0]
+	raw := grown(&t.gather, count*width)
+	if err := t.readAt(raw, first*width); err != nil {
+		return err
+	}
+	numbers := slices.Grow(t.numbers, int(count*each))[:count*each]
+	if err := dtype.Dequantise(t.tensor.Type, numbers, raw); err != nil {
+		return err
+	}
+	t.numbers, t.firstBlock = numbers, first
+	return nil
 }

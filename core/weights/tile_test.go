@@ -202,6 +202,21 @@ func TestTilesOfBlocks(t *testing.T) {
 	}
 	assert.Equal(t, want, wholeOf(t, p))
 
+	// Parts that begin and end inside of blocks.
+	p, err = planOf(source, []Transformation{{Kind: Cast, Type: dtype.F32}})
+	require.NoError(t, err)
+	tiles, err := p.open()
+	require.NoError(t, err)
+	for first := uint64(0); first < 384; first += 7 {
+		part := make([]byte, 4*min(100, 384-first))
+		require.NoError(t, tiles.read(part, first, uint64(len(part))/4))
+		for i := range len(part) / 4 {
+			var one [4]byte
+			dtype.PutF32(one[:], values[int(first)+i])
+			require.Equal(t, one[:], part[4*i:4*i+4])
+		}
+	}
+
 	for _, refused := range [][]Transformation{
 		{{Kind: Transpose, Dim1: 1}},
 		{{Kind: Slice, Dim0: 1, Start: &two}},
