@@ -17,7 +17,9 @@ const opOpen = "weights.open"
 // file is one open file of a source, or memory.
 type file struct {
 	// name is the path, as errors show it.
-	name   string
+	name string
+	// number is its place among the files of the source.
+	number int
 	size   uint64
 	reader io.ReaderAt
 	// opened is nil for memory.

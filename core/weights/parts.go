@@ -23,14 +23,18 @@ const (
 func (s *Source) openParts(path string) error {
 	base, parts, isPart := partName(path)
 	if !isPart {
-		if err := s.add(path, nil); err != nil {
+		f, h, err := s.read(path)
+		if err != nil {
 			return err
 		}
-		count, err := s.whole(path, partCount, 1)
+		count, err := whole(h, path, partCount, 1)
 		if err == nil && count > 1 {
-			err = device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s is %d, where the name of the file does not end in -00001-of-%05d%s and the like", path, partCount, count, count, partEnding)
+			err = device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s: is %d, where the name of the file does not end in -00001-of-%05d%s and the like", path, partCount, count, count, partEnding)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.addTensors(f, h, nil)
 	}
 	if parts > header.MaxShards {
 		return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %d files are more than %d", path, parts, header.MaxShards)
@@ -38,36 +42,41 @@ func (s *Source) openParts(path string) error {
 	stated := uint64(0)
 	for i := range parts {
 		part := fmt.Sprintf("%s-%05d-of-%05d%s", base, i+1, parts, partEnding)
-		if err := s.add(part, nil); err != nil {
+		f, h, err := s.read(part)
+		if err != nil {
 			return err
 		}
+		// A model in one file may leave these keys out.
 		for _, field := range []struct {
-			key  string
-			want uint64
-		}{{partCount, parts}, {partNumber, i}} {
-			found, err := s.whole(part, field.key, 0)
+			key             string
+			want, otherwise uint64
+		}{{partCount, parts, min(parts, 1)}, {partNumber, i, 0}} {
+			found, err := whole(h, part, field.key, field.otherwise)
 			if err != nil {
 				return err
 			}
 			if found != field.want {
-				return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s is %d and not %d", part, field.key, found, field.want)
+				return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s: is %d and not %d", part, field.key, found, field.want)
 			}
 		}
-		total, err := s.whole(part, partTotal, stated)
+		total, err := whole(h, part, partTotal, stated)
 		if err != nil {
 			return err
 		}
 		stated = total
+		if err := s.addTensors(f, h, nil); err != nil {
+			return err
+		}
 	}
 	if stated != 0 && stated != uint64(len(s.tensors)) {
-		return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s is %d, and the files hold %d", path, partTotal, stated, len(s.tensors))
+		return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s: is %d, and the files hold %d", path, partTotal, stated, len(s.tensors))
 	}
 	return nil
 }
 
-// whole is a whole number of the metadata of the file that was added last.
-func (s *Source) whole(path, key string, otherwise uint64) (uint64, error) {
-	v, ok := s.values[key]
+// whole is a whole number of the metadata of a file.
+func whole(h *header.Header, path, key string, otherwise uint64) (uint64, error) {
+	v, ok := h.Values[key]
 	switch {
 	case !ok:
 		return otherwise, nil

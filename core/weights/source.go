@@ -30,10 +30,25 @@ type Source struct {
 	Format  header.Format
 	tensors []Tensor
 	byName  map[string]int
+	options Options
 	extra   map[string]string
-	// values are those of the file that was added last.
+	// values are those of the first file.
 	values map[string]header.Value
 	files  []*file
+	// parts is how many of the files have a header.
+	parts int
+}
+
+// Format is how a file stores tensors. Package header has the names of the formats.
+type Format = header.Format
+
+// Options say what may be opened, and how.
+type Options struct {
+	// Formats are the formats that are accepted; none: every format. A folder is searched
+	// for files of these formats only.
+	Formats []Format
+	// Raw describes a file without a header; nil: the file has one.
+	Raw *RawShape
 }
 
 // RawShape describes a file without a header: one tensor of a type and shape.
@@ -42,22 +57,25 @@ type RawShape struct {
 	Shape []uint64
 }
 
+func (o *Options) accepts(format Format) bool {
+	return len(o.Formats) == 0 || slices.Contains(o.Formats, format)
+}
+
 // Open opens a file, the files of an index (a name that ends in .index.json), or a folder: its
-// index, else its files of one format, safetensors before PyTorch, GGUF, NumPy and ONNX. raw is nil,
-// or describes a file that has no header.
+// index, else its files of one format, safetensors before PyTorch, GGUF, NumPy and ONNX.
 //
 // Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for what is no regular
-// file; CodeInvalidFormat for a header or index that breaks its format, for a tensor that is in
+// file, and for a format that the options do not accept; CodeInvalidFormat for a header or index that breaks its format, for a tensor that is in
 // two files, and for one that the index names where it is not; CodeUnsupported.
-func Open(path string, raw *RawShape) (*Source, error) {
+func Open(path string, options Options) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s := &Source{Name: path, byName: map[string]int{}, extra: map[string]string{}}
+	s := newSource(path, options)
 	switch {
-	case raw != nil:
-		err = s.openRaw(path, *raw)
+	case options.Raw != nil:
+		err = s.openRaw(path, *options.Raw)
 	case info.IsDir():
 		err = s.openFolder(path)
 	case strings.HasSuffix(path, indexSuffix):
@@ -73,20 +91,28 @@ func Open(path string, raw *RawShape) (*Source, error) {
 }
 
 // OpenMemory opens the bytes of a file that are in memory. name is what errors call them.
-func OpenMemory(name string, data []byte, raw *RawShape) (*Source, error) {
-	s := &Source{Name: name, byName: map[string]int{}, extra: map[string]string{}}
+func OpenMemory(name string, data []byte, options Options) (*Source, error) {
+	s := newSource(name, options)
 	f := &file{name: name, size: uint64(len(data)), reader: bytes.NewReader(data)}
-	s.files = append(s.files, f)
-	var err error
-	if raw != nil {
-		err = s.addRaw(f, *raw)
-	} else {
-		err = s.addHeader(f, nil)
+	s.keep(f)
+	if options.Raw != nil {
+		if err := s.addRaw(f, *options.Raw); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	h, err := s.readHeader(f)
+	if err == nil {
+		err = s.addTensors(f, h, nil)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+func newSource(name string, options Options) *Source {
+	return &Source{Name: name, options: options, byName: map[string]int{}, extra: map[string]string{}}
 }
 
 // Close closes the files. The source is not used afterwards.
@@ -99,12 +125,18 @@ func (s *Source) Close() error {
 	return failed
 }
 
+// keep makes a file one of the source, which closes it.
+func (s *Source) keep(f *file) {
+	f.number = len(s.files)
+	s.files = append(s.files, f)
+}
+
 func (s *Source) openRaw(path string, raw RawShape) error {
 	f, err := openFile(path)
 	if err != nil {
 		return err
 	}
-	s.files = append(s.files, f)
+	s.keep(f)
 	return s.addRaw(f, raw)
 }
 
@@ -113,7 +145,7 @@ func (s *Source) addRaw(f *file, raw RawShape) error {
 	if err != nil {
 		return err
 	}
-	s.Format = h.Format
+	s.Format, s.parts = h.Format, 1
 	return s.addTensors(f, h, nil)
 }
 
@@ -121,10 +153,22 @@ const indexSuffix = ".index.json"
 
 // folderFiles are the files that a folder is opened by, best first: an index, a single file, or all
 // files with an ending.
-var folderFiles = [...]string{
-	"model.safetensors" + indexSuffix, "model.safetensors", "*.safetensors",
-	"pytorch_model.bin" + indexSuffix, "pytorch_model.bin", "*.pt", "*.pth",
-	"*.gguf", "*.npz", "*.npy", "model.onnx", "*.onnx",
+var folderFiles = [...]struct {
+	format  Format
+	pattern string
+}{
+	{header.Safetensors, "model.safetensors" + indexSuffix},
+	{header.Safetensors, "model.safetensors"},
+	{header.Safetensors, "*.safetensors"},
+	{header.PyTorch, "pytorch_model.bin" + indexSuffix},
+	{header.PyTorch, "pytorch_model.bin"},
+	{header.PyTorch, "*.pt"},
+	{header.PyTorch, "*.pth"},
+	{header.GGUF, "*" + partEnding},
+	{header.NumPy, "*.npz"},
+	{header.NumPy, "*.npy"},
+	{header.ONNX, "model.onnx"},
+	{header.ONNX, "*.onnx"},
 }
 
 func (s *Source) openFolder(folder string) error {
@@ -132,7 +176,13 @@ func (s *Source) openFolder(folder string) error {
 	if err != nil {
 		return fileError(folder, err)
 	}
-	for _, pattern := range folderFiles {
+	var patterns []string
+	for _, of := range folderFiles {
+		pattern := of.pattern
+		if !s.options.accepts(of.format) {
+			continue
+		}
+		patterns = append(patterns, pattern)
 		var found []string
 		for _, entry := range entries {
 			if match, _ := filepath.Match(pattern, entry.Name()); match && !entry.IsDir() {
@@ -158,7 +208,7 @@ func (s *Source) openFolder(folder string) error {
 		}
 		return nil
 	}
-	return device.Errorf(device.CodeNotFound, opOpen, "%s: there is no file of tensors: none of %s", folder, strings.Join(folderFiles[:], ", "))
+	return device.Errorf(device.CodeNotFound, opOpen, "%s: there is no file of tensors: none of %s", folder, strings.Join(patterns, ", "))
 }
 
 func (s *Source) openIndex(path string) error {
@@ -193,24 +243,38 @@ func (s *Source) openIndex(path string) error {
 
 // add opens a file and takes in its tensors. belongs says which of them the index has there.
 func (s *Source) add(path string, belongs func(tensor string) bool) error {
-	f, err := openFile(path)
+	f, h, err := s.read(path)
 	if err != nil {
 		return err
 	}
-	s.files = append(s.files, f)
-	return s.addHeader(f, belongs)
+	return s.addTensors(f, h, belongs)
 }
 
-func (s *Source) addHeader(f *file, belongs func(tensor string) bool) error {
+// read opens a file, keeps it and reads its header.
+func (s *Source) read(path string) (*file, *header.Header, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.keep(f)
+	h, err := s.readHeader(f)
+	return f, h, err
+}
+
+func (s *Source) readHeader(f *file) (*header.Header, error) {
 	h, err := header.Read(f.input())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.Format != "" && s.Format != h.Format {
-		return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: is of format %s, and the files before it are of %s", f.name, h.Format, s.Format)
+	switch {
+	case !s.options.accepts(h.Format):
+		return nil, device.Errorf(device.CodeInvalidArgument, opOpen, "%s: is of format %s, and only %v is accepted", f.name, h.Format, s.options.Formats)
+	case s.Format == "":
+		s.Format, s.values = h.Format, h.Values
+	case s.Format != h.Format:
+		return nil, device.Errorf(device.CodeInvalidFormat, opOpen, "%s: is of format %s, and the files before it are of %s", f.name, h.Format, s.Format)
 	}
-	s.Format = h.Format
-	s.values = h.Values
+	s.parts++
 	for key, value := range h.Extra {
 		s.extra[key] = value
 	}
@@ -219,7 +283,7 @@ func (s *Source) addHeader(f *file, belongs func(tensor string) bool) error {
 		base := filepath.Base(f.name)
 		h.Tensors[0].Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
-	return s.addTensors(f, h, belongs)
+	return h, nil
 }
 
 func (s *Source) addTensors(f *file, h *header.Header, belongs func(tensor string) bool) error {
@@ -262,7 +326,7 @@ func (s *Source) external(model *file, t header.Tensor, outside map[string]*file
 		if other, err = openFile(path); err != nil {
 			return nil, err
 		}
-		s.files = append(s.files, other)
+		s.keep(other)
 		outside[t.External.Location] = other
 	}
 	if t.Offset > other.size || t.Size > other.size-t.Offset {
@@ -270,6 +334,13 @@ func (s *Source) external(model *file, t header.Tensor, outside map[string]*file
 	}
 	return other, nil
 }
+
+// Values are the metadata of a GGUF file with their types; of a model in several files those of the
+// first. They are nil for other formats, and are not changed.
+func (s *Source) Values() map[string]header.Value { return s.values }
+
+// Files is how many files with a header the source has.
+func (s *Source) Files() int { return s.parts }
 
 // Tensors are all tensors, in the order of their files. They are not changed.
 func (s *Source) Tensors() []Tensor { return s.tensors }

@@ -56,7 +56,7 @@ func names(s *Source) (list []string) {
 
 func opened(t *testing.T, path string) *Source {
 	t.Helper()
-	s, err := Open(path, nil)
+	s, err := Open(path, Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -88,15 +88,15 @@ func TestOpensFilesFoldersAndIndexes(t *testing.T) {
 
 func TestOpensRawFilesAndMemory(t *testing.T) {
 	path := folder(t, map[string][]byte{"w.bin": make([]byte, 24)})
-	s, err := Open(filepath.Join(path, "w.bin"), &RawShape{Type: dtype.F32, Shape: []uint64{2, 3}})
+	s, err := Open(filepath.Join(path, "w.bin"), Options{Raw: &RawShape{Type: dtype.F32, Shape: []uint64{2, 3}}})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	_, err = Open(filepath.Join(path, "w.bin"), &RawShape{Type: dtype.F32, Shape: []uint64{2, 4}})
+	_, err = Open(filepath.Join(path, "w.bin"), Options{Raw: &RawShape{Type: dtype.F32, Shape: []uint64{2, 4}}})
 	require.ErrorIs(t, err, device.CodeInvalidFormat)
-	s, err = OpenMemory("memory", one, nil)
+	s, err = OpenMemory("memory", one, Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "memory", s.Tensors()[0].File())
-	_, err = OpenMemory("memory", one[:len(one)-1], nil)
+	_, err = OpenMemory("memory", one[:len(one)-1], Options{})
 	require.ErrorIs(t, err, device.CodeInvalidFormat)
 	assert.ErrorContains(t, err, "memory")
 }
@@ -122,18 +122,18 @@ func TestRefusedSources(t *testing.T) {
 	} {
 		path := folder(t, refused.files)
 		before := descriptors(t)
-		_, err := Open(path, nil)
+		_, err := Open(path, Options{})
 		require.ErrorIs(t, err, refused.code, name)
 		assert.ErrorContains(t, err, refused.says, name)
 		assert.Equal(t, before, descriptors(t), "%s: a file stayed open", name)
 	}
-	_, err := Open(filepath.Join(t.TempDir(), "none"), nil)
+	_, err := Open(filepath.Join(t.TempDir(), "none"), Options{})
 	require.ErrorIs(t, err, device.CodeNotFound)
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	_, err = Open(pipe, nil)
+	_, err = Open(pipe, Options{})
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
-	_, err = OpenMemory("memory", read(t, "external.onnx"), nil)
+	_, err = OpenMemory("memory", read(t, "external.onnx"), Options{})
 	require.ErrorIs(t, err, device.CodeUnsupported)
 }
 
@@ -169,19 +169,19 @@ func TestModelsInSeveralGGUFFiles(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, names(opened(t, path)))
 	assert.Equal(t, []string{"a", "b"}, names(opened(t, filepath.Join(path, "m-00002-of-00002.gguf"))))
 	for says, refused := range map[string]map[string][]byte{
-		"split.no is 1 and not 0":                        files(ggufPart("a", 1, 2, 2), ggufPart("b", 0, 2, 2)),
-		"split.count is 3 and not 2":                     files(ggufPart("a", 0, 3, 2), ggufPart("b", 1, 2, 2)),
-		"split.tensors.count is 3, and the files hold 2": files(ggufPart("a", 0, 2, 3), ggufPart("b", 1, 2, 3)),
+		"split.no: is 1 and not 0":                        files(ggufPart("a", 1, 2, 2), ggufPart("b", 0, 2, 2)),
+		"split.count: is 3 and not 2":                     files(ggufPart("a", 0, 3, 2), ggufPart("b", 1, 2, 2)),
+		"split.tensors.count: is 3, and the files hold 2": files(ggufPart("a", 0, 2, 3), ggufPart("b", 1, 2, 3)),
 		"the tensor is in":                               files(ggufPart("a", 0, 2, 2), ggufPart("a", 1, 2, 2)),
 		"does not end in -00001-of-00002.gguf":           {"m.gguf": ggufPart("a", 0, 2, 2)},
 	} {
-		_, err := Open(folder(t, refused), nil)
+		_, err := Open(folder(t, refused), Options{})
 		require.ErrorIs(t, err, device.CodeInvalidFormat, says)
 		assert.ErrorContains(t, err, says)
 	}
-	_, err := Open(folder(t, map[string][]byte{"m-00001-of-00002.gguf": ggufPart("a", 0, 2, 2)}), nil)
+	_, err := Open(folder(t, map[string][]byte{"m-00001-of-00002.gguf": ggufPart("a", 0, 2, 2)}), Options{})
 	require.ErrorIs(t, err, device.CodeNotFound)
-	_, err = Open(folder(t, map[string][]byte{"m.gguf": ggufPart("a", 0, 1, 1), "n.gguf": ggufPart("a", 0, 1, 1)}), nil)
+	_, err = Open(folder(t, map[string][]byte{"m.gguf": ggufPart("a", 0, 1, 1), "n.gguf": ggufPart("a", 0, 1, 1)}), Options{})
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	assert.ErrorContains(t, err, "holds 2 models")
 }

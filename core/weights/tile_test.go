@@ -229,9 +229,9 @@ func TestTilesOfBlocks(t *testing.T) {
 }
 
 func TestTilesOfEncodedTensors(t *testing.T) {
-	deflated, err := OpenMemory("deflated.npz", read(t, "deflated.npz"), nil)
+	deflated, err := OpenMemory("deflated.npz", read(t, "deflated.npz"), Options{})
 	require.NoError(t, err)
-	stored, err := OpenMemory("stored.npz", read(t, "stored.npz"), nil)
+	stored, err := OpenMemory("stored.npz", read(t, "stored.npz"), Options{})
 	require.NoError(t, err)
 	for i := range stored.Tensors() {
 		of := &stored.Tensors()[i]
@@ -244,7 +244,7 @@ func TestTilesOfEncodedTensors(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, wholeOf(t, a), wholeOf(t, b))
 	}
-	numbers, err := OpenMemory("varints.onnx", read(t, "varints.onnx"), nil)
+	numbers, err := OpenMemory("varints.onnx", read(t, "varints.onnx"), Options{})
 	require.NoError(t, err)
 	for name, want := range map[string][]byte{"i8": {0x80, 0, 1, 0x7F}, "f16": {0, 0x3C, 0, 0xC0}} {
 		of, err := numbers.Find(name)
@@ -253,7 +253,7 @@ func TestTilesOfEncodedTensors(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, wholeOf(t, p))
 	}
-	big, err := OpenMemory("big_endian.npy", read(t, "big_endian.npy"), nil)
+	big, err := OpenMemory("big_endian.npy", read(t, "big_endian.npy"), Options{})
 	require.NoError(t, err)
 	p, err := planOf(&big.Tensors()[0], []Transformation{{Kind: Cast, Type: dtype.I8}})
 	require.NoError(t, err)

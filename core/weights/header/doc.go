@@ -2,9 +2,8 @@
 // place of every tensor. It reads no tensor.
 //
 // It knows safetensors, GGUF, NumPy (npy and npz), PyTorch (zip and legacy) and the initialisers of
-// ONNX models. Read finds the format
-// by the content of the file. An Input is a file or memory; errors name it, the tensor and the
-// field.
+// ONNX models. Read finds the format by the content of the file. An Input is a file or memory; errors
+// name it, the tensor and the field.
 //
 // Input is never trusted. Every length is compared with what is left of the file before
 // anything of it is read, memory grows with what was read, and numbers of tensors, names and
@@ -14,6 +13,8 @@
 // machine that reads it builds plain values and knows only the names that tensors need.
 //
 // The package owns nothing and starts no goroutine. A Header is read-only and may be shared.
+//
+// Lock order: the package has no locks.
 //
 // # Files in reading order
 //

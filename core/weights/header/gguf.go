@@ -14,6 +14,8 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
+const ggufMagic = "GGUF"
+
 // Bounds of a GGUF header. Names and keys of published files have fewer than 100 bytes, and a
 // file has fewer than 100 keys. Most of a header are the words of the vocabulary, which are
 // counted and not kept.

@@ -32,6 +32,8 @@ const (
 	PyTorch     Format = "pytorch"
 	ONNX        Format = "onnx"
 	GGUF        Format = "gguf"
+	// RawFormat is that of a file without a header; Read never finds it.
+	RawFormat Format = "raw"
 )
 
 // Header is what a file says of its content.
@@ -79,6 +81,15 @@ type Compressed struct {
 	Bytes, Inflated uint64
 	// Skip is how many inflated bytes stand before the first element.
 	Skip uint64
+}
+
+// External is a part of another file that holds a tensor.
+type External struct {
+	// Location is the path of the file, relative to the folder of the model and inside it.
+	Location string
+	// Offset is where the tensor begins. Length is its bytes, or 0 where the model does not
+	// say.
+	Offset, Length uint64
 }
 
 // product multiplies; false: it is beyond 64 bits.

@@ -1,6 +1,7 @@
 package header
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -53,3 +54,5 @@ func (in Input) read(offset, size uint64) ([]byte, error) {
 	}
 	return nil, in.failed(err)
 }
+
+func little64(raw []byte) uint64 { return binary.LittleEndian.Uint64(raw) }

@@ -82,15 +82,6 @@ const (
 	maxExternalProperties = 16
 )
 
-// External is a part of another file that holds a tensor.
-type External struct {
-	// Location is the path of the file, relative to the folder of the model and inside it.
-	Location string
-	// Offset is where the tensor begins. Length is its bytes, or 0 where the model does not
-	// say.
-	Offset, Length uint64
-}
-
 // looksLikeONNX says whether a file begins as a model does: its version of the format, and then
 // one of the first fields of a model.
 func looksLikeONNX(start []byte) bool {

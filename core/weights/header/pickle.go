@@ -3,8 +3,8 @@ package header
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -373,7 +373,7 @@ func (m *machine) doPlain(op byte) {
 	}
 }
 
-// long is a number in two's complement. One beyond 64 bits becomes its decimal text: nothing
+// long is a number in two's complement. One beyond 64 bits becomes the text of its bytes: nothing
 // computes with it.
 func (m *machine) long(width uint64) any {
 	if width > 1<<10 {
@@ -381,17 +381,26 @@ func (m *machine) long(width uint64) any {
 		return nil
 	}
 	raw := m.take(width)
-	wide := new(big.Int)
-	for i := len(raw) - 1; i >= 0; i-- {
-		wide.Lsh(wide, 8).Or(wide, big.NewInt(int64(raw[i])))
+	// Bytes that only repeat the sign say nothing.
+	for n := len(raw); n > 1; n-- {
+		extends := raw[n-1] == 0 && raw[n-2] < 0x80 || raw[n-1] == 0xFF && raw[n-2] >= 0x80
+		if !extends {
+			break
+		}
+		raw = raw[:n-1]
 	}
-	if len(raw) > 0 && raw[len(raw)-1]&0x80 != 0 {
-		wide.Sub(wide, new(big.Int).Lsh(big.NewInt(1), uint(8*len(raw))))
+	switch n := len(raw); {
+	case n == 0:
+		return int64(0)
+	case n > 8:
+		return "a number of " + strconv.Itoa(n) + " bytes: " + hex.EncodeToString(raw)
+	default:
+		value := uint64(0)
+		for i, b := range raw {
+			value |= uint64(b) << (8 * i)
+		}
+		return int64(value<<(64-8*n)) >> (64 - 8*n)
 	}
-	if wide.IsInt64() {
-		return wide.Int64()
-	}
-	return wide.String()
 }
 
 // digits is a number as text; 00 and 01 are flags.

@@ -1,15 +1,10 @@
 package header
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"ferrum_mem/core/dtype"
 )
-
-func little64(raw []byte) uint64 { return binary.LittleEndian.Uint64(raw) }
-
-const ggufMagic = "GGUF"
 
 // Read finds the format of a file by its first bytes, and reads its header.
 func Read(in Input) (*Header, error) {
@@ -64,5 +59,5 @@ func Raw(in Input, of dtype.DType, shape []uint64) (*Header, error) {
 	if size != in.Size {
 		return nil, in.wrong("has %d bytes, where a shape of %d of %s takes %d", in.Size, shape, of, size)
 	}
-	return &Header{Format: "raw", Tensors: []Tensor{{Type: of, TypeName: of.String(), Shape: shape, Size: size, Elements: elements}}}, nil
+	return &Header{Format: RawFormat, Tensors: []Tensor{{Type: of, TypeName: of.String(), Shape: shape, Size: size, Elements: elements}}}, nil
 }
