@@ -172,8 +172,8 @@ func TestModelsInSeveralGGUFFiles(t *testing.T) {
 		"split.no: is 1 and not 0":                        files(ggufPart("a", 1, 2, 2), ggufPart("b", 0, 2, 2)),
 		"split.count: is 3 and not 2":                     files(ggufPart("a", 0, 3, 2), ggufPart("b", 1, 2, 2)),
 		"split.tensors.count: is 3, and the files hold 2": files(ggufPart("a", 0, 2, 3), ggufPart("b", 1, 2, 3)),
-		"the tensor is in":                               files(ggufPart("a", 0, 2, 2), ggufPart("a", 1, 2, 2)),
-		"does not end in -00001-of-00002.gguf":           {"m.gguf": ggufPart("a", 0, 2, 2)},
+		"the tensor is in":                                files(ggufPart("a", 0, 2, 2), ggufPart("a", 1, 2, 2)),
+		"does not end in -00001-of-00002.gguf":            {"m.gguf": ggufPart("a", 0, 2, 2)},
 	} {
 		_, err := Open(folder(t, refused), Options{})
 		require.ErrorIs(t, err, device.CodeInvalidFormat, says)

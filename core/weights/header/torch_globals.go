@@ -176,12 +176,13 @@ func (m *machine) rebuild(arguments tuple, least, typeAt int) (any, error) {
 		}
 		return t, nil
 	}
-	name, ok := arguments[typeAt].(global)
+	name, _ := arguments[typeAt].(global)
 	short, isTorch := strings.CutPrefix(string(name), "torch.")
-	if t.of, ok = torchType(short); !ok || !isTorch {
+	of, known := torchType(short)
+	if !known || !isTorch {
 		return nil, m.in.unsupported("the pickle has a tensor of type %s, which is not read", quote(string(name)))
 	}
-	t.typeName = string(name)
+	t.of, t.typeName = of, string(name)
 	return t, nil
 }
 
