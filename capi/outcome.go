@@ -111,7 +111,7 @@ func giveText[T ~string | ~[]byte](buffer *C.char, capacity C.size_t, length *C.
 	}
 	if uint64(capacity) <= uint64(len(text)) {
 		return fail(device.Errorf(device.CodeBufferTooSmall, "capi.text",
-			"capacity is %d: the text has %d bytes and a closing NUL", uint64(capacity), len(text)))
+			"capacity is %d: the text has %v and a closing NUL", uint64(capacity), device.Size(len(text))))
 	}
 	to := unsafe.Slice((*byte)(unsafe.Pointer(buffer)), len(text)+1)
 	copy(to, text)
@@ -193,7 +193,7 @@ func boundedText(text *C.char) (read, problem string) {
 	length := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(text), length)) != 0 {
 		if length++; length > nameMax {
-			return "", fmt.Sprintf("is longer than %d bytes", nameMax)
+			return "", fmt.Sprintf("is longer than %v", device.Size(nameMax))
 		}
 	}
 	read = C.GoStringN(text, C.int(length))
@@ -221,7 +221,7 @@ func boundedPath(path *C.char) (read, problem string) {
 	length := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(path), length)) != 0 {
 		if length++; length >= C.FERRUM_PATH_MAX {
-			return "", fmt.Sprintf("is longer than %d bytes", C.FERRUM_PATH_MAX-1)
+			return "", fmt.Sprintf("is longer than %v", device.Size(C.FERRUM_PATH_MAX-1))
 		}
 	}
 	return C.GoStringN(path, C.int(length)), ""

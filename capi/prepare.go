@@ -52,7 +52,7 @@ func (n *runtimeNeeds) prepare() error {
 	if !n.ballast {
 		// The memory is tried again after the threads, which have taken memory as well.
 		if number := C.fm_try_memory(C.FM_START_BYTES); number != 0 {
-			return refused("library.init", int(number), "%d bytes of address space for its runtime", int64(C.FM_START_BYTES))
+			return refused("library.init", int(number), "%v of address space for its runtime", device.Size(int64(C.FM_START_BYTES)))
 		}
 		<-device.Go("ballast", func() { mapBallast(false) })
 		n.ballast = true

@@ -188,7 +188,7 @@ func (f *fields) fixedText(to *string, from []C.char, name string) {
 		*to = string(text)
 		return
 	}
-	f.wrong(device.CodeInvalidArgument, "%s has no NUL in its %d bytes", name, len(from))
+	f.wrong(device.CodeInvalidArgument, "%s has no NUL in its %v", name, device.Size(len(from)))
 }
 
 // listLength is the number of elements of a list, the maximum of that number, the field

@@ -185,7 +185,7 @@ func TestReplayRejectsBadInput(t *testing.T) {
 		{[]string{small, "--limit", "17179869184GiB"}, "does not fit 64 bits"},
 		{[]string{small, "--limit", "65TiB"}, "limit of 65.00 TiB"},
 		{[]string{small, "--paging", "maybe"}, `--paging "maybe" is none of auto, on, off`},
-		{[]string{small, "--limit", "1MiB", "--paging", "on"}, "less than a page of 2097152"},
+		{[]string{small, "--limit", "1MiB", "--paging", "on"}, "less than a page of 2 MiB"},
 		{[]string{small, "--device", "gpu zero"}, `device id "gpu zero"`},
 		{[]string{small, "--device", "tpu:0"}, `no backend "tpu"`},
 		{[]string{small, "--device", "cpu:7"}, "device cpu:7: there are 1 host devices"},

@@ -138,7 +138,7 @@ func (c *child) autopsy(got int) device.Survey {
 	state := c.command.ProcessState
 	partly := ""
 	if got > 0 {
-		partly = fmt.Sprintf(" after %d bytes of an answer", got)
+		partly = fmt.Sprintf(" after %v of an answer", device.Size(got))
 	}
 	if state == nil {
 		return device.Absent(crashed, 0,

@@ -93,8 +93,8 @@ func (n need) failure(attempts []Attempt, last error) error {
 			code = device.CodeOutOfMemory
 		}
 	}
-	err := device.Errorf(code, n.op, "no backend has %.2f GB (%d bytes), tried: %s",
-		gigabytes(n.bytes), n.bytes, describe(attempts))
+	err := device.Errorf(code, n.op, "no backend has %v, tried: %s",
+		device.Size(n.bytes), describe(attempts))
 	err.Err = last
 	return err
 }
@@ -117,7 +117,7 @@ func tooSmall(d *Device, bytes uint64) string {
 	if !d.FreeKnown {
 		known = "counted on (80 % of its capacity, what is free is not known)"
 	}
-	return fmt.Sprintf("needs %.2f GB, has %.2f GB %s", gigabytes(bytes), gigabytes(d.roomBytes()), known)
+	return fmt.Sprintf("needs %v, has %v %s", device.Size(bytes), device.Size(d.roomBytes()), known)
 }
 
 func describe(attempts []Attempt) string {

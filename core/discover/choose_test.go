@@ -67,13 +67,13 @@ func TestSelectTakesTheFirstThatFits(t *testing.T) {
 	}
 	choice, err := d.Select(BackendAuto, 40*gib)
 	require.NoError(t, err)
-	require.Equal(t, "cuda:0: needs 40.00 GB, has 4.00 GB free\ncuda:1: needs 40.00 GB, has 20.00 GB free\n"+
-		"rocm:0: needs 40.00 GB, has 30.00 GB free\nmetal: metal is not there\nopencl: opencl is not there\ncpu:0: chosen\n", choice.Tried())
+	require.Equal(t, "cuda:0: needs 40 GiB, has 4 GiB free\ncuda:1: needs 40 GiB, has 20 GiB free\n"+
+		"rocm:0: needs 40 GiB, has 30 GiB free\nmetal: metal is not there\nopencl: opencl is not there\ncpu:0: chosen\n", choice.Tried())
 
 	_, err = d.Select(BackendAuto, 60*gib)
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	require.ErrorContains(t, err, "no backend has 60.00 GB (64424509440 bytes)")
-	require.ErrorContains(t, err, "cpu:0: needs 60.00 GB, has 50.00 GB free")
+	require.ErrorContains(t, err, "no backend has 60 GiB, tried")
+	require.ErrorContains(t, err, "cpu:0: needs 60 GiB, has 50 GiB free")
 }
 
 // A preferred backend is checked like any other choice, also the CPU.
@@ -127,7 +127,7 @@ func TestUnknownMemory(t *testing.T) {
 	total := Device{Info: device.Info{TotalBytes: 100 * gib}}
 	require.True(t, total.CanFit(80*gib))
 	require.False(t, total.CanFit(80*gib+1))
-	require.Contains(t, tooSmall(&total, 90*gib), "needs 90.00 GB, has 80.00 GB counted on (80 %")
+	require.Contains(t, tooSmall(&total, 90*gib), "needs 90 GiB, has 80 GiB counted on (80 %")
 	rapid.Check(t, func(t *rapid.T) {
 		d := Device{Info: device.Info{TotalBytes: rapid.Uint64().Draw(t, "total")}}
 		bytes := rapid.Uint64().Draw(t, "bytes")

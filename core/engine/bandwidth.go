@@ -99,7 +99,7 @@ func timeCopies(stream device.Stream, dst, src Segment, discard func(func() erro
 		}
 		if elapsed <= 0 {
 			return 0, device.Errorf(device.CodeDevice, "engine.measure_bandwidth",
-				"the device's clock did not advance over %d copies of %d bytes", copies, size)
+				"the device's clock did not advance over %d copies of %v", copies, device.Size(size))
 		}
 		runs = append(runs, float64(copies)*float64(size)/float64(elapsed.Nanoseconds()))
 	}

@@ -100,9 +100,9 @@ func TestReserveThatFailsIsNotCharged(t *testing.T) {
 func TestNeverFitsAndRounding(t *testing.T) {
 	_, e := open(10 * mib)
 	require.NoError(t, e.NeverFits(SourceDevice, "x", "size_bytes 7", 10*mib))
-	require.ErrorContains(t, e.NeverFits(SourceDevice, "x", "size_bytes 7", 10*mib+1), "size_bytes 7 can never fit: that takes 10485761 bytes, the device has 10485760")
+	require.ErrorContains(t, e.NeverFits(SourceDevice, "x", "size_bytes 7", 10*mib+1), "size_bytes 7 can never fit: that takes 10.00 MiB (10485761 bytes), the device has 10 MiB")
 	require.NoError(t, e.SetLimit(5*mib))
-	require.ErrorContains(t, e.NeverFits(SourceDevice, "x", "size_bytes 7", 5*mib+1), "limit of the device is 5242880")
+	require.ErrorContains(t, e.NeverFits(SourceDevice, "x", "size_bytes 7", 5*mib+1), "limit of the device is 5 MiB")
 	size, ok := e.RoundUp(4097)
 	require.True(t, ok)
 	require.EqualValues(t, 8192, size)

@@ -165,8 +165,8 @@ func (c *climb) askAll() {
 			e.Log(Warning, fmt.Sprintf(
 				"a reclaim callback of priority %d did not end within %v", r.priority, r.deadline))
 		}
-		e.Log(Debug, fmt.Sprintf("asked for %d bytes, a reclaim callback of priority %d freed %d",
-			c.need.SizeBytes, r.priority, freed))
+		e.Log(Debug, fmt.Sprintf("asked for %v, a reclaim callback of priority %d freed %v",
+			device.Size(c.need.SizeBytes), r.priority, device.Size(freed)))
 		c.sweep()
 	}
 }

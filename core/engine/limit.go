@@ -76,12 +76,12 @@ func roomOf(reading device.MemoryReading, e *Engine) room {
 func (e *Engine) NeverFits(from Source, op, what string, size uint64) error {
 	if total := e.info.TotalBytes; total != 0 && size > total {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"%s can never fit: that takes %d bytes, the device has %d", what, size, total).On(e.ID()).
+			"%s can never fit: that takes %v, the device has %v", what, device.Size(size), device.Size(total)).On(e.ID()).
 			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, total)
 	}
 	if limit := e.Limit(); limit != 0 && size > limit && e.Holds(from) {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"%s can never fit: that takes %d bytes, the limit of the device is %d", what, size, limit).On(e.ID()).
+			"%s can never fit: that takes %v, the limit of the device is %v", what, device.Size(size), device.Size(limit)).On(e.ID()).
 			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, limit)
 	}
 	return nil
@@ -103,14 +103,14 @@ func (e *Engine) charge(want Want) (uint64, error) {
 	}
 	if granted < want.MinBytes {
 		return 0, device.Errorf(device.CodeOutOfMemory, "engine.reserve",
-			"a segment of %d bytes: the limit of the device is %d and %d are held",
-			want.MinBytes, e.limit.Load(), e.held).On(e.ID()).Stating(device.FactRequestedBytes, want.MinBytes).
+			"a segment of %v: the limit of the device is %v and %v are held",
+			device.Size(want.MinBytes), device.Size(e.limit.Load()), device.Size(e.held)).On(e.ID()).Stating(device.FactRequestedBytes, want.MinBytes).
 			Stating(device.FactAvailableBytes, e.headroom())
 	}
 	after, carry := bits.Add64(e.held, granted, 0)
 	if carry != 0 {
 		return 0, device.Errorf(device.CodeOverflow, "engine.reserve",
-			"a segment of %d bytes: with the %d held that overflows", granted, e.held).On(e.ID())
+			"a segment of %v: with the %v held that overflows", device.Size(granted), device.Size(e.held)).On(e.ID())
 	}
 	e.held = after
 	return granted, nil

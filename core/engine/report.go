@@ -16,24 +16,24 @@ const reportedTags = 5
 func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	var text strings.Builder
 	room := uint64(0)
-	fmt.Fprintf(&text, "no room for %d bytes aligned to %d in pool %q", need.SizeBytes,
+	fmt.Fprintf(&text, "no room for %v aligned to %d in pool %q", device.Size(need.SizeBytes),
 		need.AlignmentBytes, need.Pool.Name())
 
 	if reading, err := e.dev.Memory(); err != nil {
 		fmt.Fprintf(&text, "; free in the device: unknown (%v)", err)
 	} else {
-		fmt.Fprintf(&text, "; free in the device: %d of %d", reading.FreeBytes, reading.TotalBytes)
+		fmt.Fprintf(&text, "; free in the device: %v of %v", device.Size(reading.FreeBytes), device.Size(reading.TotalBytes))
 		room = reading.FreeBytes
 	}
 	own := need.Pool.Statistics()
-	fmt.Fprintf(&text, "; free in the pool: %d, largest run %d", own.Cached.Current,
-		own.LargestFreeBytes)
+	fmt.Fprintf(&text, "; free in the pool: %v, largest run %v", device.Size(own.Cached.Current),
+		device.Size(own.LargestFreeBytes))
 	if inFlight := own.Active.Current - own.Allocated.Current; inFlight > 0 {
-		fmt.Fprintf(&text, "; freed but in use by queued work: %d", inFlight)
+		fmt.Fprintf(&text, "; freed but in use by queued work: %v", device.Size(inFlight))
 	}
 	// The two values are of two moments.
 	if all := e.Statistics().Cached.Current; all > own.Cached.Current {
-		fmt.Fprintf(&text, "; free beside live blocks of other pools: %d", all-own.Cached.Current)
+		fmt.Fprintf(&text, "; free beside live blocks of other pools: %v", device.Size(all-own.Cached.Current))
 	}
 	if need.Bound != "" {
 		fmt.Fprintf(&text, "; %s", need.Bound)
@@ -44,7 +44,7 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	room = min(room, e.headroom())
 	e.mu.Unlock()
 	if limit != 0 {
-		fmt.Fprintf(&text, "; limit of the device: %d, held: %d", limit, held)
+		fmt.Fprintf(&text, "; limit of the device: %v, held: %v", device.Size(limit), device.Size(held))
 	}
 	e.writeHolders(&text)
 	native := int64(0)
@@ -73,7 +73,7 @@ func (e *Engine) writeHolders(text *strings.Builder) {
 		if name == "" {
 			name = "(no tag)"
 		}
-		fmt.Fprintf(text, "%s: %d bytes in %d blocks", name, use.AllocatedBytes, use.Blocks)
+		fmt.Fprintf(text, "%s: %v in %d blocks", name, device.Size(use.AllocatedBytes), use.Blocks)
 	}
 	if more := len(tags) - reportedTags; more > 0 {
 		fmt.Fprintf(text, " and %d more tags", more)

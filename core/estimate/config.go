@@ -246,7 +246,7 @@ func readSmallFile(op, path string, limit int64) ([]byte, error) {
 	}
 	defer file.Close()
 	if size > limit {
-		return nil, malformed(op, path, "%d bytes are more than the %d that are read of such a file", size, limit)
+		return nil, malformed(op, path, "%v are more than the %v that are read of such a file", device.Size(size), device.Size(limit))
 	}
 	text := make([]byte, size)
 	n, err := file.ReadAt(text, 0)

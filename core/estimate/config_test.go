@@ -354,7 +354,7 @@ func TestMalformedJSON(t *testing.T) {
 		"deep list":  {`{"a":` + strings.Repeat("[", 1<<20), "is nested deeper than 64"},
 		"many":       {many, "has more than 262144 values"},
 		"not text":   {"{\"a\":\"\xff\"}", "is not UTF-8"},
-		"long":       {strings.Repeat(" ", MaxConfigBytes+1), "16777217 bytes are more than the 16777216"},
+		"long":       {strings.Repeat(" ", MaxConfigBytes+1), "16.00 MiB (16777217 bytes) are more than the 16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadConfig("my.json", []byte(c.text))

@@ -164,12 +164,12 @@ func (c MemoryConfig) Check() error {
 		}
 		if perBucket[class]++; perBucket[class] > c.MaxPooledPerBucket {
 			return device.Errorf(device.CodeInvalidConfig, op,
-				"pre_allocate_sizes[%d] is %d: its bucket of up to %d bytes keeps %d free buffers (max_pooled_per_bucket)",
-				i, size, class, c.MaxPooledPerBucket)
+				"pre_allocate_sizes[%d] is %d: its bucket of up to %v keeps %d free buffers (max_pooled_per_bucket)",
+				i, size, device.Size(class), c.MaxPooledPerBucket)
 		}
 		if bytes = capped(bytes, size); c.MaxPooledBytes != 0 && bytes > c.MaxPooledBytes {
 			return device.Errorf(device.CodeInvalidConfig, op,
-				"pre_allocate_sizes up to [%d] are %d bytes: max_pooled_bytes is %d", i, bytes, c.MaxPooledBytes)
+				"pre_allocate_sizes up to [%d] are %v: max_pooled_bytes is %d", i, device.Size(bytes), c.MaxPooledBytes)
 		}
 	}
 	return nil

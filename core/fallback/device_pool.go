@@ -59,8 +59,8 @@ func NewDevicePool(e *engine.Engine, c MemoryConfig) (*DevicePool, error) {
 	}
 	if bound < info.GranularityBytes {
 		return nil, device.Errorf(device.CodeInvalidConfig, "fallback.new_pool",
-			"gpu_memory_fraction %v of %d bytes is less than the smallest segment of %d",
-			c.GPUMemoryFraction, info.TotalBytes, info.GranularityBytes).On(e.ID())
+			"gpu_memory_fraction %v of %v is less than the smallest segment of %v",
+			c.GPUMemoryFraction, device.Size(info.TotalBytes), device.Size(info.GranularityBytes)).On(e.ID())
 	}
 	settings := pool.DefaultConfig()
 	settings.Name = "fallback"
@@ -178,8 +178,8 @@ func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error
 	}
 	block, err := p.inner.Alloc(pool.Request{SizeBytes: bytes, Stream: stream})
 	if noRoom(err) {
-		err = device.Errorf(device.CodeOutOfMemory, "fallback.alloc", "%d bytes with gpu_memory_fraction %v and min_free_bytes %d: %w",
-			bytes, p.config.GPUMemoryFraction, p.config.MinFreeBytes, err).On(p.engine.ID())
+		err = device.Errorf(device.CodeOutOfMemory, "fallback.alloc", "%v with gpu_memory_fraction %v and min_free_bytes %d: %w",
+			device.Size(bytes), p.config.GPUMemoryFraction, p.config.MinFreeBytes, err).On(p.engine.ID())
 	}
 	return block, err
 }

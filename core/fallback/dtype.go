@@ -63,8 +63,8 @@ func (s Shape) Bytes() (uint64, error) {
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "dtype %d is none of 0 to %d", int32(s.DType), len(dtypes)-1)
 	}
 	if s.Len > math.MaxUint64/s.DType.Width() {
-		return 0, device.Errorf(device.CodeOverflow, op, "len %d: times %d bytes of %v does not fit 64 bits",
-			s.Len, s.DType.Width(), s.DType)
+		return 0, device.Errorf(device.CodeOverflow, op, "len %d: times %v of %v does not fit 64 bits",
+			s.Len, device.Size(s.DType.Width()), s.DType)
 	}
 	return s.Len * s.DType.Width(), nil
 }

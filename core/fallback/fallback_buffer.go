@@ -93,8 +93,8 @@ func (b *FallbackBuffer[G, C]) fit(has func() uint64) (err error) {
 		return err
 	}
 	if size := has(); size < b.bytes {
-		return device.Errorf(device.CodeInvalidSize, "fallback.buffer", "storage of %d bytes is less than the %d of %d x %v",
-			size, b.bytes, b.shape.Len, b.shape.DType)
+		return device.Errorf(device.CodeInvalidSize, "fallback.buffer", "storage of %v is less than the %v of %d x %v",
+			device.Size(size), device.Size(b.bytes), b.shape.Len, b.shape.DType)
 	}
 	return nil
 }

@@ -306,7 +306,7 @@ func (p *GenericMemoryPool[B]) AddFree(buffer B, bytes uint64) error {
 	if !p.file(pooled[B]{buffer, bytes}) {
 		minus(&p.stats.pooled, bytes)
 		minus(&p.stats.total, bytes)
-		return device.Errorf(device.CodeResourceExhausted, op, "the bucket of %d bytes is full", bytes)
+		return device.Errorf(device.CodeResourceExhausted, op, "the bucket of %v is full", device.Size(bytes))
 	}
 	return nil
 }

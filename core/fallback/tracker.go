@@ -41,7 +41,7 @@ func (t *AllocationTracker) Track(m BufferMetadata) error {
 	total := others + m.SizeBytes
 	if total < others {
 		return device.Errorf(device.CodeOverflow, op,
-			"size_bytes %d of %v: with the %d bytes of all others it does not fit 64 bits", m.SizeBytes, m.ID, others)
+			"size_bytes %d of %v: with the %v of all others it does not fit 64 bits", m.SizeBytes, m.ID, device.Size(others))
 	}
 	t.known[m.ID] = m
 	// In this order a reader without the lock never sees a total above the peak.

@@ -118,7 +118,7 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 		e.ShowAt(l.options.Mirrors.Of(handle), handle)
 	}
 	l.opened[id] = d
-	l.log.printf(LogInfo, "%v: opened: %s, %d bytes", id, e.Info().Name, e.Info().TotalBytes)
+	l.log.printf(LogInfo, "%v: opened: %s, %v", id, e.Info().Name, device.Size(e.Info().TotalBytes))
 	return handle, nil
 }
 

@@ -53,7 +53,7 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	hostHandle, choice, err := b.BackendOpen(discover.BackendAuto, capacity+1)
 	require.NoError(t, err)
 	require.Equal(t, discover.BackendCPU, choice.Backend)
-	require.Contains(t, choice.Tried(), "cuda:1: needs 67108865 bytes, has 67108864 free now that it is open")
+	require.Contains(t, choice.Tried(), "cuda:1: needs 64.00 MiB (67108865 bytes), has 64 MiB free now that it is open")
 	require.NoError(t, at(b.Device, hostHandle).Close(false))
 
 	b.driver.mu.Lock()
@@ -68,7 +68,7 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 
 	_, _, err = b.BackendOpen(discover.BackendAuto, 1<<29)
 	requireCode(t, device.CodeOutOfMemory, err)
-	require.ErrorContains(t, err, "cpu:0: needs 0.50 GB, has 0.10 GB counted on")
+	require.ErrorContains(t, err, "cpu:0: needs 512 MiB, has ")
 	_, _, err = b.BackendOpen(9, 1)
 	requireCode(t, device.CodeInvalidArgument, err)
 	require.NoError(t, b.Shutdown(false), "no device has stayed open")

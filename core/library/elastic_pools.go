@@ -3,6 +3,7 @@ package library
 import (
 	"time"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
 	"ferrum_mem/core/vmm"
 )
@@ -13,8 +14,8 @@ func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint6
 		made, err := vmm.NewElastic(d.Engine, c)
 		return &ElasticPool{Elastic: made, device: d}, err
 	}, func(_ uint64, p *ElasticPool) {
-		l.log.printf(LogDebug, "%v: elastic pool %q made, limit %d bytes in pages of %d", p.device.Engine.ID(), c.Name,
-			p.Limit(), p.PageBytes())
+		l.log.printf(LogDebug, "%v: elastic pool %q made, limit %v in pages of %v", p.device.Engine.ID(), c.Name,
+			device.Size(p.Limit()), device.Size(p.PageBytes()))
 	})
 }
 

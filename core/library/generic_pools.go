@@ -58,8 +58,8 @@ func (p *GenericPool) end(force bool) error {
 		return over(p)
 	}
 	if stats := p.pool.Stats(); !force && stats.TotalAllocatedBytes > 0 {
-		return device.Errorf(device.CodeBusy, "generic_pool.destroy", "%d buffers of %d bytes are in use and %d of %d bytes are pooled",
-			stats.ActiveBuffers, stats.InUseBytes, p.pool.PooledCount(), stats.PooledBytes)
+		return device.Errorf(device.CodeBusy, "generic_pool.destroy", "%d buffers of %v are in use and %d of %v are pooled",
+			stats.ActiveBuffers, device.Size(stats.InUseBytes), p.pool.PooledCount(), device.Size(stats.PooledBytes))
 	}
 	p.ended.Store(true)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ferrum_mem/core/device"
 )
 
 // leakGroup has the leaked blocks of one tag from one call site.
@@ -45,7 +47,7 @@ func (g *leakGroup) String() string {
 	if g.blocks == 1 {
 		blocks = "block"
 	}
-	text := fmt.Sprintf("%d %s of %d bytes, tag %q", g.blocks, blocks, g.bytes, g.tag)
+	text := fmt.Sprintf("%d %s of %v, tag %q", g.blocks, blocks, device.Size(g.bytes), g.tag)
 	if g.callSite != nil {
 		text += ", allocated at\n    " + strings.Join(g.callSite, "\n    ")
 	}

@@ -3,6 +3,8 @@ package library
 import (
 	"strings"
 	"time"
+
+	"ferrum_mem/core/device"
 )
 
 // leakReportEntries bounds the entries of a leak report.
@@ -58,8 +60,8 @@ func (g *logger) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
 		case "block", "range", "memory", "buffer":
-			g.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
-				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
+			g.printf(LogWarning, "%s: %s: freed %s of %v at %#x, tag %q, handle %#x", found.Device,
+				what, found.Kind, device.Size(found.Bytes), found.Address, found.Tag, found.Handle)
 		default:
 			// An object of no device has no device in its message.
 			whose := strings.TrimPrefix(found.Device+": "+what, ": ")
@@ -74,7 +76,7 @@ func (g *logger) logLeaks(what string, report leakReport) {
 		g.printf(LogWarning, "%s: %s: %v", group.device, what, group)
 	}
 	if report.Omitted > 0 {
-		g.printf(LogWarning, "%s: freed %d more; %d bytes in all", what, report.Omitted, report.TotalBytes)
+		g.printf(LogWarning, "%s: freed %d more; %v in all", what, report.Omitted, device.Size(report.TotalBytes))
 	}
 }
 

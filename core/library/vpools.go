@@ -14,8 +14,8 @@ func (l *Library) VPoolCreate(deviceID uint64, c vmm.Config) (uint64, error) {
 		made, err := vmm.NewPool(d.Engine, c)
 		return &VPool{Pool: made, device: d}, err
 	}, func(_ uint64, p *VPool) {
-		l.log.printf(LogDebug, "%v: virtual pool %q made, %d bytes in pages of %d", p.device.Engine.ID(), c.Name,
-			p.CapacityBytes(), p.PageBytes())
+		l.log.printf(LogDebug, "%v: virtual pool %q made, %v in pages of %v", p.device.Engine.ID(), c.Name,
+			device.Size(p.CapacityBytes()), device.Size(p.PageBytes()))
 	})
 }
 

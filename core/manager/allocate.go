@@ -54,7 +54,7 @@ func (r Request) check(op string, e *engine.Engine) error {
 func checkTag(op string, id device.ID, tag string) error {
 	if len(tag) > TagMax {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"tag %.80q has %d bytes, more than %d", tag, len(tag), TagMax).On(id)
+			"tag %.80q has %v, more than %d", tag, device.Size(len(tag)), TagMax).On(id)
 	}
 	return nil
 }

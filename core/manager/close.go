@@ -115,7 +115,7 @@ func (m *Manager) killBlocks() error {
 	m.owner.flushUnlinks()
 	if count > 0 {
 		m.owner.engine.Log(engine.Warning, fmt.Sprintf(
-			"a manager was closed by force with %d live blocks of %d bytes", count, bytes))
+			"a manager was closed by force with %d live blocks of %v", count, device.Size(bytes)))
 	}
 	return nil
 }

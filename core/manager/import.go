@@ -104,8 +104,8 @@ func (m *Manager) importMemory(op string, i Importation) (imported, error) {
 	}
 	high, size := bits.Mul64(uint64(count), i.PageBytes)
 	if high != 0 || size == 0 {
-		return nil, device.Errorf(device.CodeInvalidPageSize, op, "%d pages of %d bytes: the sum does not fit 64 bits, or is 0",
-			count, i.PageBytes).On(e.ID())
+		return nil, device.Errorf(device.CodeInvalidPageSize, op, "%d pages of %v: the sum does not fit 64 bits, or is 0",
+			count, device.Size(i.PageBytes)).On(e.ID())
 	}
 	r := &importedPages{virtual: virtual, bytes: size}
 	if err := r.take(count, i.PageBytes, importPage); err != nil {
@@ -125,12 +125,12 @@ func (i *Importation) check(op string) error {
 	}
 	if kinds != 1 {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"%d descriptors of pages, %d bytes of fabric handles, shared memory %v: want one of the three",
-			len(i.Files), len(i.FabricHandles), i.Shared != nil)
+			"%d descriptors of pages, %v of fabric handles, shared memory %v: want one of the three",
+			len(i.Files), device.Size(len(i.FabricHandles)), i.Shared != nil)
 	}
 	if len(i.FabricHandles)%device.FabricHandleBytes != 0 {
-		return device.Errorf(device.CodeInvalidArgument, op, "%d bytes of fabric handles: want a multiple of %d",
-			len(i.FabricHandles), device.FabricHandleBytes)
+		return device.Errorf(device.CodeInvalidArgument, op, "%v of fabric handles: want a multiple of %d",
+			device.Size(len(i.FabricHandles)), device.FabricHandleBytes)
 	}
 	return nil
 }

@@ -87,8 +87,8 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 	if r.SizeBytes == MapToEnd {
 		if r.OffsetBytes >= b.memory.RequestedBytes {
 			return Mapping{}, device.Errorf(device.CodeInvalidOffset, op,
-				"offset_bytes %d is not within the block, which has %d bytes",
-				r.OffsetBytes, b.memory.RequestedBytes).On(id)
+				"offset_bytes %d is not within the block, which has %v",
+				r.OffsetBytes, device.Size(b.memory.RequestedBytes)).On(id)
 		}
 		r.SizeBytes = b.memory.RequestedBytes - r.OffsetBytes
 	}
@@ -127,8 +127,8 @@ func (b *block) joinMapping(op string, r MapRequest) (m *mappings.Mapping, made 
 	case refused.Code == device.CodeBusy:
 		q := refused.Mapping
 		err = device.Errorf(device.CodeBusy, op,
-			"%d bytes at offset_bytes %d of memory handle %#x overlap the mapping %d, which writes %d bytes at %d",
-			r.SizeBytes, r.OffsetBytes, uint64(r.Memory), q.ID, q.Range.SizeBytes, q.Range.OffsetBytes)
+			"%v at offset_bytes %d of memory handle %#x overlap the mapping %d, which writes %v at %d",
+			device.Size(r.SizeBytes), r.OffsetBytes, uint64(r.Memory), q.ID, device.Size(q.Range.SizeBytes), q.Range.OffsetBytes)
 	default:
 		err = device.Errorf(refused.Code, op, "memory handle %#x is mapped %d times", uint64(r.Memory), refused.Uses)
 	}

@@ -61,7 +61,7 @@ func TestPinnedMemoryAboveTheSystemsLimitFails(t *testing.T) {
 	m := r.manager(t, nil)
 	first := m.mustAllocType(t, Pinned, 3<<20)
 	_, err := m.AllocTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
-	requireError(t, err, device.CodeResourceExhausted, "limit is 4194304", "3145728 are in use")
+	requireError(t, err, device.CodeResourceExhausted, "limit is 4 MiB", "3 MiB are in use")
 	books := m.Statistics()
 	require.NoError(t, r.factory.Free(first))
 	require.LessOrEqual(t, r.dev.PinnedBytes(), uint64(pinnedStepBytes), "little is kept")

@@ -98,7 +98,7 @@ func (c *Checker) fill(r *record, to span, value byte) bool {
 		return true
 	}
 	if err := c.visible.FillNow(to.start, value, to.size); err != nil {
-		c.note(Warning, "the block of %d bytes at %#x goes unchecked: %v", r.requested, uint64(r.user), err)
+		c.note(Warning, "the block of %v at %#x goes unchecked: %v", device.Size(r.requested), uint64(r.user), err)
 		return false
 	}
 	return true

@@ -74,7 +74,7 @@ func (c *Checker) look(r *record, at span, value byte) (device.Difference, bool)
 	d, bad, err := c.visible.FirstOther(at.start, value, at.size)
 	if err != nil {
 		r.guarded, r.poisoned = false, false
-		c.note(Warning, "the block of %d bytes at %#x cannot be checked: %v", r.requested, uint64(r.user), err)
+		c.note(Warning, "the block of %v at %#x cannot be checked: %v", device.Size(r.requested), uint64(r.user), err)
 		return device.Difference{}, false
 	}
 	return d, bad
@@ -101,12 +101,12 @@ func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
 		report.sites = c.sitesOf(r)
 	} else if known {
 		report.Code = device.CodeDoubleFree
-		report.Text = fmt.Sprintf("address %#x: the block of %d bytes, tag %q, was freed before and its memory has gone back",
-			uint64(addr), old.requested, old.tag)
+		report.Text = fmt.Sprintf("address %#x: the block of %v, tag %q, was freed before and its memory has gone back",
+			uint64(addr), device.Size(old.requested), old.tag)
 	}
 	if known {
 		report.sites = append(report.sites,
-			c.mark(fmt.Sprintf("a block of %d bytes at %#x was allocated at", old.requested, uint64(addr)), old.allocated),
+			c.mark(fmt.Sprintf("a block of %v at %#x was allocated at", device.Size(old.requested), uint64(addr)), old.allocated),
 			c.mark("and freed at", old.freed))
 	}
 	report.sites = append(report.sites, here)

@@ -32,16 +32,16 @@ func (r *record) place(addr device.Addr) string {
 	end := r.user + device.Addr(r.requested)
 	switch {
 	case addr < r.user:
-		return fmt.Sprintf("%d bytes before", uint64(r.user-addr))
+		return fmt.Sprintf("%v before", device.Size(uint64(r.user-addr)))
 	case addr >= end:
-		return fmt.Sprintf("%d bytes behind the end of", uint64(addr-end))
+		return fmt.Sprintf("%v behind the end of", device.Size(uint64(addr-end)))
 	}
-	return fmt.Sprintf("%d bytes inside", uint64(addr-r.user))
+	return fmt.Sprintf("%v inside", device.Size(uint64(addr-r.user)))
 }
 
 // String describes a block in a report.
 func (r *record) String() string {
-	return fmt.Sprintf("block of %d bytes at %#x, tag %q", r.requested, uint64(r.user), r.tag)
+	return fmt.Sprintf("block of %v at %#x, tag %q", device.Size(r.requested), uint64(r.user), r.tag)
 }
 
 func (s state) String() string {

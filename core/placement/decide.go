@@ -76,7 +76,7 @@ func (s *Strategy) weigh(r Request, c Candidate) Option {
 func (s *Strategy) none(r Request, d Decision) error {
 	var why []string
 	for _, v := range d.Verdicts {
-		why = append(why, fmt.Sprintf("%v: %v (%d bytes needed, %d free)", v.Device, v.Reason, v.NeedBytes, v.FreeBytes))
+		why = append(why, fmt.Sprintf("%v: %v (%v needed, %v free)", v.Device, v.Reason, device.Size(v.NeedBytes), device.Size(v.FreeBytes)))
 	}
 	if len(why) == 0 {
 		why = []string{"there are no candidates"}

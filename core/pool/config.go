@@ -176,8 +176,8 @@ func (c Config) check(e *engine.Engine) error {
 	wrong := ""
 	switch granularity := e.Info().GranularityBytes; {
 	case len(c.Name) > MaxNameBytes:
-		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
-			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
+		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %v, at most %d are allowed",
+			c.Name, device.Size(len(c.Name)), MaxNameBytes).On(e.ID())
 	case c.AutoExpansion && c.GrowthIncrementBytes == 0:
 		wrong = "auto expansion needs a growth_increment_bytes above 0"
 	case c.InitialSizeBytes == 0:

@@ -50,8 +50,8 @@ func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
 			report.Add(fmt.Sprintf("it is in pool %q, in no live block", sibling.heap.config.Name), nil)
 			return
 		}
-		what := fmt.Sprintf("it is in pool %q, in the block of %d bytes at %#x, tag %q",
-			sibling.heap.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
+		what := fmt.Sprintf("it is in pool %q, in the block of %v at %#x, tag %q",
+			sibling.heap.config.Name, device.Size(info.RequestedBytes), uint64(info.Addr), info.Tag)
 		frames := sibling.allocatedAt(info.Addr)
 		if len(frames) > 0 {
 			what += ", allocated at"

@@ -165,8 +165,8 @@ func (u *supply) take(n *need, want engine.Want) (enough bool, err error) {
 	if s == nil {
 		if err == nil {
 			err = device.Errorf(device.CodeOutOfMemory, "pool.grow",
-				"no block aligned to %d fits in a segment of %d bytes", u.heap.config.AlignmentBytes,
-				memory.SizeBytes).On(u.heap.engine.ID())
+				"no block aligned to %d fits in a segment of %v", u.heap.config.AlignmentBytes,
+				device.Size(memory.SizeBytes)).On(u.heap.engine.ID())
 		}
 		u.heap.engine.Discard(memory)
 		return false, err

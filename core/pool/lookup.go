@@ -209,21 +209,21 @@ func (h *heap) describeDead(op string, addr device.Addr) error {
 	inside := uint64(addr - info.Addr)
 	switch {
 	case info.State == BlockUnusable:
-		return fail(device.CodeInvalidAddress, "address %#x lies in the unusable part of %d bytes at %#x of a segment",
-			uint64(addr), info.SizeBytes, uint64(info.Addr))
+		return fail(device.CodeInvalidAddress, "address %#x lies in the unusable part of %v at %#x of a segment",
+			uint64(addr), device.Size(info.SizeBytes), uint64(info.Addr))
 	case info.State == BlockFree:
-		return fail(device.CodeDoubleFree, "address %#x is free: no block starts there, %d bytes are free from %#x on",
-			uint64(addr), info.SizeBytes, uint64(info.Addr))
+		return fail(device.CodeDoubleFree, "address %#x is free: no block starts there, %v are free from %#x on",
+			uint64(addr), device.Size(info.SizeBytes), uint64(info.Addr))
 	case inside != 0:
-		return fail(device.CodeInvalidAddress, "address %#x lies %d bytes inside the block of %d bytes at %#x",
-			uint64(addr), inside, info.SizeBytes, uint64(info.Addr))
+		return fail(device.CodeInvalidAddress, "address %#x lies %v inside the block of %v at %#x",
+			uint64(addr), device.Size(inside), device.Size(info.SizeBytes), uint64(info.Addr))
 	case info.State == BlockLive:
-		return fail(device.CodeDoubleFree, "address %#x: the block that was there was freed, another of %d bytes is there by now",
-			uint64(addr), info.SizeBytes)
+		return fail(device.CodeDoubleFree, "address %#x: the block that was there was freed, another of %v is there by now",
+			uint64(addr), device.Size(info.SizeBytes))
 	case state == blockLeased:
-		return fail(device.CodeDoubleFree, "address %#x: the block of %d bytes was freed and waits in a thread cache",
-			uint64(addr), info.SizeBytes)
+		return fail(device.CodeDoubleFree, "address %#x: the block of %v was freed and waits in a thread cache",
+			uint64(addr), device.Size(info.SizeBytes))
 	}
-	return fail(device.CodeDoubleFree, "address %#x: the block of %d bytes was freed and is still in use by queued work",
-		uint64(addr), info.SizeBytes)
+	return fail(device.CodeDoubleFree, "address %#x: the block of %v was freed and is still in use by queued work",
+		uint64(addr), device.Size(info.SizeBytes))
 }

@@ -53,7 +53,7 @@ func (u *supply) startPaging() error {
 	}
 	if most < pageBytes {
 		return device.Errorf(device.CodeInvalidConfig, op,
-			"the pool may hold %d bytes, less than a page of %d", most, pageBytes).On(u.heap.engine.ID())
+			"the pool may hold %v, less than a page of %v", device.Size(most), device.Size(pageBytes)).On(u.heap.engine.ID())
 	}
 	u.heap.paged = &paging{
 		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,

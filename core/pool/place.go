@@ -78,8 +78,8 @@ func (h *heap) write(s *segment, got *rangealloc.Range, n *need, block *Block) e
 }
 
 func (h *heap) tooSlack(n *need, slack uint64) error {
-	return device.Errorf(device.CodeOverflow, opAlloc, "size_bytes %d: strategy %q would waste %d bytes",
-		n.requested, h.config.Strategy, slack).On(h.engine.ID())
+	return device.Errorf(device.CodeOverflow, opAlloc, "size_bytes %d: strategy %q would waste %v",
+		n.requested, h.config.Strategy, device.Size(slack)).On(h.engine.ID())
 }
 
 // unplace returns a block that could not be recorded.

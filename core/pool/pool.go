@@ -49,7 +49,7 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 	const op = "pool.tag"
 	if name == "" || len(name) > MaxNameBytes {
 		return 0, device.Errorf(device.CodeInvalidArgument, op,
-			"tag %q has %d bytes, 1 to %d are allowed", name, len(name), MaxNameBytes).On(p.heap.engine.ID())
+			"tag %q has %v, 1 to %d are allowed", name, device.Size(len(name)), MaxNameBytes).On(p.heap.engine.ID())
 	}
 	p.heap.mu.Peek()
 	defer p.heap.mu.Unlock()

@@ -123,7 +123,7 @@ func TestInvalidFreesAreRejected(t *testing.T) {
 		require.ErrorContains(t, err, text)
 		require.Equal(t, before, p.Statistics())
 	}
-	wrong(block.Addr+256, device.CodeInvalidAddress, "256 bytes inside the block of 131072 bytes")
+	wrong(block.Addr+256, device.CodeInvalidAddress, "256 bytes inside the block of 128 KiB")
 	wrong(0, device.CodeInvalidAddress, kind("none of the 2 segments", "none of the 1 segments"))
 	wrong(math.MaxUint64, device.CodeInvalidAddress, kind("none of the 2 segments", "none of the 1 segments"))
 	if !onPages {
@@ -147,7 +147,7 @@ func TestMaxSizeAndLiveLimit(t *testing.T) {
 	a, c := mustAlloc(t, p, mib), mustAlloc(t, p, mib)
 	_, err := p.Alloc(Request{SizeBytes: 1})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	require.ErrorContains(t, err, "max_size_bytes of the pool: 2097152")
+	require.ErrorContains(t, err, "max_size_bytes of the pool: 2 MiB")
 	_, err = p.Alloc(Request{SizeBytes: 2*mib + 1})
 	require.ErrorContains(t, err, "never fit")
 

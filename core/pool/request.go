@@ -109,7 +109,7 @@ func (h *heap) badRequest(r *Request) error {
 			MaxAlignmentBytes).On(h.engine.ID())
 	case len(r.Tag) > MaxNameBytes:
 		return device.Errorf(device.CodeInvalidArgument, opAlloc,
-			"tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag),
+			"tag %q has %v, at most %d are allowed", r.Tag, device.Size(len(r.Tag)),
 			MaxNameBytes).On(h.engine.ID())
 	}
 	return device.Errorf(device.CodeOverflow, opAlloc,

@@ -67,9 +67,9 @@ func TestReportOfAFailedAllocation(t *testing.T) {
 	_, err := p.Alloc(Request{SizeBytes: 2 * mib, AlignmentBytes: 512})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	for _, text := range []string{
-		`no room for 2097152 bytes aligned to 512 in pool "p"`,
-		"free in the device: ", "largest run ", "limit of the device: 3145728, held: ",
-		"held by kv: 917504 bytes in 2 blocks, weights: 458752 bytes in 1 blocks, p: 327680",
+		`no room for 2 MiB aligned to 512 in pool "p"`,
+		"free in the device: ", "largest run ", "limit of the device: 3 MiB, held: ",
+		"held by kv: 896 KiB in 2 blocks, weights: 448 KiB in 1 blocks, p: 320 KiB",
 		"and 2 more tags",
 	} {
 		require.ErrorContains(t, err, text)
@@ -121,8 +121,8 @@ func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
 	mustAlloc(t, greedy, 4*kib)
 	_, err := p.Alloc(Request{SizeBytes: mib})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	require.ErrorContains(t, err, "free in the device: 0 of 4194304")
-	require.ErrorContains(t, err, "free beside live blocks of other pools: 4190208")
+	require.ErrorContains(t, err, "free in the device: 0 bytes of 4 MiB")
+	require.ErrorContains(t, err, "free beside live blocks of other pools: 4.00 MiB (4190208 bytes)")
 	b.closeAll(t, greedy, p)
 }
 
@@ -282,7 +282,7 @@ func TestAllocationDoesNotWaitIfTheThreadMayNot(t *testing.T) {
 	inside.Store(true)
 	_, err = p.Alloc(Request{SizeBytes: mib})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	require.ErrorContains(t, err, "freed but in use by queued work: 2097152")
+	require.ErrorContains(t, err, "freed but in use by queued work: 2 MiB")
 	require.Zero(t, b.dev.Calls(devicetest.EventSynchronize))
 	require.Zero(t, asked)
 	s.Release()

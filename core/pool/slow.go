@@ -119,8 +119,8 @@ func (u *supply) orAddressless(n *need, err error) error {
 	}
 	u.heap.mu.Unlock()
 	return device.Errorf(device.CodeOutOfVirtualMemory, opAlloc,
-		"size_bytes %d: no further address space is to be had for pool %q, which has %d bytes in %d ranges",
-		n.requested, u.heap.config.Name, bytes, spaces).On(u.heap.engine.ID()).
+		"size_bytes %d: no further address space is to be had for pool %q, which has %v in %d ranges",
+		n.requested, u.heap.config.Name, device.Size(bytes), spaces).On(u.heap.engine.ID()).
 		Stating(device.FactRequestedBytes, n.Size*n.count)
 }
 
@@ -197,7 +197,7 @@ func (u *supply) boundText() string {
 	defer u.heap.mu.Unlock()
 	switch {
 	case u.heap.maxSize != 0:
-		return fmt.Sprintf("max_size_bytes of the pool: %d, held: %d", u.heap.maxSize, u.heap.held)
+		return fmt.Sprintf("max_size_bytes of the pool: %v, held: %v", device.Size(u.heap.maxSize), device.Size(u.heap.held))
 	case !u.heap.config.AutoExpansion:
 		return fmt.Sprintf("the pool does not grow beyond initial_size_bytes: %d, held: %d",
 			u.heap.config.InitialSizeBytes, u.heap.held)

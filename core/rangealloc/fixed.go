@@ -114,7 +114,7 @@ func (f *fixed) admit(r Request, count uint64) error {
 	}
 	if r.Align > f.gridAlign {
 		return device.Errorf(device.CodeInvalidAlignment, op,
-			"alignment is %d, and blocks of %d bytes are aligned to %d", r.Align, f.config.BlockBytes, f.gridAlign)
+			"alignment is %d, and blocks of %v are aligned to %d", r.Align, device.Size(f.config.BlockBytes), f.gridAlign)
 	}
 	// This differs from the check above only in a range with a badly aligned start; in
 	// another range the request may succeed.
@@ -270,12 +270,12 @@ func (f *fixed) badFree(offset uint64) error {
 	const op = "rangealloc.free"
 	if offset >= f.config.SizeBytes {
 		return device.Errorf(device.CodeInvalidAddress, op,
-			"offset is %d, outside the range of %d bytes", offset, f.config.SizeBytes)
+			"offset is %d, outside the range of %v", offset, device.Size(f.config.SizeBytes))
 	}
 	page, index, _ := f.locate(offset >> f.shift)
 	if f.isLive(page, index) {
-		return device.Errorf(device.CodeInvalidAddress, op, "offset is %d, inside the live block of %d bytes at %d",
-			offset, f.config.BlockBytes, f.start(page, index)<<f.shift)
+		return device.Errorf(device.CodeInvalidAddress, op, "offset is %d, inside the live block of %v at %d",
+			offset, device.Size(f.config.BlockBytes), f.start(page, index)<<f.shift)
 	}
 	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
 }

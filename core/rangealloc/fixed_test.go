@@ -149,7 +149,7 @@ func TestFixedErrorsStateTheReason(t *testing.T) {
 	require.ErrorContains(t, err, "size is 98305, more than block_bytes 98304")
 	_, err = s.Alloc(rangealloc.Request{Size: 1, Align: 64 << 10})
 	require.ErrorIs(t, err, device.CodeInvalidAlignment)
-	require.ErrorContains(t, err, "alignment is 65536, and blocks of 98304 bytes are aligned to 32768")
+	require.ErrorContains(t, err, "alignment is 65536, and blocks of 96 KiB are aligned to 32768")
 	got, err := s.Alloc(rangealloc.Request{Size: 1, Align: 32 << 10})
 	require.NoError(t, err)
 	require.Equal(t, rangealloc.Range{Size: 96 << 10}, got)

@@ -59,8 +59,8 @@ func (t *tiling[U]) runAt(p Place) (at uint32, pad, need uint64, err error) {
 			"size is %d: want a positive multiple of %d", p.Size, t.config.GranuleBytes)
 	case p.Offset&mask != 0 || p.Offset >= t.config.SizeBytes || p.Size > t.config.SizeBytes-p.Offset:
 		return none, 0, 0, device.Errorf(device.CodeInvalidOffset, op,
-			"%d bytes at offset %d: want a multiple of %d inside the range of %d bytes", p.Size, p.Offset,
-			t.config.GranuleBytes, t.config.SizeBytes)
+			"%v at offset %d: want a multiple of %v inside the range of %v", device.Size(p.Size), p.Offset,
+			device.Size(t.config.GranuleBytes), device.Size(t.config.SizeBytes))
 	}
 	all := t.records.all
 	offset, need := p.Offset>>t.shift, p.Size>>t.shift

@@ -238,7 +238,7 @@ func (s *sizeClass) liveSmall(offset uint64, hint uint32) (id, index uint32, err
 	}
 	holder := s.block(id, index)
 	return noSlab, 0, device.Errorf(device.CodeInvalidAddress, "rangealloc.free",
-		"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
+		"offset is %d, inside the live block of %v at %d", offset, device.Size(holder.Size), holder.Offset)
 }
 
 // listOf returns the list for slabs with a number of live blocks.

@@ -40,7 +40,7 @@ func (t *tiling[U]) badFree(offset uint64) error {
 	const op = "rangealloc.free"
 	if offset >= t.config.SizeBytes {
 		return device.Errorf(device.CodeInvalidAddress, op,
-			"offset is %d, outside the range of %d bytes", offset, t.config.SizeBytes)
+			"offset is %d, outside the range of %v", offset, device.Size(t.config.SizeBytes))
 	}
 	var holder Block
 	t.Walk(func(block Block) bool {
@@ -49,7 +49,7 @@ func (t *tiling[U]) badFree(offset uint64) error {
 	})
 	if holder.Live {
 		return device.Errorf(device.CodeInvalidAddress, op,
-			"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
+			"offset is %d, inside the live block of %v at %d", offset, device.Size(holder.Size), holder.Offset)
 	}
 	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"ferrum_mem/core/device"
 )
 
 var (
@@ -71,7 +73,7 @@ func (tab *table) next() error {
 	var parse *csv.ParseError
 	switch {
 	case errors.Is(err, errLineTooLong):
-		return invalid(name, tab.line+1, "the record is longer than %d bytes, or a quote is never closed", MaxLineBytes)
+		return invalid(name, tab.line+1, "the record is longer than %v, or a quote is never closed", device.Size(MaxLineBytes))
 	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &parse):
 		return invalid(name, parse.Line, "%d fields (%s) where the header has %d: the line is cut short or has a comma too many",
 			len(record), quoted(strings.Join(record, ",")), tab.reader.FieldsPerRecord)

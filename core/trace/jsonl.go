@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"ferrum_mem/core/device"
 )
 
 // mooncakeLine is one line of the Mooncake release. The values are raw, so that a message
@@ -48,7 +50,7 @@ func (t *Trace) readMooncake(r io.Reader) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, bufio.ErrTooLong):
-		return invalid(t.Name, line+1, "the line is longer than %d bytes", MaxLineBytes)
+		return invalid(t.Name, line+1, "the line is longer than %v", device.Size(MaxLineBytes))
 	default:
 		return readFailed(t.Name, err)
 	}

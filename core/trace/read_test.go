@@ -91,7 +91,7 @@ func TestReadRejectsDamage(t *testing.T) {
 		{"too far apart", azureHeader + "1971-11-16 15:17:04,31,5\n2199-11-16 15:17:04,31,5\n", "f: line 3: this request arrives more than 100 years after the one on line 2"},
 		{"bare quote", azureHeader + "2023-11-16 18:17:04.03,3\"1,5\n", `f: line 2: column`},
 		{"open quote", azureHeader + azureLine + "\"2023-11-16 18:17:04.03,31,5\n", "f: line 3: column"},
-		{"endless record", azureHeader + azureLine + "\"" + strings.Repeat("a\n", MaxLineBytes), "f: line 3: the record is longer than 4194304 bytes, or a quote is never closed"},
+		{"endless record", azureHeader + azureLine + "\"" + strings.Repeat("a\n", MaxLineBytes), "f: line 3: the record is longer than 4 MiB, or a quote is never closed"},
 		{"lower = upper", lifetimeHeader + "a,5,5,8\n", "f: line 2: lower is 5 and upper is 5"},
 		{"lower > upper", lifetimeHeader + "a,6,5,8\n", "lower is 6 and upper is 5"},
 		{"negative lower", lifetimeHeader + "a,-6,5,8\n", "lower is -6: it must not be negative"},
@@ -110,7 +110,7 @@ func TestReadRejectsDamage(t *testing.T) {
 		{"json ids no list", `{"timestamp":0,"input_length":1,"output_length":1,"hash_ids":3}`, "hash_ids is a JSON number: it must be a list"},
 		{"json negative id", `{"timestamp":0,"input_length":1,"output_length":1,"hash_ids":[-3]}`, "hash_ids is -3: it must not be negative"},
 		{"json too many ids", `{"timestamp":0,"input_length":512,"output_length":1,"hash_ids":[3,4]}`, "hash_ids has 2 ids, but input_length 512 has only 1 blocks"},
-		{"json long line", mooncakeJSON + "{" + strings.Repeat(" ", MaxLineBytes), "f: line 2: the line is longer than 4194304 bytes"},
+		{"json long line", mooncakeJSON + "{" + strings.Repeat(" ", MaxLineBytes), "f: line 2: the line is longer than 4 MiB"},
 	}
 	seen := map[string]string{}
 	for _, c := range cases {

@@ -93,7 +93,7 @@ func (n *naive) allocateList(t *rapid.T) {
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
 	switch {
 	case short:
-		require.ErrorContains(t, err, "requested "+text(pages*page)+" bytes, available "+text(available*page))
+		require.ErrorContains(t, err, "requested "+sized(pages*page)+", available "+sized(available*page))
 	case err != nil:
 		require.ErrorContains(t, err, fmt.Sprintf("ranges[%d]", index))
 	default:
@@ -345,7 +345,7 @@ func TestABatchOfAModelIsOneOrder(t *testing.T) {
 	before := p.engine.Statistics()
 	err = taker.AllocBatch([]ByteRange{{50 * page, 3 * page}, {4 * page, 4 * page}}, BatchRequest{})
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-	require.ErrorContains(t, err, "requested "+text(7*page))
+	require.ErrorContains(t, err, "requested "+sized(7*page))
 	require.False(t, taker.IsMapped(50*page, 1))
 	require.False(t, taker.IsMapped(4*page, 1))
 	require.Equal(t, before.LiveBlocks.Current-1, p.engine.Statistics().LiveBlocks.Current, "the giver has freed one")

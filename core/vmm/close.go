@@ -102,8 +102,8 @@ func (s *space) setClosing(force bool) {
 // may make pages live, and nil otherwise. The caller holds mu.
 func (s *space) inUse(op string) error {
 	if used := s.table.live.Count() + s.table.asleep.Count(); used > 0 {
-		return s.table.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.table.extent.Name,
-			s.table.records.count(), used, s.table.extent.PageBytes, s.table.asleep.Count())
+		return s.table.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %v, of which %d are asleep", s.table.extent.Name,
+			s.table.records.count(), used, device.Size(s.table.extent.PageBytes), s.table.asleep.Count())
 	}
 	if s.claims > 0 {
 		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",

@@ -71,8 +71,8 @@ func (c PhysicalConfig) readyPages() uint64 {
 // check fills in the page size and returns an error for invalid settings.
 func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.Granularity) error {
 	if len(c.Name) > MaxNameBytes {
-		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
-			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
+		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %v, at most %d are allowed",
+			c.Name, device.Size(len(c.Name)), MaxNameBytes).On(e.ID())
 	}
 	if c.Backing < device.BackingMovable || c.Backing > device.BackingFabric {
 		return device.Errorf(device.CodeInvalidConfig, op, "backing %d is not known", c.Backing).On(e.ID())
@@ -106,7 +106,7 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 func checkLimit(op string, e *engine.Engine, limit uint64) error {
 	if total := e.Info().TotalBytes; total != 0 && limit > total {
 		return device.Errorf(device.CodeOutOfPhysicalMemory, op,
-			"limit_bytes: requested %d, available %d: that is all the device has", limit, total).On(e.ID()).
+			"limit_bytes: requested %v, available %v: that is all the device has", device.Size(limit), device.Size(total)).On(e.ID()).
 			Stating(device.FactRequestedBytes, limit).Stating(device.FactAvailableBytes, total)
 	}
 	return nil
@@ -135,7 +135,7 @@ func capacityPages(op string, e *engine.Engine, capacity, pageBytes uint64) (uin
 	pages := sum / pageBytes
 	if pages > maxPages {
 		return 0, device.Errorf(device.CodeOutOfVirtualMemory, op,
-			"capacity_bytes %d is %d pages of %d bytes, at most %d are possible", capacity, pages, pageBytes, maxPages).On(e.ID()).
+			"capacity_bytes %d is %d pages of %v, at most %d are possible", capacity, pages, device.Size(pageBytes), maxPages).On(e.ID()).
 			Stating(device.FactRequestedBytes, capacity).Stating(device.FactCapacityBytes, maxPages*pageBytes)
 	}
 	return pages, nil

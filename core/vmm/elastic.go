@@ -84,8 +84,8 @@ func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error)
 	s.quota.limit = s.scale.limitPages(c.LimitBytes)
 	s.stage = stage{guaranteed: true, over: s.quota.over, enter: s.enter}
 	if s.quota.limit == 0 {
-		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %d bytes",
-			c.LimitBytes, s.scale.pageBytes).On(e.ID())
+		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %v",
+			c.LimitBytes, device.Size(s.scale.pageBytes)).On(e.ID())
 		return nil, errors.Join(err, physical.Close())
 	}
 	return s, nil
@@ -125,8 +125,8 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 	err := s.checkOpen(op)
 	if err == nil && pages < max(s.quota.asked, 1) {
 		err = s.scale.fault(device.CodeInvalidConfig, op,
-			"limit_bytes %d is %d pages of %d bytes: less than one, or than the %d that models are guaranteed",
-			limitBytes, pages, s.scale.pageBytes, s.quota.asked)
+			"limit_bytes %d is %d pages of %v: less than one, or than the %d that models are guaranteed",
+			limitBytes, pages, device.Size(s.scale.pageBytes), s.quota.asked)
 	}
 	raised := pages >= s.quota.limit
 	if err == nil && !raised {

@@ -119,8 +119,8 @@ func (s *Elastic) neverFits(o *order) error {
 		return nil
 	}
 	return s.outOfPhysical(o,
-		"it can never fit: it takes %d pages of %d bytes, and the limits allow the model %d at once",
-		o.pages, s.scale.pageBytes, reach)
+		"it can never fit: it takes %d pages of %v, and the limits allow the model %d at once",
+		o.pages, device.Size(s.scale.pageBytes), reach)
 }
 
 // short is the error of an order for which no pages were found.
@@ -128,20 +128,20 @@ func (s *Elastic) short(o *order) error {
 	q, share := &s.quota, o.model.share
 	bound := "no maximum"
 	if share.most != noBound {
-		bound = "a maximum of " + decimal(s.scale.bytes(share.most))
+		bound = "a maximum of " + device.Size(s.scale.bytes(share.most)).String()
 	}
 	return s.outOfPhysical(o,
-		"of the limit of %d bytes %d are in use, and %d kept for the guarantees of others; the model uses %d, of which %d are guaranteed, and has %s",
-		s.scale.bytes(q.limit), s.scale.bytes(q.used), s.scale.bytes(q.unused-share.unused()),
-		s.scale.bytes(share.used), s.scale.bytes(share.guaranteed), bound)
+		"of the limit of %v %v are in use, and %v kept for the guarantees of others; the model uses %v, of which %v are guaranteed, and has %s",
+		device.Size(s.scale.bytes(q.limit)), device.Size(s.scale.bytes(q.used)), device.Size(s.scale.bytes(q.unused-share.unused())),
+		device.Size(s.scale.bytes(share.used)), device.Size(s.scale.bytes(share.guaranteed)), bound)
 }
 
 func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
 	m := o.model
 	available := s.scale.bytes(s.quota.available(m.share))
-	args = append([]any{m.id, o.targets.bytes(), available}, args...)
+	args = append([]any{m.id, device.Size(o.targets.bytes()), device.Size(available)}, args...)
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
-		"model %q: requested %d bytes, available %d: "+why, args...).On(s.scale.engine.ID()).OfModel(m.id).
+		"model %q: requested %v, available %v: "+why, args...).On(s.scale.engine.ID()).OfModel(m.id).
 		Stating(device.FactRequestedBytes, o.targets.bytes()).Stating(device.FactAvailableBytes, available)
 }
 

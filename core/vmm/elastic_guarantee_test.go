@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,12 +19,12 @@ func TestGuaranteeWithoutBackingPagesIsRejected(t *testing.T) {
 	get(t, g, 1)
 	config := ModelConfig{VirtualBytes: 64 * page, GuaranteedBytes: 50 * page}
 	_, err := p.shared.Register("d", config)
-	refused(t, err, device.CodeOutOfPhysicalMemory, "guaranteed_bytes "+text(50*page), "pages back "+text(10*page)+" of them",
-		"limit of "+text(100*page)+" bytes "+text(41*page)+" are in use, and "+text(49*page)+" more are guaranteed")
+	refused(t, err, device.CodeOutOfPhysicalMemory, "guaranteed_bytes "+text(50*page), "pages back "+sized(10*page)+" of them",
+		fmt.Sprintf("limit of %v %v are in use, and %v more are guaranteed", device.Size(100*page), device.Size(41*page), device.Size(49*page)))
 	p.check(t)
 	d := p.model(t, "d", 10, 0, 0)
 	raised := ModelLimits{GuaranteedBytes: 11 * page}
-	refused(t, p.shared.SetModelLimits("d", raised), device.CodeOutOfPhysicalMemory, "pages back "+text(10*page)+" of them")
+	refused(t, p.shared.SetModelLimits("d", raised), device.CodeOutOfPhysicalMemory, "pages back "+sized(10*page)+" of them")
 	require.Equal(t, 10*page, d.Stats().RequestedGuaranteeBytes)
 	// A guarantee of the pages that the model already uses needs no further page.
 	require.NoError(t, p.shared.SetModelLimits("b", ModelLimits{GuaranteedBytes: 40 * page}))
@@ -54,7 +55,7 @@ func TestGuaranteeWaitsForPages(t *testing.T) {
 	}
 	effective(4)
 	late.GuaranteedBytes = 11 * page
-	refused(t, second(p.shared.Register("e", late)), device.CodeInvalidConfig, "above the limit of "+text(20*page))
+	refused(t, second(p.shared.Register("e", late)), device.CodeInvalidConfig, "above the limit of "+sized(20*page))
 	refused(t, p.shared.SetLimit(9*page), device.CodeInvalidConfig, "the 10 that models are guaranteed")
 	free(t, b, first)
 	effective(8)
@@ -93,7 +94,7 @@ func TestWaitingGuaranteeGrowsWhenPagesAreFreed(t *testing.T) {
 	free(t, b, used)
 	has(3)
 	refused(t, second(p.shared.Register("e", ModelConfig{VirtualBytes: page, GuaranteedBytes: page})),
-		device.CodeOutOfPhysicalMemory, "pages back 0 of them")
+		device.CodeOutOfPhysicalMemory, "pages back 0 bytes of them")
 	p.dev.Default().Release()
 	// A request parks the ranges whose work has completed.
 	_, err := p.shared.Register("e", ModelConfig{VirtualBytes: page, GuaranteedBytes: page})

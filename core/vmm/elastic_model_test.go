@@ -187,7 +187,7 @@ func (n *naiveElastic) admit(m *naiveModel, pages uint64) bool {
 // notBacked checks the error for a guarantee of which that many pages are backed.
 func notBacked(t *rapid.T, err error, pages uint64) {
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-	require.ErrorContains(t, err, "pages back "+text(pages*page)+" of them")
+	require.ErrorContains(t, err, "pages back "+sized(pages*page)+" of them")
 }
 
 func (n *naiveElastic) pick(t *rapid.T) *naiveModel {

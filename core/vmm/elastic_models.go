@@ -58,11 +58,11 @@ func (u *scale) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bound
 	}
 	switch {
 	case b.most == 0:
-		return b, u.fault(device.CodeInvalidConfig, op, "model %q: max_bytes %d is less than a page of %d bytes", id,
-			l.MaxBytes, u.pageBytes)
+		return b, u.fault(device.CodeInvalidConfig, op, "model %q: max_bytes %d is less than a page of %v", id,
+			l.MaxBytes, device.Size(u.pageBytes))
 	case b.guaranteed > b.most:
-		return b, u.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above max_bytes %d, in pages of %d bytes",
-			id, l.GuaranteedBytes, l.MaxBytes, u.pageBytes)
+		return b, u.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above max_bytes %d, in pages of %v",
+			id, l.GuaranteedBytes, l.MaxBytes, device.Size(u.pageBytes))
 	case l.GuaranteedBytes > virtualBytes:
 		return b, u.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above its virtual_bytes %d", id,
 			l.GuaranteedBytes, virtualBytes)
@@ -78,16 +78,16 @@ func (s *Elastic) checkGuarantees(op, id string, of *share, l ModelLimits, b bou
 	sum, ok := q.guaranteesWith(of, b.guaranteed)
 	if !ok || sum > q.limit {
 		return s.scale.fault(device.CodeInvalidConfig, op,
-			"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %d bytes, of which %d are guaranteed now",
-			id, l.GuaranteedBytes, s.scale.bytes(q.limit), s.scale.bytes(q.asked))
+			"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %v, of which %v are guaranteed now",
+			id, l.GuaranteedBytes, device.Size(s.scale.bytes(q.limit)), device.Size(s.scale.bytes(q.asked)))
 	}
 	backed := q.backed(of, b.guaranteed)
 	if backed == b.guaranteed || l.GuaranteeMayWait {
 		return nil
 	}
 	return s.scale.fault(device.CodeOutOfPhysicalMemory, op,
-		"model %q: guaranteed_bytes %d: pages back %d of them, the others are used by other models; of the limit of %d bytes %d are in use, and %d more are guaranteed",
-		id, l.GuaranteedBytes, s.scale.bytes(backed), s.scale.bytes(q.limit), s.scale.bytes(q.used), s.scale.bytes(q.unused)).OfModel(id).
+		"model %q: guaranteed_bytes %d: pages back %v of them, the others are used by other models; of the limit of %v %v are in use, and %v more are guaranteed",
+		id, l.GuaranteedBytes, device.Size(s.scale.bytes(backed)), device.Size(s.scale.bytes(q.limit)), device.Size(s.scale.bytes(q.used)), device.Size(s.scale.bytes(q.unused))).OfModel(id).
 		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.scale.bytes(backed))
 }
 
@@ -161,7 +161,7 @@ func (s *Elastic) list(op string, m *Model, space *space) error {
 // space.
 func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if len(id) == 0 || len(id) > MaxNameBytes {
-		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
+		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q has %v, 1 to %d are allowed", id, device.Size(len(id)), MaxNameBytes)
 	}
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q is not UTF-8 without NUL", id)

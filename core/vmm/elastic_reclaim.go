@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 )
 
@@ -118,12 +119,12 @@ func (s *Elastic) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 	m := r.model
 	freed, inTime := r.registration.Ask(s.scale.bytes(pages), enough)
 	if !inTime {
-		s.scale.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %d bytes did not end in time",
-			m.id, s.scale.bytes(pages)))
+		s.scale.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %v did not end in time",
+			m.id, device.Size(s.scale.bytes(pages))))
 		return
 	}
-	s.scale.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %d bytes, a reclaim callback freed %d",
-		m.id, s.scale.bytes(pages), freed))
+	s.scale.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %v, a reclaim callback freed %v",
+		m.id, device.Size(s.scale.bytes(pages)), device.Size(freed)))
 }
 
 func (s *Elastic) noteWait(m *Model, waited time.Duration) {

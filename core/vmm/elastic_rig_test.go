@@ -63,7 +63,7 @@ func free(t require.TestingT, m *Model, a Allocation) {
 func short(t require.TestingT, m *Model, pages, available uint64) {
 	_, err := m.Alloc(pages * page)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-	require.ErrorContains(t, err, fmt.Sprintf("requested %d bytes, available %d", pages*page, available*page))
+	require.ErrorContains(t, err, fmt.Sprintf("requested %v, available %v", device.Size(pages*page), device.Size(available*page)))
 }
 
 // untilWaiting lets other threads run until that many allocations wait in a queue.

@@ -104,7 +104,7 @@ func (u *scale) deviceShort(o *order, err error) error {
 		available = info.FreeBytes
 	}
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
-		"model %q: requested %d bytes, available %d: the device has less than the limit allows: %w",
-		o.model.id, o.targets.bytes(), available, err).On(u.engine.ID()).OfModel(o.model.id).
+		"model %q: requested %v, available %v: the device has less than the limit allows: %w",
+		o.model.id, device.Size(o.targets.bytes()), device.Size(available), err).On(u.engine.ID()).OfModel(o.model.id).
 		Stating(device.FactRequestedBytes, o.targets.bytes()).Stating(device.FactAvailableBytes, available)
 }

@@ -21,9 +21,9 @@ func TestModelsAboveTheirGuaranteeFreePagesWhenTheDeviceIsFull(t *testing.T) {
 	_, err := asker.Alloc(page)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	require.ErrorContains(t, err, "requested 65536 bytes, available 0")
-	require.ErrorContains(t, err, "free in the device: 0 of 2097152", "the report is there")
-	require.ErrorContains(t, err, "holder: 524288 bytes in 8 blocks")
+	require.ErrorContains(t, err, "requested 64 KiB, available 0 bytes")
+	require.ErrorContains(t, err, "free in the device: 0 bytes of 2 MiB", "the report is there")
+	require.ErrorContains(t, err, "holder: 512 KiB in 8 blocks")
 	require.EqualValues(t, 1, asker.Stats().Failures)
 	p.check(t)
 
@@ -37,7 +37,7 @@ func TestModelsAboveTheirGuaranteeFreePagesWhenTheDeviceIsFull(t *testing.T) {
 	require.NoError(t, p.engine.SetLimit(p.dev.HeldBytes()))
 	p.dev.SetOthersBytes(0)
 	_, err = asker.Alloc(5 * page)
-	require.ErrorContains(t, err, "limit of the device: 524288, held: 524288")
+	require.ErrorContains(t, err, "limit of the device: 512 KiB, held: 512 KiB")
 	p.quit(t)
 }
 

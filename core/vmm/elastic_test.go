@@ -38,7 +38,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	short(t, b, 5, 0)
 	_, err = b.Alloc(6 * page)
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory, "nobody is asked for pages that would have no place")
-	require.ErrorContains(t, err, "the longest free run of \"b\" is "+text(5*page))
+	require.ErrorContains(t, err, "the longest free run of \"b\" is "+sized(5*page))
 	p.check(t)
 
 	stats, ok := p.shared.ModelStats("a")
@@ -124,10 +124,10 @@ func TestInvalidModelRequestsAreRejected(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 
 	bad := map[string]ModelConfig{
-		"guaranteed_bytes 65537 is above max_bytes 65536":            {VirtualBytes: 4 * page, GuaranteedBytes: page + 1, MaxBytes: page},
-		"max_bytes 65535 is less than a page":                        {VirtualBytes: 4 * page, MaxBytes: page - 1},
-		"guaranteed_bytes 65537 is above its virtual_bytes 65536":    {VirtualBytes: page, GuaranteedBytes: page + 1},
-		"would be above the limit of 2097152 bytes, of which 524288": {VirtualBytes: 64 * page, GuaranteedBytes: 24*page + 1},
+		"guaranteed_bytes 65537 is above max_bytes 65536":         {VirtualBytes: 4 * page, GuaranteedBytes: page + 1, MaxBytes: page},
+		"max_bytes 65535 is less than a page":                     {VirtualBytes: 4 * page, MaxBytes: page - 1},
+		"guaranteed_bytes 65537 is above its virtual_bytes 65536": {VirtualBytes: page, GuaranteedBytes: page + 1},
+		"would be above the limit of 2 MiB, of which 512 KiB":     {VirtualBytes: 64 * page, GuaranteedBytes: 24*page + 1},
 	}
 	for text, config := range bad {
 		_, err := s.Register("bad", config)
@@ -174,7 +174,7 @@ func TestNewSharedComparesWithTheDevice(t *testing.T) {
 	e = engine.New(dev, engine.Options{})
 	_, err = NewElastic(e, ElasticConfig{LimitBytes: mib + 1, PageBytes: page})
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-	require.ErrorContains(t, err, "requested 1048577, available 1048576")
+	require.ErrorContains(t, err, "requested 1.00 MiB (1048577 bytes), available 1 MiB")
 	_, err = NewElastic(e, ElasticConfig{LimitBytes: page - 1, PageBytes: page})
 	require.ErrorIs(t, err, device.CodeInvalidConfig)
 	_, err = NewElastic(e, ElasticConfig{PageBytes: 3 * page})

@@ -49,10 +49,10 @@ func TestInvalidSettingsAreRejected(t *testing.T) {
 	refused(t, try(devicetest.Config{}, capacity(math.MaxUint64)), device.CodeInvalidSize, "capacity_bytes 18446744073709551615")
 	refused(t, try(devicetest.Config{}, capacity(1<<60)), device.CodeOutOfVirtualMemory, "capacity_bytes 1152921504606846976")
 	refused(t, try(devicetest.Config{VirtualBytes: 4 * mib}, capacity(5*mib)), device.CodeOutOfVirtualMemory,
-		"capacity_bytes 5242880", "of 4194304 are reserved")
+		"capacity_bytes 5242880", "of 4 MiB are reserved")
 
 	refused(t, try(devicetest.Config{}, func(c *Config) { c.LimitBytes = 64*mib + 1 }), device.CodeOutOfPhysicalMemory,
-		"requested 67108865, available 67108864")
+		"requested 64.00 MiB (67108865 bytes), available 64 MiB")
 	refused(t, try(devicetest.Config{NoVirtualMemory: true}, func(*Config) {}), device.CodeUnsupportedDevice,
 		`"test device" has no virtual memory`)
 	refused(t, try(devicetest.Config{}, func(c *Config) { c.Name = strings.Repeat("n", 64) }), device.CodeInvalidConfig, "64 bytes")
@@ -115,7 +115,7 @@ func TestInvalidRangesAreRejected(t *testing.T) {
 			"capacity "+text(capacity), "the one there has offset "+text(5*page+100))
 	}
 	_, err = p.Alloc(10*page, 6*page)
-	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+text(6*page), "available "+text(5*page), "limit of \"p\" is "+text(8*page))
+	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+sized(6*page), "available "+sized(5*page), "limit of \"p\" is "+sized(8*page))
 	require.EqualValues(t, 1, r.engine.Statistics().Failures)
 
 	_, err = p.AllocTagged(AllocRequest{OffsetBytes: 0, SizeBytes: 1, Tag: strings.Repeat("t", 64)})
@@ -165,9 +165,9 @@ func TestLimitBoundsTheUsedPages(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.pool.SetLimit(3*page))
 	_, err = r.pool.Alloc(10*page, page)
-	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+text(page), "available 0", text(8*page)+" are in use")
+	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+sized(page), "available 0", sized(8*page)+" are in use")
 	require.Zero(t, r.pool.Stats().AvailableBytes)
-	refused(t, r.pool.SetLimit(65*mib), device.CodeOutOfPhysicalMemory, "requested "+text(65*mib), "available "+text(64*mib))
+	refused(t, r.pool.SetLimit(65*mib), device.CodeOutOfPhysicalMemory, "requested "+sized(65*mib), "available "+sized(64*mib))
 	require.Equal(t, 3*page, r.pool.Stats().LimitBytes)
 	require.NoError(t, r.pool.SetLimit(0))
 	_, err = r.pool.Alloc(10*page, page)
@@ -182,13 +182,13 @@ func TestTheErrorNamesHoldersWhereTheDeviceHasLessThanTheLimit(t *testing.T) {
 	_, err := r.pool.AllocTagged(AllocRequest{OffsetBytes: 0, SizeBytes: 3 * page, Tag: "weights"})
 	require.NoError(t, err)
 	_, err = r.pool.Alloc(8*page, 2*page)
-	refused(t, err, device.CodeOutOfMemory, "no room for "+text(2*page)+" bytes", "weights: "+text(3*page)+" bytes in 1 blocks")
+	refused(t, err, device.CodeOutOfMemory, "no room for "+sized(2*page)+" ", "weights: "+sized(3*page)+" in 1 blocks")
 	r.check(t)
 	_, err = r.pool.Alloc(0, 17*page)
 	refused(t, err, device.CodeAlreadyMapped)
 	require.NoError(t, r.pool.Free(0, 3*page, nil))
 	_, err = r.pool.Alloc(0, 17*page)
-	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+text(17*page), "available "+text(16*page))
+	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+sized(17*page), "available "+sized(16*page))
 	r.quit(t)
 }
 

@@ -36,8 +36,8 @@ func ExampleNewElastic() {
 		}
 	}
 	// Output:
-	// test:0: shared.new: limit_bytes: requested 103079215104, available 25769803776: that is all the device has (FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY)
+	// test:0: shared.new: limit_bytes: requested 96 GiB, available 24 GiB: that is all the device has (FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY)
 	// [chat code] 24 96 0
-	// test:0: shared.new: limit_bytes: requested 103079215104, available 85899345920: that is all the device has (FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY)
+	// test:0: shared.new: limit_bytes: requested 96 GiB, available 80 GiB: that is all the device has (FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY)
 	// [chat code] 32 96 0
 }

@@ -56,7 +56,7 @@ func (p *Pool) ExportFabric(offset, size, most uint64) (handles []byte, count ui
 	defer p.space.mu.Unlock()
 	count = uint64(len(pages)) * device.FabricHandleBytes
 	if count > most {
-		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "room for %d bytes of handles: %d pages have %d", most, len(pages), count)
+		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "room for %v of handles: %d pages have %d", device.Size(most), len(pages), count)
 	}
 	handles = make([]byte, 0, count)
 	for _, page := range pages {

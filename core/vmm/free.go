@@ -197,14 +197,14 @@ func (t *pageTable) mayFreeWhole(op string, b extent.Span, r pageset.Run) error 
 	}
 	if a := t.records.all[t.allocated[r.Start]-1]; a.offset != b.Offset || a.size != b.Size {
 		return t.extent.BadRange(op, b,
-			"offset %d, size %d, capacity %d: neither whole pages of %d bytes nor the range of one allocation (the one there has offset %d, size %d)",
-			b.Offset, b.Size, t.extent.Bytes(), t.extent.PageBytes, a.offset, a.size)
+			"offset %d, size %d, capacity %d: neither whole pages of %v nor the range of one allocation (the one there has offset %d, size %d)",
+			b.Offset, b.Size, t.extent.Bytes(), device.Size(t.extent.PageBytes), a.offset, a.size)
 	}
 	for at := r.Start; at < r.End(); at++ {
 		if t.allocated[at] != t.allocated[r.Start] {
 			return t.extent.BadRange(op, b,
-				"offset %d, size %d, capacity %d: a part of that allocation was freed, and the page at offset %d is of another one; what is left of it is freed by whole pages of %d bytes",
-				b.Offset, b.Size, t.extent.Bytes(), at*t.extent.PageBytes, t.extent.PageBytes)
+				"offset %d, size %d, capacity %d: a part of that allocation was freed, and the page at offset %d is of another one; what is left of it is freed by whole pages of %v",
+				b.Offset, b.Size, t.extent.Bytes(), at*t.extent.PageBytes, device.Size(t.extent.PageBytes))
 		}
 	}
 	return nil

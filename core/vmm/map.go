@@ -193,8 +193,9 @@ func (t *pageTable) takeAll(all []target) (held *target) {
 func (t *pageTable) noPlace(p placing) error {
 	size := p.all[0].span.Size
 	return t.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
-		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", size, t.extent.Name,
-		t.free.Longest()*t.extent.PageBytes, t.extent.Bytes(), t.retiring*t.extent.PageBytes).
+		"size %d: the longest free run of %q is %v of %v, %v are retiring", size, t.extent.Name,
+		device.Size(t.free.Longest()*t.extent.PageBytes), device.Size(t.extent.Bytes()),
+		device.Size(t.retiring*t.extent.PageBytes)).
 		Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, t.extent.Bytes()).
 		Stating(device.FactLargestFreeBytes, t.free.Longest()*t.extent.PageBytes)
 }
@@ -295,7 +296,7 @@ func (t *pageTable) tagOf(op, tag string) (uint32, error) {
 		return 0, nil
 	}
 	if len(tag) > MaxNameBytes {
-		return 0, t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", tag, len(tag), MaxNameBytes)
+		return 0, t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %v, at most %d are allowed", tag, device.Size(len(tag)), MaxNameBytes)
 	}
 	number, ok := t.tags.Number(tag)
 	if !ok {

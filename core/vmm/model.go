@@ -2,7 +2,6 @@ package vmm
 
 import (
 	"errors"
-	"strconv"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/roster"
@@ -46,8 +45,6 @@ type ModelCounts struct {
 }
 
 func modelOp(name string) string { return modelKind + "." + name }
-
-func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // Allocation is a mapped range of a model.
 type Allocation struct {

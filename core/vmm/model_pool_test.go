@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -106,7 +107,7 @@ func (n *naive) allocate(t *rapid.T) {
 	addr, err := n.pool.AllocTagged(AllocRequest{OffsetBytes: offset, SizeBytes: size, Stream: asStream(stream)})
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
 	if code == device.CodeOutOfPhysicalMemory {
-		require.ErrorContains(t, err, "requested "+text(uint64(len(cells))*page)+" bytes, available "+text(available*page))
+		require.ErrorContains(t, err, fmt.Sprintf("requested %v, available %v", device.Size(uint64(len(cells))*page), device.Size(available*page)))
 	}
 	if err != nil {
 		require.Zero(t, addr)

@@ -85,7 +85,7 @@ func TestModelsOverCommitAddressSpace(t *testing.T) {
 	// The first model has free address space, but no memory is free.
 	_, err = large.Alloc(30 * gib)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-	require.ErrorContains(t, err, "requested 32212254720 bytes, available 31138512896")
+	require.ErrorContains(t, err, "requested 30 GiB, available 29 GiB")
 	// The second model has the opposite.
 	_, err = small.Alloc(32 * gib)
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)

@@ -30,7 +30,7 @@ func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	require.Equal(t, 56*page, a.OffsetBytes, "what is free comes first")
 	free(t, m, a)
 	_, err = m.Alloc(41 * page)
-	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of \"m\" is 0 of 4194304 bytes, 3145728 are retiring")
+	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of \"m\" is 0 bytes of 4 MiB, 3 MiB are retiring")
 	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize), "all that retires would not be enough")
 
 	got := make(chan Allocation)
@@ -64,12 +64,12 @@ func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 	free(t, m, a)
 	leave := inside.enter()
 	_, err := m.Alloc(page)
-	refused(t, err, device.CodeOutOfVirtualMemory, "4194304 are retiring")
+	refused(t, err, device.CodeOutOfVirtualMemory, "4 MiB are retiring")
 	leave()
 	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize))
 	m.space.patience = time.Millisecond
 	_, err = m.Alloc(page)
-	refused(t, err, device.CodeOutOfVirtualMemory, "4194304 are retiring")
+	refused(t, err, device.CodeOutOfVirtualMemory, "4 MiB are retiring")
 	p.dev.FailNth(devicetest.EventSynchronize, 1, nil)
 	_, err = m.Alloc(page)
 	require.ErrorIs(t, err, device.CodeDevice)

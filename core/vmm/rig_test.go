@@ -218,6 +218,9 @@ func (r *rig) quit(t require.TestingT) {
 
 func text(n uint64) string { return fmt.Sprint(n) }
 
+// sized is how messages write a number of bytes.
+func sized(n uint64) string { return device.Size(n).String() }
+
 // until lets other threads run until a condition holds.
 func until(t require.TestingT, is func() bool) {
 	for deadline := time.Now().Add(20 * time.Second); !is(); runtime.Gosched() {

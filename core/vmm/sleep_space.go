@@ -77,7 +77,7 @@ func (t *pageTable) checkSleep(r SleepRequest) error {
 		return t.extent.Fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
 	}
 	if len(r.Tag) > MaxNameBytes {
-		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %v, at most %d are allowed", r.Tag, device.Size(len(r.Tag)), MaxNameBytes)
 	}
 	return checkStreams(&t.extent, op, r.Streams)
 }

@@ -36,7 +36,7 @@ func TestTwoModelsTakeTurns(t *testing.T) {
 		asleep, awake := models[round%2], models[1-round%2]
 		_, err := asleep.Wake(background, WakeRequest{})
 		require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory, "%v", err)
-		require.ErrorContains(t, err, "requested 524288 bytes, available 131072")
+		require.ErrorContains(t, err, "requested 512 KiB, available 128 KiB")
 		p.check(t)
 		_, err = awake.Sleep(background, SleepRequest{})
 		require.NoError(t, err)
@@ -253,7 +253,7 @@ func TestSleepWithNoWaitReturnsTimeout(t *testing.T) {
 	require.NoError(t, err)
 	_, err = a.Wake(background, WakeRequest{NoWait: true})
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-	require.ErrorContains(t, err, "requested 393216 bytes, available 131072")
+	require.ErrorContains(t, err, "requested 384 KiB, available 128 KiB")
 	require.Zero(t, b.Stats().ReclaimCalls)
 	p.check(t)
 	// The limit allows the pages, and the device has less.

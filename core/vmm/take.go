@@ -42,8 +42,8 @@ func (ph *Physical) overLimit(op string, pages uint64) error {
 	// The bytes cannot overflow, because the pages fit in an address space.
 	requested, available := pages*ph.pageBytes, ph.available()*ph.pageBytes
 	return device.Errorf(device.CodeOutOfPhysicalMemory, op,
-		"requested %d bytes, available %d: the limit of %q is %d, and %d are in use", requested, available,
-		ph.config.Name, ph.limitLocked(), ph.used*ph.pageBytes).On(ph.engine.ID()).
+		"requested %v, available %v: the limit of %q is %v, and %v are in use", device.Size(requested), device.Size(available),
+		ph.config.Name, device.Size(ph.limitLocked()), device.Size(ph.used*ph.pageBytes)).On(ph.engine.ID()).
 		Stating(device.FactRequestedBytes, requested).Stating(device.FactAvailableBytes, available)
 }
 
@@ -92,7 +92,7 @@ func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 
 func (ph *Physical) findRoom(f *fetching) error {
 	carry, size := bits.Mul64(f.pages, ph.pageBytes)
-	what := fmt.Sprintf("%d pages of %d bytes", f.pages, ph.pageBytes)
+	what := fmt.Sprintf("%d pages of %v", f.pages, device.Size(ph.pageBytes))
 	if carry != 0 {
 		return device.Errorf(device.CodeOverflow, f.op, "%s overflow", what).On(ph.engine.ID())
 	}
@@ -100,7 +100,7 @@ func (ph *Physical) findRoom(f *fetching) error {
 	if err == nil {
 		err = ph.engine.FindRoom(engine.Need{
 			Pool: ph, Op: f.op, SizeBytes: size, AlignmentBytes: ph.pageBytes,
-			Bound: fmt.Sprintf("limit of the pages: %d", ph.Limit()), BoundRoomBytes: ph.room(),
+			Bound: fmt.Sprintf("limit of the pages: %v", device.Size(ph.Limit())), BoundRoomBytes: ph.room(),
 		}, func() (bool, error) {
 			err := ph.collect(f)
 			return err == nil, err
@@ -157,9 +157,9 @@ func (ph *Physical) collect(f *fetching) error {
 		default:
 			// The limit was lowered during the call.
 			return device.Errorf(device.CodeOutOfPhysicalMemory, f.op,
-				"requested %d bytes, available %d: %d pages are had from the device, the limit of %q is %d",
-				f.pages*ph.pageBytes, (f.pages-short)*ph.pageBytes, ph.created, ph.config.Name,
-				ph.limitLocked()).On(ph.engine.ID()).Stating(device.FactRequestedBytes, f.pages*ph.pageBytes).
+				"requested %v, available %v: %d pages are had from the device, the limit of %q is %v",
+				device.Size(f.pages*ph.pageBytes), device.Size((f.pages-short)*ph.pageBytes), ph.created, ph.config.Name,
+				device.Size(ph.limitLocked())).On(ph.engine.ID()).Stating(device.FactRequestedBytes, f.pages*ph.pageBytes).
 				Stating(device.FactAvailableBytes, (f.pages-short)*ph.pageBytes)
 		}
 	}

@@ -57,7 +57,7 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 func (t *pageTable) checkWake(r WakeRequest) error {
 	const op = "wake"
 	if len(r.Tag) > MaxNameBytes {
-		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %v, at most %d are allowed", r.Tag, device.Size(len(r.Tag)), MaxNameBytes)
 	}
 	return checkStreams(&t.extent, op, r.Streams)
 }

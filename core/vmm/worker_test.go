@@ -175,7 +175,7 @@ func TestSiblingsAndLimitsOfTheDevice(t *testing.T) {
 	require.NoError(t, r.engine.SetLimit(5*page))
 	require.LessOrEqual(t, r.dev.HeldBytes(), 5*page)
 	_, err = other.Alloc(0, 4*page)
-	refused(t, err, device.CodeOutOfMemory, "limit of the device: "+text(5*page))
+	refused(t, err, device.CodeOutOfMemory, "limit of the device: "+sized(5*page))
 	info, err := r.engine.MemoryInfo()
 	require.NoError(t, err)
 	require.Equal(t, info.TotalBytes, info.UsedBytes+info.FreeBytes+info.ReservedBytes)

@@ -59,7 +59,7 @@ func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
 	part, through := max(dst, src)-min(dst, src), uint64(0)
 	if part < bounceBytes && o.ordered {
 		part = min(size, bounceBytes)
-		what := fmt.Sprintf("%d bytes for an overlapping copy", part)
+		what := fmt.Sprintf("%v for an overlapping copy", device.Size(part))
 		if err := o.ctx.call(op, what, &o.ctx.api.orderedAlloc, dl.Pointer(&through), uintptr(part), s.handle); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
 	}
 	if through == 0 && size/part > mostParts {
 		return o.ctx.errorf(device.CodeUnsupported, op,
-			"size %d, %d bytes apart: the device has no stream-ordered memory to copy ranges through that overlap so much", size, part)
+			"size %d, %v apart: the device has no stream-ordered memory to copy ranges through that overlap so much", size, device.Size(part))
 	}
 	for done := uint64(0); done < size; {
 		n := min(part, size-done)
@@ -224,7 +224,7 @@ func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern
 	}
 	if uint64(pattern.Value)>>(8*width) != 0 {
 		return o.ctx.errorf(device.CodeInvalidArgument, op,
-			"pattern %#x: does not fit its width of %d bytes", pattern.Value, width)
+			"pattern %#x: does not fit its width of %v", pattern.Value, device.Size(width))
 	}
 	if size%width != 0 {
 		return o.ctx.errorf(device.CodeInvalidSize, op, "size %d: not a multiple of the pattern width %d", size, width)

@@ -88,7 +88,7 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 	}
 	if addr < base || addr-base >= whole || size > whole-(addr-base) {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: the memory there is %d bytes from %#x on", addr, size, whole, base)
+			"address %#x, size %d: the memory there is %v from %#x on", addr, size, device.Size(whole), base)
 	}
 	return nil
 }

@@ -114,8 +114,8 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 		err = o.ctx.call(op, "", &o.ctx.api.pointerAttribute, dl.Pointer(&whole), pointerRangeSize, uintptr(base))
 	}
 	if err == nil && (m.OffsetBytes > whole-(base-start) || m.SizeBytes > whole-(base-start)-m.OffsetBytes) {
-		err = o.ctx.errorf(device.CodeInvalidSize, op, "offset %d, size %d: the memory of the handle has %d bytes",
-			m.OffsetBytes, m.SizeBytes, whole-(base-start))
+		err = o.ctx.errorf(device.CodeInvalidSize, op, "offset %d, size %d: the memory of the handle has %v",
+			m.OffsetBytes, m.SizeBytes, device.Size(whole-(base-start)))
 	}
 	if err == nil {
 		err = o.insertOther(op, span{Base: base + m.OffsetBytes, Size: m.SizeBytes, Kind: ranges.Shared, Opened: base})

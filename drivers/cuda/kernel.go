@@ -63,8 +63,8 @@ func (k *kernel) launch(op string, s *stream, l device.Launch) error {
 		pointers[i] = dl.Pointer(&values[at])
 		at += (len(argument) + 15) &^ 15
 	}
-	what := fmt.Sprintf("kernel %s, grid %d x %d x %d, block %d x %d x %d, %d bytes shared", k.name,
-		l.Grid.X, l.Grid.Y, l.Grid.Z, l.Block.X, l.Block.Y, l.Block.Z, l.SharedBytes)
+	what := fmt.Sprintf("kernel %s, grid %d x %d x %d, block %d x %d x %d, %v shared", k.name,
+		l.Grid.X, l.Grid.Y, l.Grid.Z, l.Block.X, l.Block.Y, l.Block.Z, device.Size(l.SharedBytes))
 	err := s.owner.ctx.call(op, what, &s.owner.ctx.api.launch, k.handle,
 		uintptr(l.Grid.X), uintptr(l.Grid.Y), uintptr(l.Grid.Z),
 		uintptr(l.Block.X), uintptr(l.Block.Y), uintptr(l.Block.Z),
@@ -94,8 +94,8 @@ func (k *kernel) check(op string, l device.Launch) error {
 			k.name, l.Block.X, l.Block.Y, l.Block.Z, most)
 	}
 	if l.SharedBytes > k.limits.SharedBytes {
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: shared memory of %d bytes, of %d that there are",
-			k.name, l.SharedBytes, k.limits.SharedBytes)
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: shared memory of %v, of %v that there are",
+			k.name, device.Size(l.SharedBytes), device.Size(k.limits.SharedBytes))
 	}
 	if len(l.Arguments) != len(k.limits.ArgumentBytes) {
 		return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: %d arguments, and it takes %d",
@@ -103,8 +103,8 @@ func (k *kernel) check(op string, l device.Launch) error {
 	}
 	for i, argument := range l.Arguments {
 		if len(argument) != k.limits.ArgumentBytes[i] {
-			return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: argument %d has %d bytes, and it takes %d",
-				k.name, i, len(argument), k.limits.ArgumentBytes[i])
+			return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: argument %d has %v, and it takes %d",
+				k.name, i, device.Size(len(argument)), k.limits.ArgumentBytes[i])
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ const logBytes = 4096
 // loadModule is Compile without the count of live objects.
 func (o *openDevice) loadModule(op string, text []byte) (*module, error) {
 	if len(text) == 0 || len(text) > mostTextBytes {
-		return nil, o.ctx.errorf(device.CodeInvalidSize, op, "text of %d bytes: want 1 to %d", len(text), mostTextBytes)
+		return nil, o.ctx.errorf(device.CodeInvalidSize, op, "text of %v: want 1 to %d", device.Size(len(text)), mostTextBytes)
 	}
 	// The vendor driver stops reading at a NUL.
 	code, _, _ := strings.Cut(string(text), "\x00")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ferrum_mem/core/device"
 )
 
 // Launch needs the sizes of a kernel's arguments, which older vendor drivers do not report.
@@ -107,7 +109,7 @@ func readArguments(list string) ([]int, error) {
 		sizes[i] = size
 		total += size
 		if total > mostArgumentBytes {
-			return nil, fmt.Errorf("argument %d: the arguments have more than %d bytes", i, mostArgumentBytes)
+			return nil, fmt.Errorf("argument %d: the arguments have more than %v", i, device.Size(mostArgumentBytes))
 		}
 	}
 	return sizes, nil

@@ -31,8 +31,8 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	case backing == device.BackingRDMA && !o.info.RDMAPages:
 		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no GPUDirect RDMA for virtual memory")
 	case pageBytes > o.info.TotalBytes/uint64(len(pages)):
-		return o.ctx.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the device has %d",
-			len(pages), pageBytes, o.info.TotalBytes)
+		return o.ctx.errorf(device.CodeOutOfMemory, op, "%d pages of %v: the device has %v",
+			len(pages), device.Size(pageBytes), device.Size(o.info.TotalBytes))
 	}
 	if err := o.startExport(op, backing); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 	defer runtime.KeepAlive(properties)
 	for i := range count {
 		p := &virtual.Page{Bytes: bytes, Backing: backing}
-		err := v.ctx.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
+		err := v.ctx.call(op, fmt.Sprintf("page %d of %d, %v", i, count, device.Size(bytes)),
 			&v.ctx.api.pageCreate, dl.Pointer(&p.Handle), uintptr(bytes), dl.Pointer(properties), 0)
 		if err != nil {
 			return made, err

@@ -48,10 +48,10 @@ func TestCapacityIsExact(t *testing.T) {
 	first := allocate(t, o, 1<<20-64<<10)
 	second := allocate(t, o, 64<<10)
 	_, err := o.Alloc(64 << 10)
-	requireCode(t, device.CodeOutOfMemory, err, "size 65536", " 0 bytes", "1048576")
+	requireCode(t, device.CodeOutOfMemory, err, "size 65536", " 0 bytes", "1 MiB")
 	require.NoError(t, o.Free(second, 64<<10))
 	_, err = o.Alloc(128 << 10)
-	requireCode(t, device.CodeOutOfMemory, err, "size 131072", " 65536 bytes", "1048576")
+	requireCode(t, device.CodeOutOfMemory, err, "size 131072", " 64 KiB of", "1 MiB")
 	allocate(t, o, 64<<10)
 	require.NoError(t, o.Free(first, 1<<20-64<<10))
 	reading, err := o.Memory()
@@ -211,7 +211,7 @@ func TestFailedMapChangesNothing(t *testing.T) {
 		require.NoError(t, err)
 		o := openAll(t, d)[0]
 		_, err = o.Alloc(1 << 20)
-		requireCode(t, code, err, "size 1048576", "1073741824")
+		requireCode(t, code, err, "size 1048576", "1 GiB of the capacity of 1 GiB")
 		var typed *device.Error
 		require.ErrorAs(t, err, &typed)
 		require.EqualValues(t, number, typed.Native)

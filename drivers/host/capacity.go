@@ -94,13 +94,13 @@ type deviceCapacity struct {
 func (c deviceCapacity) Hold(op string, size uint64) error {
 	if free, ok := c.memory.take(size); !ok {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"size %d: %d bytes of the capacity of %d are free", size, free, c.memory.capacity).On(c.id)
+			"size %d: %v of the capacity of %v are free", size, device.Size(free), device.Size(c.memory.capacity)).On(c.id)
 	}
 	if available := c.driver.available(size); size > available {
 		c.memory.giveBack(size)
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"size %d: the system has %d bytes available for this process; %d of the capacity of %d are free",
-			size, available, c.memory.room(), c.memory.capacity).On(c.id)
+			"size %d: the system has %v available for this process; %v of the capacity of %v are free",
+			size, device.Size(available), device.Size(c.memory.room()), device.Size(c.memory.capacity)).On(c.id)
 	}
 	return nil
 }

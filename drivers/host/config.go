@@ -99,8 +99,8 @@ func (s settings) checkAgainst(memTotal uint64) error {
 		return nil
 	}
 	return device.Errorf(device.CodeInvalidConfig, "host.new",
-		"%s: above the %d bytes of this machine; to have it all the same, set FERRUM_CONFIG_HOST_MEMORY_FORCED, or end the value of %s in \"!\"",
-		s.memoryFrom, memTotal, EnvMemory)
+		"%s: above the %v of this machine; to have it all the same, set FERRUM_CONFIG_HOST_MEMORY_FORCED, or end the value of %s in \"!\"",
+		s.memoryFrom, device.Size(memTotal), EnvMemory)
 }
 
 // capacityText names the source of a capacity.

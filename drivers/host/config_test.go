@@ -87,8 +87,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"env memory !":      {env: map[string]string{EnvMemory: "!"}, words: []string{EnvMemory, `"!"`}},
 		"env memory twice":  {env: map[string]string{EnvMemory: "8GiB!!"}, words: []string{EnvMemory, `"8GiB!!"`}},
 		"env memory wraps":  {env: map[string]string{EnvMemory: "16777216TiB"}, words: []string{EnvMemory, "16777216TiB"}},
-		"env above machine": {env: map[string]string{EnvMemory: "17GiB"}, words: []string{EnvMemory, "17GiB", "17179869184"}},
-		"above machine":     {config: Config{MemoryBytes: 16*gib + 1}, words: []string{"host_memory_bytes 17179869185", "17179869184"}},
+		"env above machine": {env: map[string]string{EnvMemory: "17GiB"}, words: []string{EnvMemory, "17GiB", "above the 16 GiB"}},
+		"above machine":     {config: Config{MemoryBytes: 16*gib + 1}, words: []string{"host_memory_bytes 17179869185", "above the 16 GiB"}},
 		"share too small":   {config: Config{Devices: 2, MemoryBytes: 2*granularity() - 1}, words: []string{"host_memory_bytes", "2 devices"}},
 		"env too small":     {env: map[string]string{EnvMemory: "4KiB"}, words: []string{EnvMemory, "4KiB", "1 devices"}},
 	} {

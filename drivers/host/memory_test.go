@@ -57,7 +57,7 @@ func TestAllocFailsAboveTheSystemsMemory(t *testing.T) {
 	o := readingOf(t, Config{}, 3*gib, 0)[0]
 	first := allocate(t, o, 2*gib)
 	_, err := o.Alloc(gib + granularity())
-	requireCode(t, device.CodeOutOfMemory, err, "1073807360", "1073741824 bytes available", "17179869184")
+	requireCode(t, device.CodeOutOfMemory, err, "1073807360", "1 GiB available", "capacity of 16 GiB")
 	require.EqualValues(t, 2*gib, o.capacity.memory.held.Load())
 	allocate(t, o, gib)
 	require.Zero(t, freeOf(t, o))

@@ -75,10 +75,10 @@ func TestFailedLockChangesNothing(t *testing.T) {
 	_, err = o.AllocPinned(4 << 20)
 	requireCode(t, device.CodeOutOfMemory, err, "size 4194304")
 	_, err = o.AllocPinned(4<<20 + minGranularityBytes)
-	requireCode(t, device.CodeResourceExhausted, err, "8388608 bytes, of which 4194304")
+	requireCode(t, device.CodeResourceExhausted, err, "8 MiB, of which 4 MiB")
 	f.lock = syscall.EPERM
 	_, err = o.AllocPinned(minGranularityBytes)
-	requireCode(t, device.CodeResourceExhausted, err, "8388608")
+	requireCode(t, device.CodeResourceExhausted, err, "(RLIMIT_MEMLOCK, ulimit -l) is 8 MiB")
 	require.Zero(t, o.capacity.memory.held.Load())
 	require.Contains(t, o.gate.Left(), "0 segments")
 	f.release = syscall.ENOMEM

@@ -1063,7 +1063,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_create_page_small, INVALID_PAGE_SIZE, "page_bytes 32768", vpool_on(f->device, change_vpool_page_small)) \
     X(vpool_create_page_odd, INVALID_PAGE_SIZE, "page_bytes 196608", vpool_on(f->device, change_vpool_page_odd)) \
     X(vpool_create_page_max, INVALID_PAGE_SIZE, "18446744073709551615", vpool_on(f->device, change_vpool_page_max)) \
-    X(vpool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", vpool_on(f->device, change_vpool_limit)) \
+    X(vpool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1024 TiB, available 256 MiB", vpool_on(f->device, change_vpool_limit)) \
     X(vpool_create_ready, INVALID_ARGUMENT, "ready_pages is 65537", vpool_on(f->device, change_vpool_ready)) \
     X(vpool_destroy_in_use, BUSY, "elastic", ferrum_vpool_destroy(f->vpool, 0)) \
     X(vpool_alloc_size_0, INVALID_SIZE, "size 0", vpool_alloc_with(f->vpool, 4 * FIXTURE_PAGE, 0)) \
@@ -1073,7 +1073,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_alloc_size_max, INVALID_OFFSET, "offset 1, size 18446744073709551615", vpool_alloc_with(f->vpool, 1, UINT64_MAX)) \
     X(vpool_alloc_both_max, INVALID_OFFSET, "18446744073709551615", vpool_alloc_with(f->vpool, UINT64_MAX, UINT64_MAX)) \
     X(vpool_alloc_mapped, ALREADY_MAPPED, "offset 65536, page size 65536", vpool_alloc_with(f->vpool, FIXTURE_PAGE + 5, 4 * FIXTURE_PAGE)) \
-    X(vpool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", vpool_alloc_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
+    X(vpool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 32 MiB, available 15.88 MiB (16646144 bytes)", vpool_alloc_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
     X(vpool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_vpool_record_stream(f->vpool, 0, 0, f->stream)) \
     X(vpool_record_stream_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_record_stream(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
     X(vpool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_record_stream(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
@@ -1087,11 +1087,11 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_free_unaligned_size, INVALID_OFFSET, "offset 0, size 99999", ferrum_vpool_free(f->vpool, 0, FIXTURE_RANGE - 1, f->stream)) \
     X(vpool_free_twice, NOT_MAPPED, "offset 262144", ({ ferrum_address a; MUST(ferrum_vpool_alloc(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, &a)); MUST(ferrum_vpool_free(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream)); ferrum_status s = ferrum_vpool_free(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream); uint64_t released; MUST(ferrum_vpool_trim(f->vpool, 0, &released)); s; })) \
     X(vpool_free_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_free(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
-    X(vpool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_vpool_set_limit(f->vpool, UINT64_C(1) << 50)) \
+    X(vpool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1024 TiB, available 256 MiB", ferrum_vpool_set_limit(f->vpool, UINT64_C(1) << 50)) \
     X(vpool_set_limit_max, OUT_OF_PHYSICAL_MEMORY, "18446744073709551615", ferrum_vpool_set_limit(f->vpool, UINT64_MAX)) \
     X(elastic_pool_create_page, INVALID_PAGE_SIZE, "page_bytes 4096", shared_on(f->device, change_shared_page)) \
     X(elastic_pool_create_limit_small, INVALID_CONFIG, "limit_bytes 1 ", shared_on(f->device, change_shared_limit_small)) \
-    X(elastic_pool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", shared_on(f->device, change_shared_limit)) \
+    X(elastic_pool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1024 TiB, available 256 MiB", shared_on(f->device, change_shared_limit)) \
     X(elastic_pool_create_ready, INVALID_ARGUMENT, "ready_pages is 65537", shared_on(f->device, change_shared_ready)) \
     X(elastic_pool_destroy_in_use, BUSY, "chat", ferrum_elastic_pool_destroy(f->shared, 0)) \
     X(elastic_pool_register_model_twice, MODEL_ALREADY_EXISTS, "\"chat\"", register_with(f->shared, "chat", NULL)) \
@@ -1109,7 +1109,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(elastic_pool_alloc_empty, MODEL_NOT_FOUND, "\"\"", shared_allocate_with(f->shared, "", 16)) \
     X(elastic_pool_alloc_size_0, INVALID_SIZE, "size", shared_allocate_with(f->shared, "chat", 0)) \
     X(elastic_pool_alloc_size_max, OUT_OF_VIRTUAL_MEMORY, "18446744073709551615", shared_allocate_with(f->shared, "chat", UINT64_MAX)) \
-    X(elastic_pool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", shared_allocate_with(f->shared, "chat", UINT64_C(32) << 20)) \
+    X(elastic_pool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 32 MiB, available 15.88 MiB (16646144 bytes)", shared_allocate_with(f->shared, "chat", UINT64_C(32) << 20)) \
     X(elastic_pool_alloc_with_at_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_at(f->shared, "code", 0, 16)) \
     X(elastic_pool_alloc_with_at_mapped, ALREADY_MAPPED, "offset 0, page size 65536", shared_allocate_at(f->shared, "chat", 0, 16)) \
     X(elastic_pool_alloc_with_at_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", shared_allocate_at(f->shared, "chat", UINT64_C(64) << 20, 1)) \
@@ -1136,7 +1136,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(elastic_pool_set_model_limits_max, INVALID_CONFIG, "max_bytes 65536", limits_with(f->shared, "chat", 2 * FIXTURE_PAGE, FIXTURE_PAGE)) \
     X(elastic_pool_models_json_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_elastic_pool_models_json(f->shared, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
     X(elastic_pool_set_limit_small, INVALID_CONFIG, "limit_bytes 1 ", ferrum_elastic_pool_set_limit(f->shared, 1)) \
-    X(elastic_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_elastic_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
+    X(elastic_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1024 TiB, available 256 MiB", ferrum_elastic_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
     X(elastic_pool_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(elastic_pool_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
     X(elastic_pool_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \

@@ -142,7 +142,7 @@ static void test_places(void **state) {
     assert_status(ferrum_elastic_pool_alloc(
                       pool, "chat", 8 * MIB - 8 * PAGE + 1, &address, &offset),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-    assert_message("requested 7864321 bytes, available 7864320");
+    assert_message("requested 7.50 MiB (7864321 bytes), available 7.50 MiB (7864320 bytes)");
     assert_int_equal(global(pool).physical_bytes, 8 * PAGE);
     assert_ok(
         elastic_pool_alloc_at(pool, "chat", 100 * PAGE + 7, 10, &address));
@@ -204,13 +204,13 @@ static void test_guarantees_and_limits(void **state) {
     assert_status(
         ferrum_elastic_pool_alloc(pool, "chat", 7 * PAGE, &address, NULL),
         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-    assert_message("requested 458752 bytes, available 393216");
+    assert_message("requested 448 KiB, available 384 KiB");
     assert_int_equal(info_of(pool, "chat").failures, 1);
     take(pool, "chat", 6 * PAGE, NULL);
     take(pool, "code", 4 * PAGE, NULL);
     assert_status(ferrum_elastic_pool_alloc(pool, "code", PAGE, &address, NULL),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-    assert_message("requested 65536 bytes, available 0");
+    assert_message("requested 64 KiB, available 0 bytes");
     assert_ok(ferrum_elastic_pool_set_limit(pool, 11 * PAGE));
     take(pool, "code", PAGE, NULL);
     assert_status(ferrum_elastic_pool_set_limit(pool, 3 * PAGE),

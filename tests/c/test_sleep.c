@@ -280,7 +280,7 @@ static void test_two_models_in_turn(void **state) {
          * asleep, with its bytes. */
         assert_status(ferrum_elastic_pool_wake_model(pool, other, NULL, NULL),
                       FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-        assert_message("requested 786432 bytes, available 262144");
+        assert_message("requested 768 KiB, available 256 KiB");
         assert_int_equal(model(pool, other).wake_failures,
                          (uint64_t)(turn + 1) / 2 + (turn % 2 == 0));
         assert_int_equal(model(pool, other).asleep_pages, 12);

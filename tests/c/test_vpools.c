@@ -221,7 +221,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     ferrum_address address;
     assert_status(ferrum_vpool_alloc(vpool, 12 * PAGE, PAGE, &address),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-    assert_message("requested 65536 bytes, available 0");
+    assert_message("requested 64 KiB, available 0 bytes");
     gate_open(&g);
     assert_ok(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
     assert_int_equal(info_of(vpool).retiring_pages, 0);
@@ -268,7 +268,7 @@ static void test_limits_can_change(void **state) {
     ferrum_address address;
     assert_status(ferrum_vpool_alloc(vpool, 4 * PAGE, PAGE, &address),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-    assert_message("requested 65536 bytes, available 0");
+    assert_message("requested 64 KiB, available 0 bytes");
     assert_ok(ferrum_vpool_set_limit(vpool, 5 * PAGE));
     take(vpool, 4 * PAGE, PAGE);
     /* Mapped pages stay. */

@@ -65,7 +65,7 @@ def test_select_and_init():
         assert device.id == choice.device_id
         assert choice.tried[-1] == (device.id, "chosen")
         assert choice.free_bytes >= 1 << 20
-    with pytest.raises(fm.OutOfMemoryError, match=r"cpu:0: needs 1048576\.00 GB"):
+    with pytest.raises(fm.OutOfMemoryError, match=r"cpu:0: needs 1024 TiB"):
         fm.init_backend_with_memory_check(fm.BackendType.AUTO, 1 << 50)
     with pytest.raises(fm.OutOfMemoryError, match=r"cpu:1: needs"):
         fm.select_backend_for_model(1 << 50)

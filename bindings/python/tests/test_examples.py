@@ -36,7 +36,7 @@ def test_the_quickstart(run_python):
         "no copy",
         "the copy is done",
         "FERRUM_ERROR_OUT_OF_MEMORY from pool.alloc",
-        "held by small: 6291456 bytes",
+        "held by small: 6 MiB",
         "used               0 B",
     ):
         assert expected in result.stdout

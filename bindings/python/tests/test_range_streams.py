@@ -127,7 +127,7 @@ def test_guarantees_are_backed_or_wait(device: fm.Device) -> None:
         pool.register_model("user", fm.ModelConfig(virtual_bytes=4 * MIB)) as user,
     ):
         used = user.alloc(8 * PAGE)
-        with pytest.raises(fm.OutOfPhysicalMemoryError, match="pages back 131072 of them"):
+        with pytest.raises(fm.OutOfPhysicalMemoryError, match="pages back 128 KiB of them"):
             pool.register_model(
                 "late", fm.ModelConfig(virtual_bytes=4 * MIB, guaranteed_bytes=6 * PAGE)
             )

@@ -186,7 +186,7 @@ def test_two_models_under_a_limit_for_one(shared):
         for model, other, value in ((chat, code, 1), (code, chat, 2), (chat, code, 1)):
             model.wake(tag="weights")
             assert read(blocks[model]) == {value}
-            with pytest.raises(fm.OutOfPhysicalMemoryError, match="available 131072"):
+            with pytest.raises(fm.OutOfPhysicalMemoryError, match="available 128 KiB"):
                 other.wake()
             assert other.is_asleep("weights")
             with pytest.raises(fm.InvalidStateError, match="asleep"):

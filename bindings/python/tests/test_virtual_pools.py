@@ -115,7 +115,7 @@ def test_a_free_waits_for_its_stream(vpool, stream, gate):
 
 def test_errors_name_their_values(device, vpool):
     with pytest.raises(
-        fm.OutOfPhysicalMemoryError, match="requested 1114112 bytes, available 1048576"
+        fm.OutOfPhysicalMemoryError, match=r"requested 1.06 MiB \(1114112 bytes\), available 1 MiB"
     ):
         vpool.alloc(0, 17 * PAGE)
     vpool.set_limit(17 * PAGE)

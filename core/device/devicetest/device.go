@@ -82,7 +82,7 @@ func (d *Device) Alloc(size uint64) (device.Addr, error) {
 	}
 	if !d.hasRoom(size) {
 		return 0, device.Errorf(device.CodeOutOfMemory, "devicetest.alloc",
-			"%d bytes: %d are held, %d used by others, of %d", size, d.held, d.others, d.info.TotalBytes).On(d.info.ID)
+			"%v: %v are held, %v used by others, of %v", device.Size(size), device.Size(d.held), device.Size(d.others), device.Size(d.info.TotalBytes)).On(d.info.ID)
 	}
 	addr := d.place(size)
 	made := segment{size: size}

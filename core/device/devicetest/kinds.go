@@ -32,7 +32,7 @@ func (d *Device) Advise(addr device.Addr, size uint64, advice device.Advice) err
 			return nil
 		}
 	}
-	return d.refuse(Advise, device.CodeInvalidAddress, "%d bytes at %#x are no managed memory", size, uint64(addr))
+	return d.refuse(Advise, device.CodeInvalidAddress, "%v at %#x are no managed memory", device.Size(size), uint64(addr))
 }
 
 // Advice returns the last advice for the managed segment of an address.
@@ -59,11 +59,11 @@ func (d *Device) Register(host device.HostAddr, size uint64, access device.Acces
 	}
 	bytes, err := d.hostSlice("devicetest.register", host, size)
 	if err != nil {
-		return 0, d.refuse(Register, device.CodeInvalidAddress, "%d bytes at %#x are none of the process", size, uint64(host))
+		return 0, d.refuse(Register, device.CodeInvalidAddress, "%v at %#x are none of the process", device.Size(size), uint64(host))
 	}
 	for _, s := range d.segments {
 		if s.host < host+device.HostAddr(size) && host < s.host+device.HostAddr(s.size) && s.host != 0 {
-			return 0, d.refuse(Register, device.CodeAlreadyExists, "%d bytes at %#x overlap a segment", size, uint64(host))
+			return 0, d.refuse(Register, device.CodeAlreadyExists, "%v at %#x overlap a segment", device.Size(size), uint64(host))
 		}
 	}
 	addr := d.place(size)
@@ -99,7 +99,7 @@ func (d *Device) allocateKind(call Call, size uint64, shared bool) (device.Pinne
 		return device.PinnedMemory{}, d.refuse(call, device.CodeInvalidSize,
 			"size %d is not a multiple of %d above 0", size, d.info.GranularityBytes)
 	case !shared && !d.hasRoom(size):
-		return device.PinnedMemory{}, d.refuse(call, device.CodeOutOfMemory, "%d bytes: %d are held", size, d.held)
+		return device.PinnedMemory{}, d.refuse(call, device.CodeOutOfMemory, "%v: %v are held", device.Size(size), device.Size(d.held))
 	}
 	made := segment{size: size, made: call, bytes: make([]byte, size)}
 	if shared {
@@ -120,7 +120,7 @@ func (d *Device) freeKind(call, made Call, addr device.Addr, size uint64) error 
 	}
 	known, ok := d.segments[addr]
 	if !ok || known.size != size || known.made != made {
-		return d.refuse(call, device.CodeInvalidAddress, "%d bytes at %#x are no such segment", size, uint64(addr))
+		return d.refuse(call, device.CodeInvalidAddress, "%v at %#x are no such segment", device.Size(size), uint64(addr))
 	}
 	if made == AllocManaged {
 		d.hosts = slices.DeleteFunc(d.hosts, func(h hostBuffer) bool { return h.addr == known.host })

@@ -56,7 +56,7 @@ func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Ac
 		}
 		if s.readOnly && need != device.AccessRead {
 			return place{}, device.Errorf(device.CodePermissionDenied, op,
-				"%d bytes at %#x are adopted to be read only", size, uint64(addr)).On(d.info.ID)
+				"%v at %#x are adopted to be read only", device.Size(size), uint64(addr)).On(d.info.ID)
 		}
 		found := place{size: size, backed: s.bytes != nil}
 		if found.backed {
@@ -67,17 +67,17 @@ func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Ac
 	r := d.reservationOf(addr, size)
 	if r == nil {
 		return place{}, device.Errorf(device.CodeInvalidAddress, op,
-			"%d bytes at %#x lie in no segment", size, uint64(addr)).On(d.info.ID)
+			"%v at %#x lie in no segment", device.Size(size), uint64(addr)).On(d.info.ID)
 	}
 	pieces, covered := d.pieces(r, addr, size)
 	if !covered {
 		return place{}, device.Errorf(device.CodeNotMapped, op,
-			"%d bytes at %#x are not mapped throughout", size, uint64(addr)).On(d.info.ID)
+			"%v at %#x are not mapped throughout", device.Size(size), uint64(addr)).On(d.info.ID)
 	}
 	for _, part := range pieces {
 		if part.page.access < need {
 			return place{}, device.Errorf(device.CodePermissionDenied, op,
-				"%d bytes at %#x: the page at %#x has access %d, wanted is %d", size, uint64(addr),
+				"%v at %#x: the page at %#x has access %d, wanted is %d", device.Size(size), uint64(addr),
 				uint64(r.base)+part.page.offset, part.page.access, need).On(d.info.ID)
 		}
 	}
@@ -117,7 +117,7 @@ func (d *Device) hostSlice(op string, addr device.HostAddr, size uint64) ([]byte
 		}
 	}
 	return nil, device.Errorf(device.CodeInvalidAddress, op,
-		"%d bytes at host address %#x lie in no host buffer", size, uint64(addr)).On(d.info.ID)
+		"%v at host address %#x lie in no host buffer", device.Size(size), uint64(addr)).On(d.info.ID)
 }
 
 // transfer reads before it writes, so that overlapping ranges are copied as with

@@ -27,7 +27,7 @@ func (d *Device) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	}
 	if after, carry := bits.Add64(d.pinned, size, 0); carry != 0 || after > limit {
 		return device.PinnedMemory{}, d.refuse(AllocPinned, device.CodeResourceExhausted,
-			"%d bytes: the limit is %d, of which %d are in use", size, limit, d.pinned)
+			"%v: the limit is %v, of which %v are in use", device.Size(size), device.Size(limit), device.Size(d.pinned))
 	}
 	made := segment{size: size, bytes: make([]byte, size)}
 	made.host = d.addHost(made.bytes)
@@ -46,7 +46,7 @@ func (d *Device) FreePinned(addr device.Addr, size uint64) error {
 	}
 	known, ok := d.segments[addr]
 	if !ok || known.size != size || known.host == 0 || known.made != "" {
-		return d.refuse(FreePinned, device.CodeInvalidAddress, "%d bytes at %#x are no page-locked segment", size, uint64(addr))
+		return d.refuse(FreePinned, device.CodeInvalidAddress, "%v at %#x are no page-locked segment", device.Size(size), uint64(addr))
 	}
 	d.hosts = slices.DeleteFunc(d.hosts, func(h hostBuffer) bool { return h.addr == known.host })
 	delete(d.segments, addr)
@@ -85,7 +85,7 @@ func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) erro
 	}
 	for start, s := range d.segments {
 		if uint64(start) < uint64(addr)+size && uint64(addr) < uint64(start)+s.size {
-			return d.refuse(Adopt, device.CodeAlreadyExists, "%d bytes at %#x overlap a segment", size, uint64(addr))
+			return d.refuse(Adopt, device.CodeAlreadyExists, "%v at %#x overlap a segment", device.Size(size), uint64(addr))
 		}
 	}
 	made := segment{size: size, adopted: true, readOnly: access == device.AccessRead}
@@ -179,7 +179,7 @@ func (d *Device) enterSharing(call Call, addr device.Addr, size uint64) error {
 	case size == 0:
 		return d.refuse(call, device.CodeInvalidSize, "size is 0")
 	case carry != 0:
-		return d.refuse(call, device.CodeOverflow, "%d bytes at %#x do not fit 64 bits", size, uint64(addr))
+		return d.refuse(call, device.CodeOverflow, "%v at %#x do not fit 64 bits", device.Size(size), uint64(addr))
 	case addr == 0:
 		return d.refuse(call, device.CodeInvalidAddress, "address is 0")
 	}
@@ -195,10 +195,10 @@ func (d *Device) forget(call Call, addr device.Addr, size uint64, kind func(segm
 	}
 	known, ok := d.segments[addr]
 	if !ok || known.size != size || !kind(known) {
-		return d.refuse(call, device.CodeInvalidAddress, "%d bytes at %#x are no such range", size, uint64(addr))
+		return d.refuse(call, device.CodeInvalidAddress, "%v at %#x are no such range", device.Size(size), uint64(addr))
 	}
 	if d.inUse(addr, size) {
-		return d.refuse(call, device.CodeBusy, "%d bytes at %#x are used by queued work", size, uint64(addr))
+		return d.refuse(call, device.CodeBusy, "%v at %#x are used by queued work", device.Size(size), uint64(addr))
 	}
 	delete(d.segments, addr)
 	return nil

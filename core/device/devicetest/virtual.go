@@ -114,8 +114,8 @@ func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
 	// first.
 	_, carry := bits.Add64(base, size, 0)
 	if base < uint64(v.next) || carry != 0 || align > d.driver.config.VirtualBytes || size > d.driver.config.VirtualBytes-v.reserved {
-		return 0, d.refuse(Reserve, device.CodeOutOfVirtualMemory, "%d bytes, align %d: %d of %d are reserved",
-			size, align, v.reserved, d.driver.config.VirtualBytes)
+		return 0, d.refuse(Reserve, device.CodeOutOfVirtualMemory, "%v, align %d: %v of %v are reserved",
+			device.Size(size), align, device.Size(v.reserved), device.Size(d.driver.config.VirtualBytes))
 	}
 	addr := device.Addr(base)
 	v.next = addr + device.Addr(size)
@@ -169,8 +169,8 @@ func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	}
 	high, size := bits.Mul64(pageBytes, uint64(len(pages)))
 	if high != 0 || !d.hasRoom(size) {
-		return d.refuse(Create, device.CodeOutOfMemory, "%d pages of %d bytes: %d are held, %d used by others, of %d",
-			len(pages), pageBytes, d.held, d.others, d.info.TotalBytes)
+		return d.refuse(Create, device.CodeOutOfMemory, "%d pages of %v: %v are held, %v used by others, of %v",
+			len(pages), device.Size(pageBytes), device.Size(d.held), device.Size(d.others), device.Size(d.info.TotalBytes))
 	}
 	v := &d.virtual
 	for i := range pages {

@@ -83,18 +83,18 @@ func (d *Device) mappedRange(call Call, addr device.Addr, size uint64, whole boo
 	}
 	r := d.reservationOf(addr, size)
 	if r == nil {
-		return nil, nil, d.refuse(call, device.CodeInvalidAddress, "%d bytes at %#x lie in no reservation",
-			size, uint64(addr))
+		return nil, nil, d.refuse(call, device.CodeInvalidAddress, "%v at %#x lie in no reservation",
+			device.Size(size), uint64(addr))
 	}
 	found, covered := d.pieces(r, addr, size)
 	if !covered {
-		return nil, nil, d.refuse(call, device.CodeNotMapped, "%d bytes at %#x are not mapped throughout",
-			size, uint64(addr))
+		return nil, nil, d.refuse(call, device.CodeNotMapped, "%v at %#x are not mapped throughout",
+			device.Size(size), uint64(addr))
 	}
 	for _, part := range found {
 		if whole && part.size != part.page.size {
-			return nil, nil, d.refuse(call, device.CodeInvalidOffset, "%d bytes at %#x end inside a page of %d bytes",
-				size, uint64(addr), part.page.size)
+			return nil, nil, d.refuse(call, device.CodeInvalidOffset, "%v at %#x end inside a page of %v",
+				device.Size(size), uint64(addr), device.Size(part.page.size))
 		}
 	}
 	return r, found, nil
@@ -114,8 +114,8 @@ func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 	pageBytes := found[0].size
 	for i, p := range found {
 		if p.size != pageBytes {
-			return d.refuse(Map, device.CodeInvalidPageSize, "page %d has %d bytes, the first one %d",
-				numbers[i], p.size, pageBytes)
+			return d.refuse(Map, device.CodeInvalidPageSize, "page %d has %v, the first one %v",
+				numbers[i], device.Size(p.size), device.Size(pageBytes))
 		}
 	}
 	if least := d.driver.config.PageMinimumBytes; uint64(addr)%least != 0 {
@@ -125,7 +125,7 @@ func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 	size := pageBytes * uint64(len(found))
 	r := d.reservationOf(addr, size)
 	if r == nil {
-		return d.refuse(Map, device.CodeInvalidAddress, "%d bytes at %#x lie in no reservation", size, uint64(addr))
+		return d.refuse(Map, device.CodeInvalidAddress, "%v at %#x lie in no reservation", device.Size(size), uint64(addr))
 	}
 	start := uint64(addr - r.base)
 	if start%pageBytes != 0 {
@@ -133,7 +133,7 @@ func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 			start, pageBytes)
 	}
 	if there := d.overlapping(r, start, size); there != nil {
-		return d.refuse(Map, device.CodeAlreadyMapped, "%d bytes at %#x: a page is mapped at %#x", size, uint64(addr),
+		return d.refuse(Map, device.CodeAlreadyMapped, "%v at %#x: a page is mapped at %#x", device.Size(size), uint64(addr),
 			uint64(r.base)+there.offset)
 	}
 	for i, p := range found {
@@ -164,7 +164,7 @@ func (d *Device) SetAccess(addr device.Addr, size uint64, access device.Access) 
 	}
 	takes := slices.ContainsFunc(found, func(part piece) bool { return part.page.access > access })
 	if takes && d.inUse(addr, size) {
-		return d.refuse(SetAccess, device.CodeBusy, "%d bytes at %#x are used by queued work", size, uint64(addr))
+		return d.refuse(SetAccess, device.CodeBusy, "%v at %#x are used by queued work", device.Size(size), uint64(addr))
 	}
 	for _, part := range found {
 		part.page.access = access
@@ -188,7 +188,7 @@ func (d *Device) Unmap(addr device.Addr, size uint64) error {
 		return err
 	}
 	if d.inUse(addr, size) {
-		return d.refuse(Unmap, device.CodeBusy, "%d bytes at %#x are used by queued work", size, uint64(addr))
+		return d.refuse(Unmap, device.CodeBusy, "%v at %#x are used by queued work", device.Size(size), uint64(addr))
 	}
 	for _, part := range found {
 		delete(r.mapped, part.page.offset)

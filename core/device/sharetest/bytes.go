@@ -31,7 +31,7 @@ func requireBytes(t testing.TB, dev device.Device, addr device.Addr, value byte,
 	require.NoError(t, s.Synchronize(device.Forever))
 	runtime.KeepAlive(seen)
 	other := slices.IndexFunc(seen, func(b byte) bool { return b != value })
-	require.Negative(t, other, "the first of %d bytes that is not %d", size, value)
+	require.Negative(t, other, "the first of %v that is not %d", device.Size(size), value)
 }
 
 func hostAddr(bytes []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(bytes).Pointer()) }

@@ -24,11 +24,11 @@ type Block struct {
 func NewBlock(bytes int) (*Block, error) {
 	const op = "offheap.new_block"
 	if bytes <= 0 {
-		return nil, device.Errorf(device.CodeInvalidSize, op, "%d bytes: must be above 0", bytes)
+		return nil, device.Errorf(device.CodeInvalidSize, op, "%v: must be above 0", device.Size(bytes))
 	}
 	if bytes > maxBytes {
 		return nil, device.Errorf(device.CodeResourceExhausted, op,
-			"%d bytes are more than the %d that are possible", bytes, maxBytes)
+			"%v are more than the %v that are possible", device.Size(bytes), device.Size(maxBytes))
 	}
 	if !mapped(bytes) {
 		return &Block{items: make([]byte, bytes)}, nil
@@ -40,7 +40,7 @@ func NewBlock(bytes int) (*Block, error) {
 	base, err := mapHuge(pages)
 	if err != nil {
 		release(pages)
-		return nil, device.Errorf(device.CodeResourceExhausted, op, "the system gives no %d bytes: %w", pages, err)
+		return nil, device.Errorf(device.CodeResourceExhausted, op, "the system gives no %v: %w", device.Size(pages), err)
 	}
 	return &Block{items: unsafe.Slice((*byte)(base), bytes), pages: pages}, nil
 }

@@ -34,7 +34,7 @@ func admit(bytes int) error {
 	}
 	release(bytes)
 	return device.Errorf(device.CodeResourceExhausted, opGrow,
-		"%d bytes more would make %d bytes of tables, beyond the limit of %d", bytes, sum, limit)
+		"%v more would make %v of tables, beyond the limit of %v", device.Size(bytes), device.Size(sum), device.Size(limit))
 }
 
 func release(bytes int) { inUse.Add(-int64(bytes)) }

@@ -24,7 +24,7 @@ func TestNoMemory(t *testing.T) {
 
 	err := table.Grow(&items, 1<<57) // more than the address space of a process
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
-	require.ErrorContains(t, err, "the system gives no 1152921504606846976 bytes for a table of 81920")
+	require.ErrorContains(t, err, "the system gives no 1048576 TiB for a table of 80 KiB")
 
 	defer SetLimit(SetLimit(before + 4096))
 	err = table.Grow(&items, 20_000)

@@ -36,7 +36,7 @@ func (t *Table[T]) Grow(items *[]T, want int) error {
 	}
 	if want > maxBytes/size {
 		return device.Errorf(device.CodeResourceExhausted, opGrow,
-			"a table of %d items of %d bytes is longer than the %d bytes that are possible", want, size, maxBytes)
+			"a table of %d items of %v is longer than the %v that are possible", want, device.Size(size), device.Size(maxBytes))
 	}
 	bytes := max(want*size, nextBytes(t.room*size))
 	if !mapped(bytes) {
@@ -103,7 +103,7 @@ func (t *Table[T]) extend(bytes int) (*T, error) {
 	if err != nil {
 		release(bytes - t.bytes)
 		return nil, device.Errorf(device.CodeResourceExhausted, opGrow,
-			"the system gives no %d bytes for a table of %d: %w", bytes, t.bytes, err)
+			"the system gives no %v for a table of %v: %w", device.Size(bytes), device.Size(t.bytes), err)
 	}
 	return (*T)(base), nil
 }

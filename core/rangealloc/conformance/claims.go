@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -35,7 +36,7 @@ func (k *claims) served(c rangealloc.Config, r Request, got rangealloc.Range) er
 		return fmt.Errorf("sizes are said to be ordered: %d granules were refused, and then %d served, with no free between", k.shortest, n)
 	}
 	if k.oneSize && k.blockBytes != 0 && k.blockBytes != got.Size {
-		return fmt.Errorf("blocks are said to be of one size: %+v, after one of %d bytes", got, k.blockBytes)
+		return fmt.Errorf("blocks are said to be of one size: %+v, after one of %v", got, device.Size(k.blockBytes))
 	}
 	k.blockBytes = got.Size
 	return nil
@@ -62,7 +63,7 @@ func (k *claims) freed() {
 func (k *claims) freedSlot(m *model, offset, runBytes uint64) error {
 	k.frees++
 	if run := m.blocks[m.at(offset)]; run.Size != runBytes {
-		return fmt.Errorf("free by slot gave a run of %d bytes, where %+v is due", runBytes, run)
+		return fmt.Errorf("free by slot gave a run of %v, where %+v is due", device.Size(runBytes), run)
 	}
 	// A run of all addresses has no longer size, so nothing is known then.
 	if run := runBytes / m.config.GranuleBytes; run == math.MaxUint64 {

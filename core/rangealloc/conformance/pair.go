@@ -156,7 +156,7 @@ func (p *pair) free(offset uint64) (wrong error) {
 		return expectCode(code, err)
 	}
 	if err != nil || got != want {
-		return fmt.Errorf("gave %d, %w, where %d bytes were live", got, err, want)
+		return fmt.Errorf("gave %d, %w, where %v were live", got, err, device.Size(want))
 	}
 	p.claims.freed()
 	p.forget(offset)

@@ -84,7 +84,7 @@ type Keepers struct {
 func takeBlock(bytes uint64) (*Block, error) {
 	memory, err := offheap.NewBlock(int(bytes))
 	if err != nil {
-		return nil, device.Errorf(device.CodeResourceExhausted, "vmm.sleep", "no %d bytes of host memory: %w", bytes, err)
+		return nil, device.Errorf(device.CodeResourceExhausted, "vmm.sleep", "no %v of host memory: %w", device.Size(bytes), err)
 	}
 	items := memory.Bytes()
 	return &Block{Addr: device.HostAddr(reflect.ValueOf(items).Pointer()), Bytes: items, Free: memory.Free}, nil

@@ -69,8 +69,8 @@ func newFile(e *extent.Extent, k *Keepers, dir string, jobs []Job) (*savedFile, 
 	}
 	if most := device.FileSizeLimit(); at > most {
 		return nil, e.Fault(device.CodeResourceExhausted, "sleep",
-			"%q: requested a file of %d bytes in the directory %q, available %d: that is the process's bound on the size of files (RLIMIT_FSIZE)",
-			e.Name, at, dir, most).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
+			"%q: requested a file of %v in the directory %q, available %v: that is the process's bound on the size of files (RLIMIT_FSIZE)",
+			e.Name, device.Size(at), dir, device.Size(most)).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
 			WithNative(int64(syscall.EFBIG))
 	}
 	var err error
@@ -108,7 +108,7 @@ func (f *savedFile) write(c *Chunk, bytes []byte) error {
 	entry := &f.entries[c.index]
 	entry.sum = crc32.Checksum(bytes, castagnoli())
 	if _, err := f.file.WriteAt(bytes, int64(entry.offset)); err != nil {
-		return f.fault("sleep", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, f.file.Name())
+		return f.fault("sleep", err, "chunk %d, %v at %d of the file %q", c.index, device.Size(entry.size), entry.offset, f.file.Name())
 	}
 	return nil
 }
@@ -140,16 +140,16 @@ func (f *savedFile) read(c *Chunk, to []byte) error {
 	entry := f.entries[c.index]
 	n, err := f.file.ReadAt(to, int64(entry.offset))
 	if n < len(to) && !errors.Is(err, io.EOF) {
-		return f.fault("wake", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, f.file.Name())
+		return f.fault("wake", err, "chunk %d, %v at %d of the file %q", c.index, device.Size(entry.size), entry.offset, f.file.Name())
 	}
 	if n < len(to) {
-		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %d bytes", f.extent.Name,
-			f.file.Name(), c.index, n, len(to))
+		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %v", f.extent.Name,
+			f.file.Name(), c.index, n, device.Size(len(to)))
 	}
 	if sum := crc32.Checksum(to, castagnoli()); sum != entry.sum {
 		return f.extent.Fault(device.CodeCorrupted, "wake",
-			"%q: chunk %d of the file %q, %d bytes at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Name, c.index,
-			f.file.Name(), entry.size, entry.offset, sum, entry.sum)
+			"%q: chunk %d of the file %q, %v at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Name, c.index,
+			f.file.Name(), device.Size(entry.size), entry.offset, sum, entry.sum)
 	}
 	return nil
 }

@@ -97,8 +97,8 @@ func (a *Allocator) take(op string, size uint64) (*Segment, error) {
 		code = device.CodeOutOfMemory
 	}
 	return nil, device.Errorf(code, op,
-		"size %d: the system refused to map it, %d bytes of the capacity of %d are free: %w",
-		size, a.capacity.Room(), a.capacity.Bytes(), err).On(a.id).WithNative(int64(number))
+		"size %d: the system refused to map it, %v of the capacity of %v are free: %w",
+		size, device.Size(a.capacity.Room()), device.Size(a.capacity.Bytes()), err).On(a.id).WithNative(int64(number))
 }
 
 // Free unmaps a segment, and its memory belongs to the system again when Free returns.
@@ -167,7 +167,7 @@ func (a *Allocator) refusedLock(op string, size uint64, err error) error {
 	if number == syscall.EPERM || limit != math.MaxUint64 && (locked > limit || size > limit-locked) {
 		return device.Errorf(device.CodeResourceExhausted, op,
 			"size %d: the system refused to lock it in memory: the limit on locked memory (RLIMIT_MEMLOCK, ulimit -l) "+
-				"is %d bytes, of which %d are in use: %w", size, limit, locked, err).On(a.id).
+				"is %v, of which %v are in use: %w", size, device.Size(limit), device.Size(locked), err).On(a.id).
 			WithNative(int64(number))
 	}
 	return device.Errorf(device.CodeOutOfMemory, op, "size %d: the system refused to lock it in memory: %w", size, err).

@@ -105,7 +105,7 @@ func TestARejectedCallChangesNothing(t *testing.T) {
 		{"reserve", syscall.EPERM, func() error { _, err := r.Alloc(granule); return err }, device.CodeMappingFailed, "refused to map"},
 		{"reserve", syscall.ENOMEM, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "refused to map"},
 		{"lock", syscall.EPERM, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeResourceExhausted, "RLIMIT_MEMLOCK"},
-		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(3 * granule); return err }, device.CodeResourceExhausted, "of which 393216 are in use"},
+		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(3 * granule); return err }, device.CodeResourceExhausted, "of which 384 KiB are in use"},
 		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "refused to lock"},
 		{"release", syscall.EINVAL, func() error { return r.Free(addr, 2*granule) }, device.CodeUnmappingFailed, "refused to unmap"},
 	} {

@@ -137,7 +137,7 @@ func (t *table) remove(op string, addr device.Addr, size uint64, locked bool) (*
 	found := t.list[i]
 	if found.Size != size {
 		return nil, device.Errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: the segment there has %d bytes", uint64(addr), size, found.Size)
+			"address %#x, size %d: the segment there has %v", uint64(addr), size, device.Size(found.Size))
 	}
 	if count := found.inFlight.Load(); count != 0 {
 		return nil, device.Errorf(device.CodeBusy, op,

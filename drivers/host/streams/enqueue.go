@@ -137,7 +137,7 @@ func (s *Stream) checkPattern(op string, dst device.Addr, pattern device.Pattern
 	}
 	if uint64(pattern.Value)>>(8*width) != 0 {
 		return s.errorf(device.CodeInvalidArgument, op,
-			"pattern %#x: does not fit its width of %d bytes", pattern.Value, width)
+			"pattern %#x: does not fit its width of %v", pattern.Value, device.Size(width))
 	}
 	if size%width != 0 {
 		return s.errorf(device.CodeInvalidSize, op, "size %d: not a multiple of the pattern width %d", size, width)

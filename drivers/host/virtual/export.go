@@ -28,12 +28,12 @@ func (v *Memory) openShareable(op string, made *[]int, count int, pageBytes uint
 	for range count {
 		fd, size, err := v.system.files.openFile(pageBytes)
 		if err != nil {
-			return v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("a file for a page of %d bytes", pageBytes))
+			return v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("a file for a page of %v", device.Size(pageBytes)))
 		}
 		*made = append(*made, fd)
 		if size < pageBytes {
 			return v.errorf(device.CodeResourceExhausted, op,
-				"page size %d: a file may have %d bytes (limit on the size of files)", pageBytes, size)
+				"page size %d: a file may have %v (limit on the size of files)", pageBytes, device.Size(size))
 		}
 	}
 	return nil
@@ -49,7 +49,7 @@ func (v *Memory) createFrom(op string, pages []device.Page, pageBytes uint64, fi
 	}
 	if !s.give(pages) {
 		return v.errorf(device.CodeResourceExhausted, op,
-			"%d pages of %d bytes: there may be %d in all", len(pages), pageBytes, s.limit)
+			"%d pages of %v: there may be %d in all", len(pages), device.Size(pageBytes), s.limit)
 	}
 	for len(s.files) < len(s.pages) {
 		s.files = append(s.files, -1)
@@ -152,7 +152,7 @@ func (v *Memory) importPage(op string, m *mapping.VirtualCalls, fd int, pageByte
 		return 0, v.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)
 	}
 	if size != pageBytes {
-		return 0, v.errorf(device.CodeInvalidPageSize, op, "descriptor %d: is a page of %d bytes, not of %d", fd, size, pageBytes)
+		return 0, v.errorf(device.CodeInvalidPageSize, op, "descriptor %d: is a page of %v, not of %v", fd, device.Size(size), device.Size(pageBytes))
 	}
 	own, err := m.CopyFile(fd)
 	if err != nil {

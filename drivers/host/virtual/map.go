@@ -29,7 +29,7 @@ func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) erro
 	for i, l := range found {
 		if l.store.pageBytes != pageBytes {
 			return device.Errorf(device.CodeInvalidPageSize, op,
-				"page %#x, number %d of the list: of %d bytes, the first one of %d", uint64(pages[i]), i, l.store.pageBytes, pageBytes)
+				"page %#x, number %d of the list: of %v, the first one of %v", uint64(pages[i]), i, device.Size(l.store.pageBytes), device.Size(pageBytes))
 		}
 	}
 	if err := v.checkAddress(op, addr); err != nil {
@@ -40,7 +40,7 @@ func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) erro
 	r := v.reservationOf(address, size)
 	if r == nil {
 		return device.Errorf(device.CodeInvalidAddress, op,
-			"address %#x, %d pages of %d bytes: not within one reservation", address, len(pages), pageBytes)
+			"address %#x, %d pages of %v: not within one reservation", address, len(pages), device.Size(pageBytes))
 	}
 	if offset := address - r.base(); offset%pageBytes != 0 {
 		return device.Errorf(device.CodeInvalidOffset, op,

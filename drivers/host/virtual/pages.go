@@ -31,7 +31,7 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	}
 	high, size := bits.Mul64(pageBytes, uint64(len(pages)))
 	if high != 0 {
-		return v.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the sum does not fit 64 bits", len(pages), pageBytes)
+		return v.errorf(device.CodeOutOfMemory, op, "%d pages of %v: the sum does not fit 64 bits", len(pages), device.Size(pageBytes))
 	}
 	if err := v.gate.Add(op, gate.Pages, len(pages)); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (v *Memory) create(op string, pages []device.Page, pageBytes uint64, backin
 	}
 	if !s.give(pages) {
 		return v.errorf(device.CodeResourceExhausted, op,
-			"%d pages of %d bytes: the file for them may have %d in all (limit on the size of files)",
-			len(pages), pageBytes, s.limit)
+			"%d pages of %v: the file for them may have %d in all (limit on the size of files)",
+			len(pages), device.Size(pageBytes), s.limit)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (v *Memory) store(op string, pageBytes uint64, backing device.Backing) (*st
 	if backing == device.BackingMovable {
 		fd, size, err := v.system.files.openFile(made.limit * pageBytes)
 		if err != nil {
-			return nil, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("a file for pages of %d bytes", pageBytes))
+			return nil, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("a file for pages of %v", device.Size(pageBytes)))
 		}
 		made.fd, made.limit = fd, min(made.limit, size/pageBytes)
 	}
@@ -205,7 +205,7 @@ func (v *Memory) change(op string, runs []pageRun, call func(file mapping.FilePa
 		}
 		for index := run.start; index < run.end; index += step {
 			if err := call(run.store.part(index), step*run.store.pageBytes); err != nil {
-				return v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("%d pages of %d bytes", step, run.store.pageBytes))
+				return v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("%d pages of %v", step, device.Size(run.store.pageBytes)))
 			}
 		}
 	}

@@ -34,7 +34,7 @@ fn backends_are_chosen_by_memory() {
         .unwrap();
     assert_eq!(error.kind, ErrorKind::OutOfMemory);
     assert!(
-        error.to_string().contains("cpu:0: needs 1048576.00 GB"),
+        error.to_string().contains("cpu:0: needs 1024 TiB"),
         "{error}"
     );
     let error = library

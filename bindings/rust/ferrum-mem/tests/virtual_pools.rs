@@ -95,7 +95,7 @@ fn test_ranges() {
     assert!(
         error
             .message
-            .contains("requested 458752 bytes, available 393216"),
+            .contains("requested 448 KiB, available 384 KiB"),
         "{error}"
     );
     pool.set_limit(None).unwrap();

@@ -109,7 +109,7 @@ func (b *Book) room(op string, addr uint64, pages []*Page) (*Reservation, error)
 	for _, p := range pages {
 		if p.Bytes != bytes {
 			return nil, b.errorf(device.CodeInvalidPageSize, op,
-				"page %d has %d bytes and page %d has %d: want all of one size", pages[0].Number, bytes, p.Number, p.Bytes)
+				"page %d has %v and page %d has %v: want all of one size", pages[0].Number, device.Size(bytes), p.Number, device.Size(p.Bytes))
 		}
 	}
 	if addr%b.granularity != 0 {
