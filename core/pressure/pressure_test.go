@@ -44,9 +44,11 @@ func TestLevelsAgainstFractions(t *testing.T) {
 func TestBothEdgesOfEveryBound(t *testing.T) {
 	for profile := range Profile(ProfileCount) {
 		for total := uint64(1); total <= 250; total++ {
+			bounds := profile.Bounds(total)
 			for used := range total + 1 {
-				require.Equal(t, oracle(profile, total, used), profile.LevelOf(total, total-used),
-					"%v: %d of %d", profile, used, total)
+				want := oracle(profile, total, used)
+				require.Equal(t, want, profile.LevelOf(total, total-used), "%v: %d of %d", profile, used, total)
+				require.Equal(t, want, bounds.LevelOf(used), "%v: %d of %d, from bounds", profile, used, total)
 			}
 		}
 	}
