@@ -49,7 +49,7 @@ func deadlineOf(config *C.ferrum_reclaim_config) (time.Duration, error) {
 	switch deadline := timeoutOf(config.deadline_ns); deadline {
 	case device.Forever:
 		return 0, device.Errorf(device.CodeInvalidArgument, "capi.reclaim",
-			"config->deadline_ns is %d: an allocation must not wait for ever", uint64(config.deadline_ns))
+			"config->deadline_ns is %d: an allocation cannot wait without a limit", uint64(config.deadline_ns))
 	case 0:
 		return defaultDeadline, nil
 	default:

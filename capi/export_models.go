@@ -27,7 +27,7 @@ func fmgo_elastic_pool_reclaim_callback_add(pool C.uint64_t, model *C.char, conf
 	}
 	if config.priority != 0 {
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.reclaim",
-			"config->priority is %d: it is the model's, want 0", int32(config.priority)))
+			"config->priority is %d: a model callback uses the model's priority; want 0", int32(config.priority)))
 	}
 	deadline, err := deadlineOf(config)
 	if err != nil {

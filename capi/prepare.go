@@ -122,7 +122,7 @@ func refused(op string, number int, format string, args ...any) error {
 		code = device.CodeUnsupported
 	}
 	args = append(args, syscall.Errno(number))
-	return device.Errorf(code, op, "the system refused "+format+": %w", args...).WithNative(int64(number))
+	return device.Errorf(code, op, "the system did not provide "+format+": %w", args...).WithNative(int64(number))
 }
 
 // watchHandlers starts to check the handlers of signals.

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	if !probe.Asked(os.Args[1:]) {
-		fmt.Fprintln(os.Stderr, "ferrum-mem-probe: started by libferrum_mem to look for devices; see ferrum-mem devices")
+		fmt.Fprintln(os.Stderr, "ferrum-mem-probe: libferrum_mem starts this program to find devices; run 'ferrum-mem devices' instead")
 	}
 	os.Exit(probe.Serve(os.Args[1:], drivers.Surveyors()))
 }

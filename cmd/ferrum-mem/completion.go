@@ -85,8 +85,8 @@ func newCompletion(s streams) *cobra.Command {
 	shells := slices.Sorted(maps.Keys(write))
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
-		Short: "Print what completes the command in a shell",
-		Long: `Print what completes verbs, flags, devices and the values of flags in a shell.
+		Short: "Print the completion script of a shell",
+		Long: `Print a script that completes subcommands, flags, devices and values of flags in a shell.
 make install puts it where shells look for it. For one session:
 
   source <(ferrum-mem completion bash)

@@ -40,9 +40,9 @@ func newDevices(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "List the backends, their devices and why others are not there",
-		Long: "List all backends with their devices, or why they cannot be used here, and the one to prefer.\n" +
-			"Each vendor's library is asked in a process of its own; see FERRUM_PROBE in docs/environment.md.",
+		Short: "List the backends, their devices, and why others are unavailable",
+		Long: "List all backends with their devices, or why they cannot be used here, and the recommended one.\n" +
+			"Each vendor's library is queried in a separate process; see FERRUM_PROBE in docs/environment.md.",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			var best discover.BackendType

@@ -55,9 +55,9 @@ func newDoctor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine: backends, devices, limits, environment",
-		Long: "Check this machine: which backends and devices work, which limits of the system bear on them,\n" +
-			"and what of the environment is read. With --snapshot also which handlers of signals a program has\n" +
-			"that endanger it. Exits 1 when something does not work.",
+		Long: "Check this machine: which backends and devices work, which system limits affect them,\n" +
+			"and which environment variables are read. With --snapshot it also lists the signal handlers of a\n" +
+			"program that can overwrite memory of the library. Exits 1 if something does not work.",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			handlers, err := readHandlers(cmd, snapshot)
@@ -77,7 +77,7 @@ func newDoctor(s streams) *cobra.Command {
 		},
 	}
 	addJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringVar(&snapshot, "snapshot", "", "a `FILE` with what ferrum_snapshot_json gave in a program")
+	cmd.Flags().StringVar(&snapshot, "snapshot", "", "a `FILE` with the output of ferrum_snapshot_json of a program")
 	return cmd
 }
 
@@ -133,7 +133,7 @@ func (r *doctorReport) examineLibrary(s streams) {
 		r.add("backend "+b.Backend, statusOK, "", "available, devices: %d", len(b.Devices))
 		for _, d := range b.Devices {
 			if err := tryDevice(l, d.ID); err != nil {
-				r.add("device "+d.ID, statusProblem, "see what the message names", "%s: does not work: %s", d.Name, message(err))
+				r.add("device "+d.ID, statusProblem, "correct what the message names", "%s: does not work: %s", d.Name, message(err))
 				continue
 			}
 			r.add("device "+d.ID, statusOK, "", "%s, %s; a block was allocated and freed", d.Name, totalText(d.TotalBytes))
@@ -145,7 +145,7 @@ func (r *doctorReport) examineLibrary(s streams) {
 // Hardware that a machine does not have is no problem. A driver that exists and does not
 // work is one.
 func absent(backend, reason string) (status, string) {
-	const see = "see what the message names"
+	const see = "correct what the message names"
 	if backend == host.Backend {
 		return statusProblem, see
 	}
@@ -201,7 +201,7 @@ func limitFindings(l host.Limits) []finding {
 	case l.MemTotalBytes == 0:
 		r.add("memory", statusWarning, "set "+host.EnvMemory, "the memory of this machine cannot be read")
 	case l.MemAvailableBytes < l.MemTotalBytes/20:
-		r.add("memory", statusWarning, "end what uses the memory, or lower "+host.EnvMemory,
+		r.add("memory", statusWarning, "end programs that use the memory, or lower "+host.EnvMemory,
 			"only %s of %s is available", formatBytes(l.MemAvailableBytes), formatBytes(l.MemTotalBytes))
 	default:
 		r.add("memory", statusOK, "", "%s of %s available", formatBytes(l.MemAvailableBytes), formatBytes(l.MemTotalBytes))
@@ -231,9 +231,9 @@ func limitFindings(l host.Limits) []finding {
 	case "always", "madvise":
 		r.add("huge pages", statusOK, "", "%s", l.TransparentHugePages)
 	case "never":
-		r.add("huge pages", statusWarning, "set /sys/kernel/mm/transparent_hugepage/enabled to madvise: first touches are several times faster", "never")
+		r.add("huge pages", statusWarning, "set /sys/kernel/mm/transparent_hugepage/enabled to madvise: the first access to new memory is then several times faster", "never")
 	default:
-		r.add("huge pages", statusWarning, "none: large blocks are slower to touch first", "not known to this kernel")
+		r.add("huge pages", statusWarning, "disabled: the first access to a large block is slower", "not supported by this kernel")
 	}
 	if l.OvercommitPolicy == "strict" {
 		r.add("overcommit", statusWarning, "sysctl vm.overcommit_memory=0, or expect large reservations to be refused", "strict")

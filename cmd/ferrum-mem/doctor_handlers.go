@@ -22,7 +22,7 @@ func readHandlers(cmd *cobra.Command, file string) ([]library.Handler, error) {
 		Handlers *[]library.Handler `json:"signal_handlers"`
 	}
 	if err := json.Unmarshal(text, &snapshot); err != nil || snapshot.Handlers == nil {
-		return nil, usagef(cmd, "--snapshot %s: not what ferrum_snapshot_json gives", file)
+		return nil, usagef(cmd, "--snapshot %s: is not the output of ferrum_snapshot_json", file)
 	}
 	return *snapshot.Handlers, nil
 }
@@ -30,7 +30,7 @@ func readHandlers(cmd *cobra.Command, file string) ([]library.Handler, error) {
 // examineHandlers reports what happens to signal handlers that lack SA_ONSTACK, and names
 // those of a program.
 func (r *doctorReport) examineHandlers(handlers []library.Handler) {
-	const check, advice = "signals", "have the program install it with SA_ONSTACK: until it has the flag it may overwrite memory of the library"
+	const check, advice = "signals", "install it with SA_ONSTACK in the program: without the flag it may overwrite memory of the library"
 	if os.Getenv(library.EnvSignalHandlers) == "leave" {
 		r.add(check, statusWarning, "install every handler with SA_ONSTACK, or unset "+library.EnvSignalHandlers,
 			"handlers without SA_ONSTACK are left as they are")
@@ -42,9 +42,9 @@ func (r *doctorReport) examineHandlers(handlers []library.Handler) {
 		case !h.Mended:
 			r.add(check, statusWarning, advice, "without SA_ONSTACK, left as it is: %v", h)
 		case h.Late:
-			r.add(check, statusWarning, advice, "installed without SA_ONSTACK after ferrum_init, mended later: %v", h)
+			r.add(check, statusWarning, advice, "installed without SA_ONSTACK after ferrum_init, flag added later: %v", h)
 		default:
-			r.add(check, statusOK, "", "installed without SA_ONSTACK, mended by ferrum_init: %v", h)
+			r.add(check, statusOK, "", "installed without SA_ONSTACK, flag added by ferrum_init: %v", h)
 		}
 	}
 }

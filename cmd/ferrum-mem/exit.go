@@ -27,10 +27,10 @@ var exitStatuses = []struct {
 	number  int
 	meaning string
 }{
-	{exitDone, "Done; the answer is yes where there is a question."},
+	{exitDone, "Success. Where the subcommand answers a question, the answer is yes."},
 	{exitNo, "The answer is no: a model does not fit, a request was not served, a check found a problem."},
-	{exitUsage, "Bad usage or bad input."},
-	{exitMachine, "An error of the machine."},
+	{exitUsage, "Wrong arguments or invalid input."},
+	{exitMachine, "The machine or a device failed."},
 	{exitInterrupted, "Interrupted."},
 }
 
@@ -58,7 +58,7 @@ func flagFault(err error) string {
 	if !errors.As(err, &invalid) {
 		return err.Error()
 	}
-	flag, wanted := invalid.GetFlag(), "not a value that it takes"
+	flag, wanted := invalid.GetFlag(), "not a valid value"
 	switch flag.Value.Type() {
 	case "uint64":
 		wanted = "not a whole number from 0 on that fits 64 bits"

@@ -40,9 +40,9 @@ func newFit(s streams) *cobra.Command {
 	var f fitFlags
 	cmd := &cobra.Command{
 		Use:   "fit CONFIG|DIR|FILE",
-		Short: "Say whether a model fits into a device, and how much of it would",
-		Long: `Say whether a model fits into a device, how much memory is left, and the longest
-context and largest batch that do fit.
+		Short: "State whether a model fits into a device, and the largest context",
+		Long: `State whether a model fits into a device, how much memory is left, and the longest
+context and largest batch that fit.
 
 CONFIG is a config.json as published beside a model. FILE is a GGUF file (any part of a
 model that is split), a safetensors file, or the index of several. DIR is a folder with
@@ -50,7 +50,7 @@ a config.json and safetensors files, one of them or both, or with the GGUF files
 model. Only headers are read. Without safetensors files the weights are worked out from the
 configuration; without a configuration there are weights only.
 
-Every device is asked unless --device names some. Exits 1 if the model fits on none
+Every device is checked unless --device names some. Exits 1 if the model fits on none
 of them. With --tensor-parallel the answer is for each of that many devices.`,
 		Example: `  ferrum-mem fit models/llama-3.1-8b --context 32768 --batch 4 --kv-dtype f8
   ferrum-mem fit config.json --dtype int4 --memory 24GiB
@@ -59,19 +59,19 @@ of them. With --tensor-parallel the answer is for each of that many devices.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runFit(cmd, s, f, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.devices, "device", nil, "the `ID` of a device to ask, may be given several times (default: all)")
-	flags.StringVar(&f.limit, "limit", "", "pretend that a device has no more free memory than `SIZE`, such as 24GiB")
-	flags.StringVar(&f.memory, "memory", "", "ask no device: answer for one with `SIZE` of free memory, which need not be here")
-	flags.Uint64Var(&f.context, "context", 0, "the tokens of one sequence, prompt and answer, a number `N` (default: what the model was made for)")
-	flags.Uint64Var(&f.batch, "batch", 1, "the sequences at a time, a number `N`")
+	flags.StringArrayVar(&f.devices, "device", nil, "the `ID` of a device to check, may be given several times (default: all)")
+	flags.StringVar(&f.limit, "limit", "", "use at most `SIZE` of the free memory of a device, such as 24GiB")
+	flags.StringVar(&f.memory, "memory", "", "query no device: assume one with `SIZE` of free memory")
+	flags.Uint64Var(&f.context, "context", 0, "the number `N` of tokens of one sequence, prompt and answer (default: the model's own context)")
+	flags.Uint64Var(&f.batch, "batch", 1, "the number `N` of sequences at a time")
 	flags.StringVar(&f.kvDType, "kv-dtype", "", "the `TYPE` of the KV cache: "+estimate.DTypeNames+" (default: that of the activations)")
 	flags.StringVar(&f.dtype, "dtype", "", "the `TYPE` that weights are converted to: "+estimate.DTypeNames+" (default: as stored)")
-	flags.Uint64Var(&f.tensorParallel, "tensor-parallel", 1, "the devices that the model is spread over, a number `N`")
-	flags.Uint64Var(&f.prefill, "prefill-tokens", estimate.DefaultPrefillTokens, "the most tokens of prompts computed at once, a number `N`; 0: whole prompts")
-	flags.StringVar(&f.attention, "attention", "fused", "how attention is computed, a `KIND`: fused, or eager, which keeps all scores")
-	flags.StringVar(&f.logits, "logits", "last", "of `WHICH` tokens logits are made: last, or all")
-	flags.Uint64Var(&f.extra, "overhead-permille", estimate.DefaultOverheadPermille, "the allocator's share, in thousandths `N` of the rest")
-	flags.Uint64Var(&f.block, "block-tokens", estimate.DefaultBlockTokens, "the tokens of a block of the KV cache, a number `N`: layers with a window keep whole blocks")
+	flags.Uint64Var(&f.tensorParallel, "tensor-parallel", 1, "the number `N` of devices that share the model")
+	flags.Uint64Var(&f.prefill, "prefill-tokens", estimate.DefaultPrefillTokens, "largest number `N` of prompt tokens computed at once; 0: whole prompts")
+	flags.StringVar(&f.attention, "attention", "fused", "the `KIND` of attention: fused, or eager, which stores all scores")
+	flags.StringVar(&f.logits, "logits", "last", "`WHICH` tokens get logits: last, or all")
+	flags.Uint64Var(&f.extra, "overhead-permille", estimate.DefaultOverheadPermille, "the share of the allocator, `N` thousandths of the other memory")
+	flags.Uint64Var(&f.block, "block-tokens", estimate.DefaultBlockTokens, "the number `N` of tokens of a block of the KV cache; layers with a window keep whole blocks")
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -95,7 +95,7 @@ func runFit(cmd *cobra.Command, s streams, f fitFlags, path string) error {
 	}
 	if !cmd.Flags().Changed("context") {
 		if serving.Context = x.DefaultContext(); serving.Context == 0 {
-			return usagef(cmd, "--context is needed: %s does not say what the model was made for", path)
+			return usagef(cmd, "--context is required: %s does not state the model's own context", path)
 		}
 	}
 	r, err := fitAll(x, serving, rooms)

@@ -28,7 +28,7 @@ func (f fitFlags) rooms(cmd *cobra.Command, s streams) ([]room, error) {
 	}
 	if cmd.Flags().Changed("memory") {
 		if cmd.Flags().Changed("device") || cmd.Flags().Changed("limit") {
-			return nil, usagef(cmd, "--memory asks no device: --device and --limit do not go with it")
+			return nil, usagef(cmd, "--memory queries no device: use it without --device and --limit")
 		}
 		bytes, err := size("memory", f.memory)
 		return []room{{device: "memory", totalBytes: bytes, freeBytes: bytes}}, err
@@ -113,7 +113,7 @@ func allRooms(l *library.Library) (rooms []room, err error) {
 		}
 	}
 	if len(rooms) == 0 {
-		return nil, device.Errorf(device.CodeBackendUnavailable, "fit.devices", "there is no device; ferrum-mem devices says why")
+		return nil, device.Errorf(device.CodeBackendUnavailable, "fit.devices", "there is no device; see 'ferrum-mem devices' for the reasons")
 	}
 	return rooms, nil
 }

@@ -23,11 +23,11 @@ func printFit(out io.Writer, r fitReport) error {
 	}
 	fmt.Fprintf(table, "KV cache\t%s\t%s\n", formatBytes(r.KVCacheBytes), cacheText(r.Report))
 	if r.KVCacheLowerBytes != r.KVCacheFullBytes {
-		fmt.Fprintf(table, "  tokens in reach alone\t%s\tthe least that layers with a window need\n", formatBytes(r.KVCacheLowerBytes))
-		fmt.Fprintf(table, "  without windows\t%s\twhat engines need that keep the whole context\n", formatBytes(r.KVCacheFullBytes))
+		fmt.Fprintf(table, "  tokens in reach alone\t%s\tthe minimum for layers with a window\n", formatBytes(r.KVCacheLowerBytes))
+		fmt.Fprintf(table, "  without windows\t%s\tfor engines that keep the whole context\n", formatBytes(r.KVCacheFullBytes))
 	}
 	if r.StateBytes > 0 {
-		fmt.Fprintf(table, "states\t%s\t%d x, however long a sequence is\n", formatBytes(r.StateBytes), r.Batch)
+		fmt.Fprintf(table, "states\t%s\t%d x, for any length of a sequence\n", formatBytes(r.StateBytes), r.Batch)
 	}
 	fmt.Fprintf(table, "activations\t%s\t%s\n", formatBytes(r.ActivationBytes), prefillText(r.Report))
 	fmt.Fprintf(table, "allocator\t%s\t%d in a thousand\n", formatBytes(r.OverheadBytes), r.OverheadPermille)

@@ -116,16 +116,16 @@ func TestFitPrintsATable(t *testing.T) {
 	assert.Equal(t, exitDone, o.status)
 	assert.Contains(t, o.out, "deepseek_v3, 671026419200 parameters, from config")
 	assert.Regexp(t, `(?m)^together +\S+ GiB +on each of 8 devices$`, o.out)
-	assert.Regexp(t, `(?m)^note: the layers for predicting further tokens`, o.out)
+	assert.Regexp(t, `(?m)^note: the numbers of the configuration do not include`, o.out)
 	assert.Regexp(t, `(?m)^memory +100\.00 GiB +yes +\S+ GiB +\d+ \(made for 163840\) +\d+$`, o.out)
 	o = invoke(t, "fit", configs+"gpt-oss-20b.json", "--memory", "24GiB", "--context", "200000", "--block-tokens", "32")
 	assert.Regexp(t, `(?m)^KV cache +\S+ GiB +bf16, 1 x 200000 tokens, in blocks of 32 where there is a window$`, o.out)
-	assert.Regexp(t, `(?m)^  tokens in reach alone +\S+ GiB +the least that layers with a window need$`, o.out)
-	assert.Regexp(t, `(?m)^  without windows +\S+ GiB +what engines need that keep the whole context$`, o.out)
+	assert.Regexp(t, `(?m)^  tokens in reach alone +\S+ GiB +the minimum for layers with a window$`, o.out)
+	assert.Regexp(t, `(?m)^  without windows +\S+ GiB +for engines that keep the whole context$`, o.out)
 	assert.Regexp(t, `(?m)^note: the context of 200000 tokens is beyond the 131072 that the model was made for`, o.out)
 	o = invoke(t, "fit", configs+"mamba-codestral-7b.json", "--memory", "24GiB", "--context", "4096", "--batch", "4")
 	assert.Regexp(t, `(?m)^KV cache +0 B +none is kept$`, o.out)
-	assert.Regexp(t, `(?m)^states +\S+ GiB +4 x, however long a sequence is$`, o.out)
+	assert.Regexp(t, `(?m)^states +\S+ GiB +4 x, for any length of a sequence$`, o.out)
 	o = invoke(t, "fit", miniLM, "--memory", "1MiB")
 	assert.Equal(t, exitNo, o.status)
 	assert.Regexp(t, `(?m)^KV cache +0 B +none is kept$`, o.out)
@@ -157,11 +157,11 @@ func TestFitRejectsBadInput(t *testing.T) {
 		{[]string{llama, "--logits", "some"}, `--logits "some"`},
 		{[]string{llama, "--limit", "lots"}, "--limit"},
 		{[]string{llama, "--memory", "lots"}, "--memory"},
-		{[]string{llama, "--memory", "1GiB", "--device", "cpu:0"}, "--memory asks no device"},
+		{[]string{llama, "--memory", "1GiB", "--device", "cpu:0"}, "--memory queries no device"},
 		{[]string{llama, "--device", "???"}, "--device"},
 		{[]string{llama, "--memory", "1GiB", "--overhead-permille", "2000"}, "overhead_permille 2000"},
 		{[]string{miniLM, "--context", "513"}, "context 513: this model has a table of 512 positions"},
-		{[]string{unlimited, "--memory", "1GiB"}, "--context is needed"},
+		{[]string{unlimited, "--memory", "1GiB"}, "--context is required"},
 		{[]string{bad}, "config.json: hidden_size: is the number -1"},
 		{[]string{filepath.Join(folder, "gone.json")}, "gone.json"},
 		{[]string{folder}, "there is no safetensors file"},

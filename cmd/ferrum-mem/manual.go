@@ -15,7 +15,7 @@ func newManual(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "manual",
 		Short: "Print the manual page",
-		Long:  "Print the manual page, in the form that man reads; make install puts it where man looks for it.",
+		Long:  "Print the manual page in the format of man; make install puts it where man looks for it.",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := s.out.Write(manual(cmd.Root()))
@@ -60,7 +60,7 @@ func manual(root *cobra.Command) []byte {
 		line(".TP\n.B %d\n%s", status.number, roff(status.meaning))
 	}
 	line(".SH ENVIRONMENT\n%s", roff("The variables whose names begin with FERRUM_ are read as by the library; the page environment.md of its "+
-		"documentation lists them, and ferrum-mem doctor says which are set and which nothing reads."))
+		"documentation lists them. ferrum-mem doctor shows which are set, and which of these are unknown."))
 	return page.Bytes()
 }
 

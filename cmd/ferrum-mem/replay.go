@@ -61,11 +61,11 @@ share. With --find-limit it finds how small the limit can be.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "cpu:0", "the `ID` of the device to replay on")
-	flags.StringVar(&f.limit, "limit", "", "the most that the pool may hold, a `SIZE` such as 24GiB (default: no limit)")
-	flags.StringVar(&f.paging, "paging", "auto", "whether the pool maps pages behind its blocks: auto, on, or off for whole segments, `CHOICE`")
+	flags.StringVar(&f.limit, "limit", "", "the limit of the pool, a `SIZE` such as 24GiB (default: no limit)")
+	flags.StringVar(&f.paging, "paging", "auto", "`CHOICE` of memory for blocks: pages (on), whole segments (off), or auto")
 	flags.StringVar(&f.strategy, "strategy", rangealloc.Default, "the placement `NAME`: "+strings.Join(rangealloc.Names(), ", "))
 	flags.BoolVar(&f.lifetimeHints, "lifetime-hints", false, "tell the pool with each block when the trace will free it")
-	flags.StringVar(&f.mode, "mode", "", "how requests become memory, a `MODE`: contiguous, paged or lifetimes (default: by the trace's kind)")
+	flags.StringVar(&f.mode, "mode", "", "the `MODE` that turns requests into memory: contiguous, paged or lifetimes (default: by the trace's kind)")
 	flags.StringVar(&f.format, "format", "auto", "the `KIND` of the trace: auto, azure, mooncake or lifetimes")
 	flags.Uint64Var(&f.bytesPerToken, "bytes-per-token", trace.DefaultBytesPerToken, "the memory of one token, `N` bytes")
 	flags.DurationVar(&f.jitter, "jitter", 0, "move each arrival by 0 up to this `DURATION`, such as 50ms")
@@ -133,7 +133,7 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 			return o, usagef(cmd, "--limit %s", message(err))
 		}
 		if o.LimitBytes == 0 {
-			return o, usagef(cmd, "--limit %q: the pool must be allowed to hold something", f.limit)
+			return o, usagef(cmd, "--limit %q: want a size above 0", f.limit)
 		}
 	}
 	paging, ok := pagings[f.paging]
@@ -234,7 +234,7 @@ func (f replayFlags) checkReport(tracePath string) error {
 		return err
 	}
 	if !there.Mode().IsRegular() {
-		return errors.New("--report " + f.report + ": this is there and not a file")
+		return errors.New("--report " + f.report + ": this exists and is not a file")
 	}
 	if source, err := os.Stat(tracePath); err == nil && os.SameFile(source, there) {
 		return errors.New("--report " + f.report + ": this is the trace itself")

@@ -33,11 +33,11 @@ const policyBoth = "both"
 
 func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.models, "model", nil, "a model of several, `ID=TRACE[@DELAY]`, such as chat=chat.csv@900s; once for each")
+	flags.StringArrayVar(&f.models, "model", nil, "one of several models, `ID=TRACE[@DELAY]`, such as chat=chat.csv@900s; once for each model")
 	flags.StringVar(&f.policy, "policy", policyBoth, "how models share the limit, a `NAME`: static, elastic or both side by side")
-	flags.StringArrayVar(&f.shares, "share", nil, "a model's part of a static split, `ID=SIZE`; for all models or for none (default: equal parts)")
-	flags.StringArrayVar(&f.guarantees, "guarantee", nil, "what is kept free for a model under elastic, `ID=SIZE`")
-	flags.DurationVar(&f.wait, "wait", 0, "let a request wait for its memory this `DURATION` before it has failed")
+	flags.StringArrayVar(&f.shares, "share", nil, "the part of a model in a static split, `ID=SIZE`; for all models or for none (default: equal parts)")
+	flags.StringArrayVar(&f.guarantees, "guarantee", nil, "the guarantee of a model in an elastic pool, `ID=SIZE`")
+	flags.DurationVar(&f.wait, "wait", 0, "the `DURATION` that a request waits for memory before it fails")
 	flags.StringVar(&f.page, "page", "2MiB", "the `SIZE` of a page")
 	flags.BoolVar(&f.findLimit, "find-limit", false, "find the smallest limits at which every request is served")
 }
@@ -56,7 +56,7 @@ func checkModelFlags(cmd *cobra.Command, args []string, f *modelFlags) error {
 		return nil
 	}
 	if len(args) > 0 {
-		return usagef(cmd, "the trace %s is given beside --model: give it as a model", args[0])
+		return usagef(cmd, "the trace %s and --model cannot be used together: pass the trace as --model ID=%[1]s", args[0])
 	}
 	for _, name := range flagsForOne {
 		if cmd.Flags().Changed(name) {
@@ -66,7 +66,7 @@ func checkModelFlags(cmd *cobra.Command, args []string, f *modelFlags) error {
 	if f.findLimit {
 		for _, name := range []string{"limit", "policy", "share", "guarantee", "report"} {
 			if cmd.Flags().Changed(name) {
-				return usagef(cmd, "--%s and --find-limit do not go together", name)
+				return usagef(cmd, "--%s and --find-limit cannot be used together", name)
 			}
 		}
 		return nil
@@ -87,7 +87,7 @@ func runReplayModels(cmd *cobra.Command, s streams, f replayFlags) error {
 		return usagef(cmd, "--wait %s must not be negative", f.several.wait)
 	}
 	if options.PageBytes, err = host.ParseSize(f.several.page); err != nil || options.PageBytes == 0 {
-		return usagef(cmd, "--page %q is no size of a page", f.several.page)
+		return usagef(cmd, "--page %q is not a page size: want a power of two", f.several.page)
 	}
 	switch policy := replay.Policy(f.several.policy); policy {
 	case policyBoth:
@@ -185,7 +185,7 @@ func (f *modelFlags) parse(cmd *cobra.Command) (models []replay.ModelTrace, path
 			}
 			field := set(&models[at])
 			if bytes == 0 || *field != 0 {
-				return usagef(cmd, "--%s %q: a size above 0 is needed, once for a model", flag, text)
+				return usagef(cmd, "--%s %q: want a size above 0, once for each model", flag, text)
 			}
 			*field = bytes
 		}
@@ -213,7 +213,7 @@ func splitDelay(text string) (string, time.Duration, error) {
 		return "", 0, fmt.Errorf("%q is %s", text[at+1:], notADuration)
 	}
 	if at == 0 || delay < 0 {
-		return "", 0, errors.New("a trace is needed, and a delay that is not negative")
+		return "", 0, errors.New("want a trace, and a delay that is not negative")
 	}
 	return text[:at], delay, nil
 }

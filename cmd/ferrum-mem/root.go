@@ -31,10 +31,10 @@ func run(ctx context.Context, args []string, s streams) int {
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ferrum-mem",
-		Short: "The memory of LLM inference engines: devices, checks, replays",
-		Long: `The operator's tool of ferrum_mem: which devices there are, whether this machine is set
-up well, whether a model fits, and what a pool would have done under a recorded workload.
-Answers go to the standard output: for people, or with --json as one object for programs.
+		Short: "Device memory of LLM inference engines: devices, checks, replays",
+		Long: `The operator's command of ferrum_mem. It lists devices, checks the machine, estimates whether
+a model fits, and replays a recorded workload against a pool.
+Results go to the standard output, as text or, with --json, as one JSON object.
 Messages and progress go to the standard error.`,
 		Version:       library.Version,
 		SilenceUsage:  true,
@@ -42,9 +42,9 @@ Messages and progress go to the standard error.`,
 		Args:          usageArgs(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef(cmd, "there is no verb %q", args[0])
+				return usagef(cmd, "there is no subcommand %q", args[0])
 			}
-			return usagef(cmd, "a verb is needed")
+			return usagef(cmd, "a subcommand is required")
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%s", flagFault(err)) })

@@ -162,8 +162,8 @@ func TestDoctorNamesSignalHandlers(t *testing.T) {
 	o := invoke(t, "doctor", "--snapshot", file)
 	assert.Equal(t, exitDone, o.status)
 	assert.Regexp(t, `(?m)^ok +signals +handlers without SA_ONSTACK get the flag`, o.out)
-	assert.Regexp(t, `(?m)^ok +signals +.*mended by ferrum_init: SIGUSR1: early$`, o.out)
-	assert.Regexp(t, `(?m)^WARN +signals +.*after ferrum_init, mended later: SIGPROF: tick of libprofiler.so$`, o.out)
+	assert.Regexp(t, `(?m)^ok +signals +.*flag added by ferrum_init: SIGUSR1: early$`, o.out)
+	assert.Regexp(t, `(?m)^WARN +signals +.*after ferrum_init, flag added later: SIGPROF: tick of libprofiler.so$`, o.out)
 	assert.Regexp(t, `(?m)^WARN +signals +.*left as it is: signal 34: 0x1234$`, o.out)
 
 	t.Setenv(library.EnvSignalHandlers, "leave")

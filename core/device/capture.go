@@ -55,7 +55,7 @@ func Mark(op string, s Stream) (Event, error) {
 	if edge, ok := event.(Edge); !ok || !edge.Captured() {
 		return event, nil
 	}
-	refused := Errorf(CodeInvalidState, op, "the stream has begun to capture: its work runs with the graph, and cannot be waited for")
+	refused := Errorf(CodeInvalidState, op, "the stream is capturing: its work runs when the graph is launched, so the work cannot be waited for")
 	if err := event.Close(); err != nil {
 		return nil, errors.Join(refused, err)
 	}

@@ -70,7 +70,7 @@ func MarkEnd(op string, s Stream) (event Event, err error) {
 	for range endTries {
 		var capture Capture
 		if capture, err = CaptureOf(s); err == nil && capture.State != CaptureNone {
-			return nil, Errorf(CodeInvalidState, op, "the stream is capturing: its work runs with the graph, and cannot be waited for")
+			return nil, Errorf(CodeInvalidState, op, "the stream is capturing: its work runs when the graph is launched, so the work cannot be waited for")
 		}
 		if err == nil {
 			event, err = markQueue(op, s)

@@ -53,21 +53,21 @@ func DecodeSurvey(backend string, line []byte) (Survey, error) {
 	const op = "survey.decode"
 	var answer probeAnswer
 	if err := json.Unmarshal(line, &answer); err != nil {
-		return Survey{}, Errorf(CodeInvalidFormat, op, "the answer is no survey: %s", strconv.QuoteToASCII(cut(line)))
+		return Survey{}, Errorf(CodeInvalidFormat, op, "the reply is damaged: %s", strconv.QuoteToASCII(cut(line)))
 	}
 	if answer.Protocol != probeProtocol {
 		return Survey{}, Errorf(CodeInvalidFormat, op,
-			"the helper is of another version: it speaks protocol %d, this library %d", answer.Protocol, probeProtocol)
+			"the probe program is of another version: it uses protocol %d, this library uses %d", answer.Protocol, probeProtocol)
 	}
 	if answer.Backend != backend {
-		return Survey{}, Errorf(CodeInvalidFormat, op, "the answer is about %q, not %q", cut([]byte(answer.Backend)), backend)
+		return Survey{}, Errorf(CodeInvalidFormat, op, "the reply names the backend %q, not %q", cut([]byte(answer.Backend)), backend)
 	}
 	if answer.Survey.Absence == AbsenceNone && len(answer.Survey.Devices) == 0 {
-		return Survey{}, Errorf(CodeInvalidFormat, op, "the answer has neither devices nor a reason")
+		return Survey{}, Errorf(CodeInvalidFormat, op, "the reply has neither devices nor a reason")
 	}
 	for i := range answer.Survey.Devices {
 		if one := &answer.Survey.Devices[i]; one.Index != i {
-			return Survey{}, Errorf(CodeInvalidFormat, op, "device %d of the answer has the index %d", i, one.Index)
+			return Survey{}, Errorf(CodeInvalidFormat, op, "device %d of the reply has the index %d", i, one.Index)
 		}
 	}
 	return answer.Survey, nil

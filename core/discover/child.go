@@ -97,7 +97,7 @@ func (c *child) read(deadline time.Time) device.Survey {
 		return c.autopsy(len(line))
 	}
 	return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf(
-		"no answer within %v: the driver hangs, or is slow to start (%s gives it more time)", c.limit, EnvProbeTimeout))
+		"no reply within %v: the vendor driver hangs or starts slowly (set %s to a longer time)", c.limit, EnvProbeTimeout))
 }
 
 func (c *child) decode(line []byte) device.Survey {
@@ -138,30 +138,30 @@ func (c *child) autopsy(got int) device.Survey {
 	state := c.command.ProcessState
 	partly := ""
 	if got > 0 {
-		partly = fmt.Sprintf(" after %v of an answer", device.Size(got))
+		partly = fmt.Sprintf(" (got %v of it)", device.Size(got))
 	}
 	if state == nil {
 		return device.Absent(crashed, 0,
-			"the process that asked the driver ended without an answer"+partly+"; the host program took its exit status")
+			"the probe process ended without a reply"+partly+"; the host program has read its exit status")
 	}
 	number, name := signalOf(state)
 	// The helper's own alarm: this process may have been delayed.
 	if number == alarmSignal {
-		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no answer within %v", c.limit))
+		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no reply within %v", c.limit))
 	}
 	if number != 0 {
 		return device.Absent(crashed, int64(number),
-			fmt.Sprintf("the driver crashed the process that asked it, with signal %d (%s)%s", number, name, partly))
+			fmt.Sprintf("the vendor driver crashed the probe process with signal %d (%s)%s", number, name, partly))
 	}
 	switch code := state.ExitCode(); code {
 	case device.ProbeExitLate:
-		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no answer within %v", c.limit))
+		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no reply within %v", c.limit))
 	case device.ProbeExitClosed:
-		return device.Absent(crashed, int64(code), "the driver closed the files of the process that asked it")
+		return device.Absent(crashed, int64(code), "the vendor driver closed the files of the probe process")
 	case device.ProbeExitUsage:
-		return device.Absent(device.AbsenceHelper, int64(code), c.helper+" is no helper of this version, or knows no backend "+c.backend)
+		return device.Absent(device.AbsenceHelper, int64(code), c.helper+" is not a probe program of this version, or does not know the backend "+c.backend)
 	default:
 		return device.Absent(crashed, int64(code),
-			fmt.Sprintf("the process that asked the driver ended without an answer%s, with status %d", partly, code))
+			fmt.Sprintf("the probe process ended without a reply%s, with status %d", partly, code))
 	}
 }

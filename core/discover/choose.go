@@ -57,7 +57,7 @@ func (d *Discovery) each(n need, take func(Candidate) error) (Choice, error) {
 		b := d.find(kind.Name())
 		switch {
 		case b == nil:
-			attempts = append(attempts, Attempt{kind.Name(), "this build knows nothing of it"})
+			attempts = append(attempts, Attempt{kind.Name(), "this build does not know this backend"})
 			continue
 		case !b.Available:
 			attempts = append(attempts, Attempt{kind.Name(), b.Reason()})
@@ -111,11 +111,11 @@ func plain(err error) string {
 
 func tooSmall(d *Device, bytes uint64) string {
 	if d.TotalBytes == 0 && !d.FreeKnown {
-		return "its memory is not known"
+		return "its memory is unknown"
 	}
 	known := "free"
 	if !d.FreeKnown {
-		known = "counted on (80 % of its capacity, what is free is not known)"
+		known = "assumed to be free (80 % of its capacity; its free memory is unknown)"
 	}
 	return fmt.Sprintf("needs %v, has %v %s", device.Size(bytes), device.Size(d.roomBytes()), known)
 }

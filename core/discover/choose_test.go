@@ -123,11 +123,11 @@ func TestUnknownMemory(t *testing.T) {
 	nothing := Device{}
 	require.False(t, nothing.CanFit(1))
 	require.True(t, nothing.CanFit(0))
-	require.Equal(t, "its memory is not known", tooSmall(&nothing, 1))
+	require.Equal(t, "its memory is unknown", tooSmall(&nothing, 1))
 	total := Device{Info: device.Info{TotalBytes: 100 * gib}}
 	require.True(t, total.CanFit(80*gib))
 	require.False(t, total.CanFit(80*gib+1))
-	require.Contains(t, tooSmall(&total, 90*gib), "needs 90 GiB, has 80 GiB counted on (80 %")
+	require.Contains(t, tooSmall(&total, 90*gib), "needs 90 GiB, has 80 GiB assumed to be free (80 %")
 	rapid.Check(t, func(t *rapid.T) {
 		d := Device{Info: device.Info{TotalBytes: rapid.Uint64().Draw(t, "total")}}
 		bytes := rapid.Uint64().Draw(t, "bytes")

@@ -101,12 +101,12 @@ func (i *Isolation) helper() (string, *device.Survey) {
 			return path, nil
 		}
 	}
-	tried := "no place is known to look for it"
+	tried := "no path is known"
 	if len(i.Candidates) > 0 {
 		tried = "tried: " + strings.Join(i.Candidates, ", ")
 	}
-	absent := device.Absent(device.AbsenceHelper, 0, "the program that asks vendor libraries was not found, "+tried+
-		"; "+EnvProbeHelper+" names it, "+EnvProbe+"=in_process does without")
+	absent := device.Absent(device.AbsenceHelper, 0, "the probe program, which queries vendor libraries, was not found, "+tried+
+		"; set "+EnvProbeHelper+" to its path, or "+EnvProbe+"=in_process to probe without it")
 	return "", &absent
 }
 
@@ -126,8 +126,8 @@ func (i *Isolation) unsupportedHere(s device.Surveyor) *device.Survey {
 
 // refusal turns the error of starting the helper into an answer.
 func refusal(helper string, err error) device.Survey {
-	absent := device.Absent(device.AbsenceHelper, 0, "the program that asks vendor libraries cannot be started: "+
-		err.Error()+"; "+EnvProbe+"=in_process does without")
+	absent := device.Absent(device.AbsenceHelper, 0, "the probe program, which queries vendor libraries, cannot be started: "+
+		err.Error()+"; set "+EnvProbe+"=in_process to probe without it")
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		absent.Native = int64(number)

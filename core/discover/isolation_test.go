@@ -75,7 +75,7 @@ func TestInProcessHang(t *testing.T) {
 	require.Equal(t, device.AbsenceTimedOut, r.Refresh().Backends[0].Absence)
 	again := r.Refresh().Backends[0]
 	require.Equal(t, device.AbsenceTimedOut, again.Absence)
-	require.ErrorContains(t, again.Err, "has not come back")
+	require.ErrorContains(t, again.Err, "has not returned")
 	require.Len(t, asked, 1)
 	close(release)
 	<-r.hanging["cuda"]

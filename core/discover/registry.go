@@ -123,7 +123,7 @@ func (r *Registry) askAll() []Backend {
 		if backends[i].Name == "" {
 			// Its worker has panicked, which is reported elsewhere.
 			backends[i] = Backend{Name: r.names[i], Absence: device.AbsenceUnusable,
-				Err: device.Errorf(device.CodeInternal, "discover.ask", "asking the backend %q panicked", r.names[i])}
+				Err: device.Errorf(device.CodeInternal, "discover.ask", "the query of the backend %q panicked", r.names[i])}
 		}
 	}
 	return backends
@@ -235,7 +235,7 @@ func (r *Registry) namesText() string {
 func (r *Registry) survey(s device.Surveyor) device.Survey {
 	switch r.isolation.Mode {
 	case ModeOff:
-		return device.Absent(device.AbsenceSwitchedOff, 0, "not looked for: probing is switched off")
+		return device.Absent(device.AbsenceSwitchedOff, 0, "not probed: probing is switched off")
 	case ModeInProcess:
 		return r.surveyHere(s)
 	}
@@ -255,7 +255,7 @@ func (r *Registry) surveyHere(s device.Surveyor) device.Survey {
 		select {
 		case <-hanging:
 		default:
-			return device.Absent(device.AbsenceTimedOut, 0, "the library has not come back from when it was asked last")
+			return device.Absent(device.AbsenceTimedOut, 0, "the vendor library has not returned from the previous query")
 		}
 	}
 	answer := make(chan device.Survey, 1)
@@ -268,13 +268,13 @@ func (r *Registry) surveyHere(s device.Surveyor) device.Survey {
 		r.mu.Lock()
 		r.hanging[s.Backend()] = done
 		r.mu.Unlock()
-		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no answer within %v, in this process", r.isolation.timeout()))
+		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no reply within %v, in this process", r.isolation.timeout()))
 	}
 	select {
 	case survey := <-answer:
 		return checked(s.Backend(), survey)
 	default:
-		return device.Absent(device.AbsenceCrashed, 0, "asking the library panicked")
+		return device.Absent(device.AbsenceCrashed, 0, "the query of the vendor library panicked")
 	}
 }
 

@@ -110,7 +110,7 @@ func (c *climb) sweep() {
 func (c *climb) release(p Pool) (over bool) {
 	released, err := p.ReleaseCached(math.MaxUint64)
 	if err != nil {
-		c.engine.Log(Warning, fmt.Sprintf("pool %q could not give back memory: %v", p.Name(), err))
+		c.engine.Log(Warning, fmt.Sprintf("pool %q could not release memory: %v", p.Name(), err))
 	}
 	return released > 0 && c.try()
 }
@@ -165,7 +165,7 @@ func (c *climb) askAll() {
 			e.Log(Warning, fmt.Sprintf(
 				"a reclaim callback of priority %d did not end within %v", r.priority, r.deadline))
 		}
-		e.Log(Debug, fmt.Sprintf("asked for %v, a reclaim callback of priority %d freed %v",
+		e.Log(Debug, fmt.Sprintf("requested %v, a reclaim callback of priority %d freed %v",
 			device.Size(c.need.SizeBytes), r.priority, device.Size(freed)))
 		c.sweep()
 	}

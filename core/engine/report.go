@@ -16,7 +16,7 @@ const reportedTags = 5
 func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	var text strings.Builder
 	room := uint64(0)
-	fmt.Fprintf(&text, "no room for %v aligned to %d in pool %q", device.Size(need.SizeBytes),
+	fmt.Fprintf(&text, "no memory for %v aligned to %d in pool %q", device.Size(need.SizeBytes),
 		need.AlignmentBytes, need.Pool.Name())
 
 	if reading, err := e.dev.Memory(); err != nil {
@@ -33,7 +33,7 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	}
 	// The two values are of two moments.
 	if all := e.Statistics().Cached.Current; all > own.Cached.Current {
-		fmt.Fprintf(&text, "; free beside live blocks of other pools: %v", device.Size(all-own.Cached.Current))
+		fmt.Fprintf(&text, "; cached by other pools, beside live blocks: %v", device.Size(all-own.Cached.Current))
 	}
 	if need.Bound != "" {
 		fmt.Fprintf(&text, "; %s", need.Bound)
@@ -50,7 +50,7 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	native := int64(0)
 	if refused != nil {
 		native = refused.Native
-		fmt.Fprintf(&text, "; refused: %s", refused.Message)
+		fmt.Fprintf(&text, "; error of the driver: %s", refused.Message)
 	}
 	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID()).WithNative(native).
 		Stating(device.FactRequestedBytes, need.SizeBytes).

@@ -63,7 +63,7 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 		}
 		if _, err := p.ReleaseCached(held - limit); err != nil {
 			// The limit applies in spite of the error: nothing more is allocated.
-			e.Log(Warning, fmt.Sprintf("set_limit %d: pool %q could not give back memory: %v",
+			e.Log(Warning, fmt.Sprintf("set_limit %d: pool %q could not release memory: %v",
 				limitBytes, p.Name(), err))
 		}
 	}

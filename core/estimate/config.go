@@ -56,7 +56,7 @@ func readModel(top *object) (*Model, error) {
 		return nil, err
 	}
 	if o.has("num_nextn_predict_layers") {
-		m.Notes = append(m.Notes, "the layers for predicting further tokens are not in the numbers of the configuration")
+		m.Notes = append(m.Notes, "the numbers of the configuration do not include the layers that predict further tokens")
 	}
 	return m, nil
 }

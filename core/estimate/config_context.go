@@ -45,7 +45,7 @@ func (r reader) stretch(m *Model) error {
 		return nil
 	case "yarn", "linear", "dynamic":
 	default:
-		m.Notes = append(m.Notes, "rope_scaling of the kind "+quote(method)+" is not known: the model's own context is told without it")
+		m.Notes = append(m.Notes, "rope_scaling of the kind "+quote(method)+" is unknown: the model's own context is stated without it")
 		return nil
 	}
 	if method != "yarn" || from == 0 {

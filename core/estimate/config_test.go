@@ -235,7 +235,7 @@ func TestTheModelsOwnContext(t *testing.T) {
 	}
 	m := parse(t, map[string]any{"rope_scaling": scaling("spiral", 8.0, 16)})
 	assert.EqualValues(t, 128, m.Positions)
-	assert.Equal(t, []string{`rope_scaling of the kind "spiral" is not known: the model's own context is told without it`}, m.Notes)
+	assert.Equal(t, []string{`rope_scaling of the kind "spiral" is unknown: the model's own context is stated without it`}, m.Notes)
 }
 
 // Every error names the file and the field.
@@ -253,12 +253,12 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		{map[string]any{"model_type": 7}, "model_type: is the number 7 and not a text"},
 		{
 			map[string]any{"model_type": "lama2"},
-			`model_type: "lama2" is not a known family, so what its layers hold is not known; the nearest known are llama, lfm2 and mamba2; ` +
+			`model_type: "lama2" is not a known family, so the contents of its layers are unknown; the nearest known are llama, lfm2 and mamba2; ` +
 				"a model like llama needs hidden_size, num_hidden_layers, vocab_size, num_attention_heads and intermediate_size, and this file has all of them",
 		},
 		{
 			map[string]any{"model_type": "qwen3.9_moe", "vocab_size": absent{}, "hidden_size": nil},
-			`model_type: "qwen3.9_moe" is not a known family, so what its layers hold is not known; the nearest known are qwen3_moe, qwen2_moe and qwen3; ` +
+			`model_type: "qwen3.9_moe" is not a known family, so the contents of its layers are unknown; the nearest known are qwen3_moe, qwen2_moe and qwen3; ` +
 				"a model like qwen3_moe needs hidden_size, num_hidden_layers, vocab_size, num_attention_heads and intermediate_size, and this file lacks hidden_size and vocab_size",
 		},
 		{map[string]any{"model_type": "distilbrt"}, `model_type: "distilbrt" is not a known family`},
@@ -311,7 +311,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		{quant(map[string]any{"quant_method": "awq", "bits": 4, "group_size": 0}), "quantization_config.group_size: is 0"},
 		{quant(map[string]any{"quant_method": "fp8", "weight_block_size": []int{128}}), "quantization_config.weight_block_size: has 1 entries"},
 		{quant(map[string]any{"quant_method": "fp8", "weight_block_size": []int{128, 1 << 30}}), "quantization_config.weight_block_size[1]: is 1073741824"},
-		{quant(map[string]any{"quant_method": "bitsandbytes"}), "quantization_config.load_in_4bit: one of it"},
+		{quant(map[string]any{"quant_method": "bitsandbytes"}), "quantization_config.load_in_4bit: either it"},
 		{quant(map[string]any{"quant_method": "compressed-tensors", "config_groups": map[string]any{"group_0": map[string]any{}}}), "quantization_config.config_groups.group_0.weights: is missing"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
@@ -328,7 +328,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 func TestTowersOfOtherKindsAreNoted(t *testing.T) {
 	m := parse(t, map[string]any{"vision_config": map[string]any{"model_type": "pixtral"}})
 	assert.Nil(t, m.Vision)
-	assert.Equal(t, []string{"the vision tower is not in the numbers of the configuration"}, m.Notes)
+	assert.Equal(t, []string{"the numbers of the configuration do not include the vision tower"}, m.Notes)
 }
 
 func TestOtherNamesOfFields(t *testing.T) {

@@ -143,7 +143,7 @@ func familyOf(o *object) (string, family, error) {
 		return "", family{}, err
 	}
 	if name == "" {
-		return "", family{}, o.wrong("model_type", "is missing: it says what the other fields mean")
+		return "", family{}, o.wrong("model_type", "is missing: it determines the meaning of the other fields")
 	}
 	f, ok := families()[name]
 	if !ok {

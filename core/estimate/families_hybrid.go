@@ -228,7 +228,7 @@ func (r reader) nemotronLayers(m *Model) error {
 		return err
 	}
 	if kinds == nil {
-		return r.wrong("hybrid_override_pattern", "is missing: it says which layers have attention")
+		return r.wrong("hybrid_override_pattern", "is missing: it determines which layers have attention")
 	}
 	if countOf(kinds, expertLayer) > 0 {
 		return r.wrong("hybrid_override_pattern", "layers with experts (E) are not known for this family")

@@ -287,7 +287,7 @@ func (v *ggufValue) set(bits uint64, width int) {
 // is counted and skipped.
 func (r *ggufReader) list(v *ggufValue, key string, depth int) {
 	if depth >= maxGGUFNesting {
-		r.fail("%s: lists lie deeper than %d in one another", quoteKey(key), maxGGUFNesting)
+		r.fail("%s: lists are nested deeper than %d", quoteKey(key), maxGGUFNesting)
 		return
 	}
 	kind := uint32(r.number(4))

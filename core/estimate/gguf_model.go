@@ -13,11 +13,11 @@ import (
 func (h *ggufHeader) model() (*Model, string, error) {
 	arch, ok := h.values["general.architecture"]
 	if !ok || arch.kind != ggufString {
-		return nil, "", h.wrong("general.architecture", "is missing or not a text: it says what the other keys mean")
+		return nil, "", h.wrong("general.architecture", "is missing or not a text: it determines the meaning of the other keys")
 	}
 	name := ggufFamily(arch.text)
 	if name == "" {
-		return nil, "the architecture " + quote(arch.text) + " is not known: KV cache and activations are not in the numbers", nil
+		return nil, "the architecture " + quote(arch.text) + " is unknown: the numbers do not include KV cache and activations", nil
 	}
 	t := translation{ggufHeader: h, arch: arch.text + ".", family: name, fields: map[string]any{}, keys: map[string]string{}}
 	t.common()

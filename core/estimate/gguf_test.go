@@ -91,7 +91,7 @@ func TestGGUFModels(t *testing.T) {
 	x, err = Open(ggufPath("unknown.gguf"))
 	require.NoError(t, err)
 	assert.Nil(t, x.Model)
-	assert.Equal(t, []string{`the architecture "somethingelse" is not known: KV cache and activations are not in the numbers`}, x.Notes)
+	assert.Equal(t, []string{`the architecture "somethingelse" is unknown: the numbers do not include KV cache and activations`}, x.Notes)
 	assert.EqualValues(t, 16256, planOf(t, x, Serving{Context: 1, Batch: 1}).WeightsBytes)
 }
 
@@ -250,7 +250,7 @@ func TestGGUFErrorsNameThePlace(t *testing.T) {
 		"w: begins at 0, inside the tensor before it, which ends at 4":     with(func(g *gguf) { g.tensor("v", 0, 0, 1).tensor("w", 0, 0, 2) }),
 		"w: ends at 68 of the 64 bytes of data":                            with(func(g *gguf) { g.tensor("w", 0, 0, 17) }),
 		"the name of tensor 0 is empty":                                    with(func(g *gguf) { g.tensor("", 0, 0, 1) }),
-		"m.gguf: a: lists lie deeper than 4": with(func(g *gguf) {
+		"m.gguf: a: lists are nested deeper than 4": with(func(g *gguf) {
 			g.bits("a", ggufList, uint32(ggufList))
 			for range 8 {
 				_ = binary.Write(&g.keys, binary.LittleEndian, uint64(1))

@@ -18,7 +18,7 @@ func unknownFamily(o *object, name string) error {
 	if len(missing) > 0 {
 		lacks = "lacks " + listed(missing)
 	}
-	return o.wrong("model_type", "%s is not a known family, so what its layers hold is not known; the nearest known are %s; a model like %s needs %s, and this file %s",
+	return o.wrong("model_type", "%s is not a known family, so the contents of its layers are unknown; the nearest known are %s; a model like %s needs %s, and this file %s",
 		quote(name), listed(near), near[0], listed(needed), lacks)
 }
 

@@ -213,7 +213,7 @@ func (m *Model) divides(tp uint64) string {
 		return fmt.Sprintf("the %d attention heads cannot be divided by %d", a.Heads, tp)
 	case a.Heads == 0 || a.Latent != nil:
 	case tp <= a.KVHeads && a.KVHeads%tp != 0, tp > a.KVHeads && tp%a.KVHeads != 0:
-		return fmt.Sprintf("the %d heads of keys and values and %d devices do not divide each other", a.KVHeads, tp)
+		return fmt.Sprintf("the %d key-value heads cannot be divided by %d devices, nor the devices by the heads", a.KVHeads, tp)
 	}
 	for _, x := range m.Mixers {
 		if x.Heads%tp != 0 {

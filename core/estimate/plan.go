@@ -90,7 +90,7 @@ func (x *Subject) weights(c *calculation, s Serving) (Plan, error) {
 	case s.WeightDType.Bits > 0 && x.Model != nil:
 		p.WeightsBytes = convert(s.WeightDType, x.Model.Weights.Plain).bytes(c, part)
 	case s.WeightDType.Bits > 0 && files.Packed():
-		return p, device.Errorf(device.CodeInvalidArgument, opPlan, "dtype %s: these files hold packed weights, and what they would be unpacked is not known without a config.json", s.WeightDType.Name)
+		return p, device.Errorf(device.CodeInvalidArgument, opPlan, "dtype %s: these files hold packed weights; their unpacked size is unknown without a config.json", s.WeightDType.Name)
 	case s.WeightDType.Bits > 0:
 		p.WeightsBytes = ceilDiv(c.stored(s.WeightDType, files.FloatElements), s.TensorParallel)
 	case files == nil:

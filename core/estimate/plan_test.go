@@ -116,8 +116,8 @@ func TestHeadsOnSeveralDevices(t *testing.T) {
 	}{
 		{32, 8, 3, "the 32 attention heads cannot be divided by 3"},
 		{32, 8, 64, "the 32 attention heads cannot be divided by 64"},
-		{40, 10, 4, "the 10 heads of keys and values and 4 devices do not divide each other"},
-		{48, 6, 16, "the 6 heads of keys and values and 16 devices do not divide each other"},
+		{40, 10, 4, "the 10 key-value heads cannot be divided by 4 devices, nor the devices by the heads"},
+		{48, 6, 16, "the 6 key-value heads cannot be divided by 16 devices, nor the devices by the heads"},
 	} {
 		m := Model{Attention: Attention{Heads: c.heads, KVHeads: c.kv}}
 		assert.Equal(t, c.says, m.divides(c.tp))

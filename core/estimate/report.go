@@ -229,7 +229,7 @@ func (x *Subject) JSON(r Request) ([]byte, error) {
 	}
 	if r.Context == 0 {
 		if r.Context = x.DefaultContext(); r.Context == 0 {
-			return nil, device.Errorf(device.CodeInvalidArgument, opPlan, "context 0: %s does not say what the model was made for", x.Name)
+			return nil, device.Errorf(device.CodeInvalidArgument, opPlan, "context 0: %s does not state the model's own context", x.Name)
 		}
 	}
 	var report any

@@ -71,5 +71,5 @@ func TestRequests(t *testing.T) {
 	x, err := OpenConfig("c", configText(t, map[string]any{"max_position_embeddings": absent{}}))
 	require.NoError(t, err)
 	_, err = x.JSON(Request{Serving: Serving{Batch: 1}})
-	assert.ErrorContains(t, err, "context 0: c does not say")
+	assert.ErrorContains(t, err, "context 0: c does not state")
 }

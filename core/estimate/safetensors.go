@@ -309,7 +309,7 @@ func (h *header) checkLayout() error {
 			return h.wrong("%s.data_offsets: begins at %d, inside the tensor before it, which ends at %d", quoteKey(t.Name), t.Begin, end)
 		}
 		if t.Begin > end {
-			return h.wrong("%s.data_offsets: begins at %d and leaves a hole after %d", quoteKey(t.Name), t.Begin, end)
+			return h.wrong("%s.data_offsets: begins at %d, but the tensor before it ends at %d", quoteKey(t.Name), t.Begin, end)
 		}
 		end = t.End
 	}

@@ -70,7 +70,7 @@ func (s *Serving) check(x *Subject) error {
 	}
 	m := x.Model
 	if m != nil && m.PositionsLearned && s.Context > m.Positions {
-		return device.Errorf(device.CodeInvalidArgument, opPlan, "context %d: this model has a table of %d positions and can go no further", s.Context, m.Positions)
+		return device.Errorf(device.CodeInvalidArgument, opPlan, "context %d: this model has a table of %d positions, which is its longest context", s.Context, m.Positions)
 	}
 	if m != nil {
 		if why := m.divides(s.TensorParallel); why != "" {

@@ -79,9 +79,9 @@ func quantisation(o *object) (*Quantisation, error) {
 	case "compressed-tensors":
 		return o.compressedTensors(q)
 	case "":
-		return nil, o.wrong("quant_method", "is missing: it says how the weights are stored")
+		return nil, o.wrong("quant_method", "is missing: it determines how the weights are stored")
 	}
-	return nil, o.wrong("quant_method", "%s is none of gptq, awq, fp8, fbgemm_fp8, mxfp4, bitsandbytes, compressed-tensors; the safetensors files say what it takes", quote(method))
+	return nil, o.wrong("quant_method", "%s is none of gptq, awq, fp8, fbgemm_fp8, mxfp4, bitsandbytes, compressed-tensors; the safetensors files state the size of the weights", quote(method))
 }
 
 func (o *object) quantisedBits(field string) (uint64, error) {
@@ -139,7 +139,7 @@ func (o *object) bitsAndBytes(q *Quantisation) (*Quantisation, error) {
 	}
 	switch {
 	case four == eight:
-		return nil, o.wrong("load_in_4bit", "one of it and load_in_8bit is to be true")
+		return nil, o.wrong("load_in_4bit", "either it or load_in_8bit must be true")
 	case four:
 		q.Bits, q.GroupElements, q.GroupBits = 4, 64, 32
 	default:

@@ -145,7 +145,7 @@ func (x *Subject) openConfig(path string) error {
 func (x *Subject) compare() error {
 	if x.Model == nil {
 		if len(x.Notes) == 0 {
-			x.Notes = append(x.Notes, "there is no "+ConfigName+": KV cache and activations are not in the numbers")
+			x.Notes = append(x.Notes, "there is no "+ConfigName+": the numbers do not include KV cache and activations")
 		}
 		return nil
 	}

@@ -14,7 +14,7 @@ func (m *Model) vision(top *object) error {
 		return err
 	}
 	if kind != siglip {
-		m.Notes = append(m.Notes, "the vision tower is not in the numbers of the configuration")
+		m.Notes = append(m.Notes, "the numbers of the configuration do not include the vision tower")
 		return nil
 	}
 	v := &Vision{}
@@ -36,7 +36,7 @@ func (m *Model) vision(top *object) error {
 		return o.wrong("patch_size", "is %d, larger than the image of %d", v.Patch, v.Image)
 	}
 	m.Vision = v
-	m.Notes = append(m.Notes, "the activations of the vision tower are not in the numbers")
+	m.Notes = append(m.Notes, "the numbers do not include the activations of the vision tower")
 	return nil
 }
 

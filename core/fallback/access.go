@@ -77,7 +77,7 @@ func (b *Buffer) reach(op string, p Part, host device.HostAddr, queue func(devic
 	case p.SizeBytes == 0:
 		return device.Errorf(device.CodeInvalidSize, op, "size_bytes is 0").On(m.gpu.engine.ID())
 	case p.OffsetBytes > b.bytes || p.SizeBytes > b.bytes-p.OffsetBytes:
-		return device.Errorf(device.CodeInvalidOffset, op, "offset_bytes %d + size_bytes %d leaves %v of %v",
+		return device.Errorf(device.CodeInvalidOffset, op, "offset_bytes %d + size_bytes %d ends outside of %v of %v",
 			p.OffsetBytes, p.SizeBytes, b.id, device.Size(b.bytes)).On(m.gpu.engine.ID())
 	}
 	if err := m.begin(op); err != nil {

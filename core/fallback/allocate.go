@@ -71,7 +71,7 @@ func (m *Manager) Alloc(r Request) (*Buffer, error) {
 		return nil, err
 	}
 	if err := m.track(b, r.Tag); err != nil {
-		m.note("a buffer that could not be tracked", b.FallbackBuffer.Close())
+		m.note("closing a buffer that could not be tracked", b.FallbackBuffer.Close())
 		return nil, err
 	}
 	m.enter(b)
@@ -91,7 +91,7 @@ func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
 	if failure := m.makeOnCPU(b, r.Shape, bytes); failure != nil {
 		if noRoom(failure) {
 			return device.Errorf(device.CodeOutOfMemory, "fallback.alloc",
-				"%v: neither the device nor the host %v has room: %w; %v", device.Size(bytes), m.host.ID(), err, failure).On(m.gpu.engine.ID())
+				"%v: neither the device nor the host %v has enough free memory: %w; %v", device.Size(bytes), m.host.ID(), err, failure).On(m.gpu.engine.ID())
 		}
 		return failure
 	}
@@ -131,7 +131,7 @@ func (r Request) check(op string) (uint64, error) {
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "tag %.80q has %v, more than %d", r.Tag, device.Size(len(r.Tag)), TagMax)
 	}
 	if r.Place < OnEither || r.Place > OnCPU {
-		return 0, device.Errorf(device.CodeInvalidArgument, op, "place %d is none of 0 to 2", int32(r.Place))
+		return 0, device.Errorf(device.CodeInvalidArgument, op, "place %d is not from 0 to 2", int32(r.Place))
 	}
 	return bytes, nil
 }

@@ -90,7 +90,7 @@ func (p Preset) Config() (MemoryConfig, error) {
 	case PresetConstrained:
 		return ForConstrained(), nil
 	}
-	return MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, "fallback.preset", "preset %d is none of 0 to 3", int32(p))
+	return MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, "fallback.preset", "preset %d is not from 0 to 3", int32(p))
 }
 
 // WithGPUMemoryFraction sets the share of the device, limited to the range 0.1 to 1.

@@ -60,7 +60,7 @@ type Shape struct {
 func (s Shape) Bytes() (uint64, error) {
 	const op = "fallback.shape"
 	if !s.DType.known() {
-		return 0, device.Errorf(device.CodeInvalidArgument, op, "dtype %d is none of 0 to %d", int32(s.DType), len(dtypes)-1)
+		return 0, device.Errorf(device.CodeInvalidArgument, op, "dtype %d is not from 0 to %d", int32(s.DType), len(dtypes)-1)
 	}
 	if s.Len > math.MaxUint64/s.DType.Width() {
 		return 0, device.Errorf(device.CodeOverflow, op, "len %d: times %v of %v does not fit 64 bits",

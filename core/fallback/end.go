@@ -151,7 +151,7 @@ func (m *Manager) takeBack(op string, t Taken) (storage, error) {
 	kept, ok := m.taken[at]
 	if !ok {
 		return storage{}, device.Errorf(device.CodeInvalidAddress, op,
-			"address %#x on side %d is no storage that was taken", uint64(t.Addr), int32(t.Side)).On(m.gpu.engine.ID())
+			"address %#x on side %d is not storage that was detached from a buffer", uint64(t.Addr), int32(t.Side)).On(m.gpu.engine.ID())
 	}
 	delete(m.taken, at)
 	return kept, nil
@@ -183,7 +183,7 @@ func (m *Manager) bringBackSome() {
 	}
 	defer m.returning.Unlock()
 	_, err := m.bringBack(func(b *Buffer) bool { return b.movable })
-	m.note("a buffer could not be brought back to the device", err)
+	m.note("a buffer could not be moved back to the device", err)
 }
 
 // bringBack moves displaced buffers that may accepts. The caller holds returning.

@@ -74,7 +74,7 @@ func (b *FallbackBuffer[G, C]) IsOver() bool {
 }
 
 func (b *FallbackBuffer[G, C]) goneError(op string) error {
-	return device.Errorf(device.CodeInvalidState, op, "%v has no storage any more", b.id)
+	return device.Errorf(device.CodeInvalidState, op, "%v no longer has storage", b.id)
 }
 
 // movableLocked returns an error if the storage cannot be moved now. The caller holds

@@ -217,7 +217,7 @@ func (m *Manager) Close(force bool) error {
 	}
 	if live, taken := len(m.live), len(m.taken); live+taken > 0 && !force {
 		m.mu.Unlock()
-		return device.Errorf(device.CodeBusy, "fallback.close", "%d buffers are live, and the storage of %d is taken",
+		return device.Errorf(device.CodeBusy, "fallback.close", "%d buffers are live, and the detached storage of %d is not freed",
 			live, taken).On(m.gpu.engine.ID())
 	}
 	m.closed = true

@@ -35,7 +35,7 @@ func (s Side) Check(op string) error {
 	if s == GPU || s == CPU {
 		return nil
 	}
-	return device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(s))
+	return device.Errorf(device.CodeInvalidArgument, op, "location %d: want 0 or 1", int32(s))
 }
 
 // String returns "GPU" or "CPU".

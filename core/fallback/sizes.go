@@ -14,7 +14,7 @@ func RoundUpPowerOf2(n uint64) (uint64, error) {
 		return 1, nil
 	}
 	if n > 1<<63 {
-		return 0, device.Errorf(device.CodeOverflow, "fallback.round_up_power_of_2", "n %d: there is no power of two above 2^63", n)
+		return 0, device.Errorf(device.CodeOverflow, "fallback.round_up_power_of_2", "n %d: the next power of two does not fit 64 bits", n)
 	}
 	return 1 << bits.Len64(n-1), nil
 }

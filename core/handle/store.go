@@ -94,7 +94,7 @@ func (t *store) takeSlot() (uint32, error) {
 	used := t.used.Load()
 	if used >= t.capacity {
 		return 0, device.Errorf(device.CodeResourceExhausted, "handle.insert",
-			"no %s handle is left: all %d slots are in use or used up", t.kind, used)
+			"no %s handle is left: all %d slots are in use or exhausted", t.kind, used)
 	}
 	chunk := bits.Len64(used+firstChunk) - 1 - firstChunkBits
 	if t.chunks[chunk].Load() == nil {
@@ -167,5 +167,5 @@ func (t *store) explain(op string, id uint64) error {
 			"%s handle %#x has been destroyed", t.kind, id)
 	}
 	return device.Errorf(device.CodeInvalidHandle, op,
-		"%s handle %#x was never given out", t.kind, id)
+		"%s handle %#x was never created", t.kind, id)
 }

@@ -44,12 +44,12 @@ func TestErrorExplainsInvalidHandles(t *testing.T) {
 		"another kind":        {live&^(0xff<<kindShift) | uint64(Memory)<<kindShift, []string{"memory", "stream"}},
 		"no kind":             {live & (1<<kindShift - 1), []string{"unknown (0)", "stream"}},
 		"destroyed":           {dead, []string{"destroyed"}},
-		"generation to come":  {dead + 1<<generationShift, []string{"never given out"}},
-		"generation 0":        {makeID(Stream, 0, 0), []string{"never given out"}},
-		"index to come":       {makeID(Stream, 1, 2), []string{"never given out"}},
-		"largest index":       {makeID(Stream, 1, 1<<32-1), []string{"never given out"}},
+		"generation to come":  {dead + 1<<generationShift, []string{"never created"}},
+		"generation 0":        {makeID(Stream, 0, 0), []string{"never created"}},
+		"index to come":       {makeID(Stream, 1, 2), []string{"never created"}},
+		"largest index":       {makeID(Stream, 1, 1<<32-1), []string{"never created"}},
 		"everything set":      {1<<64 - 1, []string{"unknown (255)"}},
-		"largest of the kind": {makeID(Stream, generationMax, 1<<32-1), []string{"never given out"}},
+		"largest of the kind": {makeID(Stream, generationMax, 1<<32-1), []string{"never created"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestSlotIsRetiredWhenItsGenerationsAreUsedUp(t *testing.T) {
 		require.ErrorContains(t, err, "destroyed")
 	}
 	_, err = table.Get(makeID(Memory, 1, 0))
-	require.ErrorContains(t, err, "never given out")
+	require.ErrorContains(t, err, "never created")
 }
 
 func TestFullTableReturnsResourceExhausted(t *testing.T) {

@@ -23,7 +23,7 @@ func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (u
 	handle, err := insert(l, l.registry.buffers, entry)
 	if err != nil {
 		if freeErr := made.Free(nil); freeErr != nil {
-			l.log.printf(LogError, "%v: freeing a buffer that got no handle: %v", owner.device.Engine.ID(), freeErr)
+			l.log.printf(LogError, "%v: freeing a buffer without a handle: %v", owner.device.Engine.ID(), freeErr)
 		}
 		return 0, on(err, owner.device.Engine)
 	}

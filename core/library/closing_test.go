@@ -424,7 +424,7 @@ func TestAnEndByForceThatFailsIsLogged(t *testing.T) {
 	b.device(0).FailNth(giveBackCall(), 1, nil)
 	requireCode(t, device.CodeDevice, at(b.Pool, p).Destroy(true))
 	require.Eventually(t, func() bool {
-		return strings.Contains(last(), fmt.Sprintf("pool handle %#x could not be ended by force", p))
+		return strings.Contains(last(), fmt.Sprintf("pool handle %#x: the forced end failed", p))
 	},
 		20*time.Second, time.Millisecond)
 	require.NoError(t, at(b.Pool, p).Destroy(true))

@@ -153,8 +153,8 @@ func TestLeaksAreAddedUpByTagAndPlace(t *testing.T) {
 	require.NoError(t, at(d.Pool, p).Destroy(true))
 	require.NoError(t, at(d.Manager, m).Destroy(true))
 	text := d.stop()
-	require.Contains(t, text, "pool destroyed by force: 2 blocks of 300 bytes, tag \"small\", allocated at\n    engine+0x1 (site)\n")
-	require.Contains(t, text, "pool destroyed by force: 1 block of 300 bytes, tag \"small\", allocated at\n    engine+0x2 (site)\n")
+	require.Contains(t, text, "forced destroy of a pool: 2 blocks of 300 bytes, tag \"small\", allocated at\n    engine+0x1 (site)\n")
+	require.Contains(t, text, "forced destroy of a pool: 1 block of 300 bytes, tag \"small\", allocated at\n    engine+0x2 (site)\n")
 	require.Contains(t, text, "1 block of 1000 bytes, tag \"\", allocated at\n    engine+0x7 (site)\n")
 	require.Equal(t, 4, strings.Count(text, ": freed block of")+strings.Count(text, ": freed memory of"))
 }
@@ -171,5 +171,5 @@ func TestLeaksAreAddedUpByTag(t *testing.T) {
 	require.NoError(t, b.SetLog(library.LogWarning, r.hear, true))
 	require.NoError(t, at(b.Pool, p).Destroy(true))
 	require.NoError(t, b.SetLog(library.LogWarning, nil, true))
-	require.Contains(t, r.all(), "2 test:0: pool destroyed by force: 5 blocks of 50 bytes, tag \"small\"")
+	require.Contains(t, r.all(), "2 test:0: forced destroy of a pool: 5 blocks of 50 bytes, tag \"small\"")
 }

@@ -135,7 +135,7 @@ func (d *Device) Close(force bool) error {
 		return err
 	}
 	return l.finishClose(d, force, func() {
-		l.log.logLeaks("device closed by force", l.collectLeaks(d))
+		l.log.logLeaks("forced close of a device", l.collectLeaks(d))
 	})
 }
 

@@ -115,7 +115,7 @@ func (l *Library) openWithRoom(id device.ID, bytes uint64) (uint64, error) {
 	info, err := d.MemoryInfo()
 	if err == nil && info.FreeBytes < bytes {
 		err = device.Errorf(device.CodeOutOfMemory, "library.open_backend",
-			"needs %v, has %v free now that it is open", device.Size(bytes), device.Size(info.FreeBytes)).On(id)
+			"needs %v, has %v free after it was opened", device.Size(bytes), device.Size(info.FreeBytes)).On(id)
 	}
 	if err == nil {
 		return handle, nil

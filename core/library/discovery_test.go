@@ -53,7 +53,7 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	hostHandle, choice, err := b.BackendOpen(discover.BackendAuto, capacity+1)
 	require.NoError(t, err)
 	require.Equal(t, discover.BackendCPU, choice.Backend)
-	require.Contains(t, choice.Tried(), "cuda:1: needs 64.00 MiB (67108865 bytes), has 64 MiB free now that it is open")
+	require.Contains(t, choice.Tried(), "cuda:1: needs 64.00 MiB (67108865 bytes), has 64 MiB free after it was opened")
 	require.NoError(t, at(b.Device, hostHandle).Close(false))
 
 	b.driver.mu.Lock()

@@ -14,7 +14,7 @@ func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint6
 		made, err := vmm.NewElastic(d.Engine, c)
 		return &ElasticPool{Elastic: made, device: d}, err
 	}, func(_ uint64, p *ElasticPool) {
-		l.log.printf(LogDebug, "%v: elastic pool %q made, limit %v in pages of %v", p.device.Engine.ID(), c.Name,
+		l.log.printf(LogDebug, "%v: elastic pool %q created, limit %v in pages of %v", p.device.Engine.ID(), c.Name,
 			device.Size(p.Limit()), device.Size(p.PageBytes()))
 	})
 }

@@ -34,11 +34,11 @@ func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.Memo
 	handle, err := l.insertFallbackManager(entry)
 	if err != nil {
 		if closeErr := entry.Close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing a fallback manager that got no handle: %v", d.Engine.ID(), closeErr)
+			l.log.printf(LogError, "%v: closing a fallback manager without a handle: %v", d.Engine.ID(), closeErr)
 		}
 		return 0, on(err, d.Engine)
 	}
-	l.log.printf(LogDebug, "%v: fallback manager made", d.Engine.ID())
+	l.log.printf(LogDebug, "%v: fallback manager created", d.Engine.ID())
 	return handle, nil
 }
 
@@ -77,10 +77,10 @@ func (m *FallbackManager) ReturnBuffers() (moved uint64, err error) {
 }
 
 // Tracker returns the handle of the manager's tracker. It returns CodeInvalidState if
-// the manager does not track.
+// the manager was created without tracking.
 func (m *FallbackManager) Tracker() (uint64, error) {
 	if m.tracker == 0 {
-		return 0, device.Errorf(device.CodeInvalidState, "fallback_manager.tracker", "the manager does not track")
+		return 0, device.Errorf(device.CodeInvalidState, "fallback_manager.tracker", "the manager was created without tracking")
 	}
 	return m.tracker, nil
 }

@@ -78,7 +78,7 @@ func (p *GenericPool) use(fn func() error) error {
 // checkUse rejects an unknown side.
 func checkUse(u *fallback.Use) error {
 	if side := u.Location.Side; side != fallback.GPU && side != fallback.CPU {
-		return device.Errorf(device.CodeInvalidArgument, "generic_pool.use", "use->location is %d: none of 0 and 1", int32(side))
+		return device.Errorf(device.CodeInvalidArgument, "generic_pool.use", "use->location is %d: want 0 or 1", int32(side))
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (p *GenericPool) RecordCPUFallback() error {
 func (p *GenericPool) Tracker() (tracker uint64, err error) {
 	err = p.use(func() error {
 		if p.tracker == 0 {
-			return device.Errorf(device.CodeInvalidState, "generic_pool.tracker", "the pool does not track")
+			return device.Errorf(device.CodeInvalidState, "generic_pool.tracker", "the pool was created without tracking")
 		}
 		tracker = p.tracker
 		return nil

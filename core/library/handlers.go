@@ -74,8 +74,8 @@ func (l *Library) ReportHandler(h Handler) {
 		l.handlers = append(l.handlers, h)
 	}
 	l.handlersMu.Unlock()
-	const rule = "a handler on a thread that is inside the library needs the alternate stack, " +
-		"and overwrites memory of the library without"
+	const rule = "a handler that runs on a thread inside the library needs the alternate stack, " +
+		"without it the handler overwrites memory of the library"
 	switch {
 	case !h.Mended:
 		l.log.printf(LogWarning, "signal handler without SA_ONSTACK, left as it is: %v; %s", h, rule)

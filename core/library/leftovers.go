@@ -122,7 +122,7 @@ func (g *logger) orLog(err error, force bool, id uint64) error {
 		return err
 	}
 	if force {
-		g.printf(LogError, "%s handle %#x could not be ended by force: %v", handle.KindOf(id), id, err)
+		g.printf(LogError, "%s handle %#x: the forced end failed: %v", handle.KindOf(id), id, err)
 	}
 	return err
 }

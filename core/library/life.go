@@ -48,7 +48,7 @@ func create[T owned](
 	id, err := insert(l, table, object)
 	if err != nil {
 		if closeErr := object.close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing an object that got no handle: %v", d.Engine.ID(), closeErr)
+			l.log.printf(LogError, "%v: closing an object without a handle: %v", d.Engine.ID(), closeErr)
 		}
 		return 0, on(err, d.Engine)
 	}
@@ -73,7 +73,7 @@ func destroy[T owned](table *handle.Table[T], op string, object T, force bool) e
 	if err := drop(table, id, object, force); err != nil {
 		return l.log.orLog(err, force, id)
 	}
-	l.log.logLeaks(word+" destroyed by force", leaks)
+	l.log.logLeaks("forced destroy of a "+word, leaks)
 	return nil
 }
 

@@ -97,7 +97,7 @@ func (g *logger) deliver(to *receiver, level int32, message string) {
 	// follows every drop and reports it.
 	if dropped := g.dispatcher.Dropped(); dropped > g.droppedReported {
 		to.deliver(max(LogWarning, to.minimum),
-			fmt.Sprintf("%d log messages were dropped: they came faster than they were received",
+			fmt.Sprintf("%d log messages were dropped: they were sent faster than the callback received them",
 				dropped-g.droppedReported))
 		g.droppedReported = dropped
 	}

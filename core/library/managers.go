@@ -46,7 +46,7 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 		return &Manager{Manager: made, device: d}, err
 	}, func(id uint64, m *Manager) {
 		m.SetHandle(id)
-		l.log.printf(LogDebug, "%v: manager made", m.device.Engine.ID())
+		l.log.printf(LogDebug, "%v: manager created", m.device.Engine.ID())
 	})
 }
 

@@ -26,7 +26,7 @@ func (p *ElasticPool) UnregisterModel(model string, force bool) error {
 	if err := p.Unregister(model, force); err != nil {
 		return p.library.log.orLog(CallError(err, p), force, p.id())
 	}
-	p.library.log.logLeaks("model unregistered by force", leaks)
+	p.library.log.logLeaks("forced unregistration of a model", leaks)
 	return nil
 }
 

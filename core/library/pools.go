@@ -19,7 +19,7 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 		if l.options.Lending != nil {
 			pool.LendTo(p.Pool, l.options.Lending.Of(id), id)
 		}
-		l.log.printf(LogDebug, "%v: pool %q made, strategy %s", p.device.Engine.ID(), config.Name, p.Config().Strategy)
+		l.log.printf(LogDebug, "%v: pool %q created, strategy %s", p.device.Engine.ID(), config.Name, p.Config().Strategy)
 	})
 }
 

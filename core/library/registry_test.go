@@ -199,7 +199,7 @@ func TestADummyKindKeepsItsDeviceOpenAndEndsWithIt(t *testing.T) {
 	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(err), "it says itself that it is over")
 	require.NoError(t, b.Shutdown(true))
 	// All messages have been delivered by now.
-	require.Contains(t, fmt.Sprint(b.messages), fmt.Sprintf("test:0: device closed by force: freed dummy, handle %#x", b.on))
+	require.Contains(t, fmt.Sprint(b.messages), fmt.Sprintf("test:0: forced close of a device: freed dummy, handle %#x", b.on))
 }
 
 func TestObjectThatCannotEndKeepsItsDeviceOpen(t *testing.T) {

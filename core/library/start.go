@@ -155,7 +155,7 @@ func (l *Library) Shutdown(force bool) error {
 	l.stopping = false
 	if err != nil {
 		l.setRun(r)
-		l.log.printf(LogError, "shutdown failed, the library runs on: %v", err)
+		l.log.printf(LogError, "shutdown failed, the library continues to run: %v", err)
 	} else {
 		l.users = 0
 		l.log.printf(LogInfo, "stopped")

@@ -56,7 +56,7 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	const op = "pool.cache_stream"
 	entry, s, err := l.onStream(op, id, stream)
 	if err == nil && device.LeavesWork(s) {
-		err = device.Errorf(device.CodeUnsupported, op, "the stream may leave work of its owner's").On(entry.device.Engine.ID())
+		err = device.Errorf(device.CodeUnsupported, op, "the adopted stream may still run work of its owner after its handle is destroyed").On(entry.device.Engine.ID())
 	}
 	if err != nil || stream != 0 {
 		return stream, err

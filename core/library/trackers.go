@@ -38,7 +38,7 @@ func (l *Library) TrackerCreate() (uint64, error) {
 func (t *Tracker) mayChange(op string) error {
 	if t.owner != nil {
 		return device.Errorf(device.CodeInvalidState, op,
-			"tracker handle %#x is of a manager or a pool, and is only read", t.id())
+			"tracker handle %#x belongs to a manager or a pool and can only be read", t.id())
 	}
 	return nil
 }

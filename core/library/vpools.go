@@ -14,7 +14,7 @@ func (l *Library) VPoolCreate(deviceID uint64, c vmm.Config) (uint64, error) {
 		made, err := vmm.NewPool(d.Engine, c)
 		return &VPool{Pool: made, device: d}, err
 	}, func(_ uint64, p *VPool) {
-		l.log.printf(LogDebug, "%v: virtual pool %q made, %v in pages of %v", p.device.Engine.ID(), c.Name,
+		l.log.printf(LogDebug, "%v: virtual pool %q created, %v in pages of %v", p.device.Engine.ID(), c.Name,
 			device.Size(p.CapacityBytes()), device.Size(p.PageBytes()))
 	})
 }

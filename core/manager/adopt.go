@@ -78,7 +78,7 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 		},
 	}
 	if err := m.publish(b); err != nil {
-		m.logFailure("memory of others that got no handle", b.returnToOwner())
+		m.logFailure("external memory without a handle", b.returnToOwner())
 		return 0, err
 	}
 	return b.handle, nil
@@ -128,7 +128,7 @@ func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
 	}
 	adopter, ok := e.Device().(device.Adopter)
 	if !ok {
-		return nil, lacks(op, e, "use memory of others")
+		return nil, lacks(op, e, "use external memory")
 	}
 	return adopter, nil
 }
@@ -139,7 +139,7 @@ func (b *block) writable(op string, h MemoryHandle) error {
 		return nil
 	}
 	return device.Errorf(device.CodePermissionDenied, op,
-		"memory handle %#x was adopted to be read only", uint64(h)).On(b.manager.owner.engine.ID())
+		"memory handle %#x was adopted as read-only", uint64(h)).On(b.manager.owner.engine.ID())
 }
 
 // disown frees an adopted block that no work uses. The caller holds b.mu.
@@ -147,7 +147,7 @@ func (m *Manager) disown(b *block) error {
 	b.prune()
 	if n := len(b.operations); n > 0 {
 		return device.Errorf(device.CodeBusy, "manager.free",
-			"memory handle %#x is memory of others, on which %d operations are queued",
+			"memory handle %#x is external memory with %d queued operations",
 			uint64(b.handle), n).On(m.owner.engine.ID())
 	}
 	if err := b.returnToOwner(); err != nil {
@@ -166,7 +166,7 @@ func (b *block) returnToOwner() error {
 	}
 	adopter, ok := b.manager.owner.engine.Device().(device.Adopter)
 	if !ok {
-		return lacks("manager.disown", b.manager.owner.engine, "use memory of others")
+		return lacks("manager.disown", b.manager.owner.engine, "use external memory")
 	}
 	return adopter.Disown(b.memory.Addr, b.memory.SizeBytes)
 }

@@ -42,7 +42,7 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	s, held := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(Fill{Memory: h, SizeBytes: 100,
 		Pattern: device.Pattern{Value: 9, WidthBytes: 1}}, s))
-	requireError(t, r.factory.Free(h), device.CodeBusy, "1 operations")
+	requireError(t, r.factory.Free(h), device.CodeBusy, "1 queued operations")
 	require.Equal(t, Adopted{Blocks: 1, Bytes: 100}, m.Adopted())
 	held.Release()
 	require.NoError(t, r.factory.Free(h))
@@ -201,7 +201,7 @@ func TestAdoptedToBeReadOnly(t *testing.T) {
 		"map write":   mapping(HostWrite),
 	} {
 		require.NotNil(t, err, name)
-		requireError(t, err, device.CodePermissionDenied, "read only")
+		requireError(t, err, device.CodePermissionDenied, "read-only")
 	}
 	require.NoError(t, r.factory.Copy(NewTransfer(h, own, 100)))
 	require.Equal(t, make([]byte, 100), r.bytes(t, own), "what was there")

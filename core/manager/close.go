@@ -65,7 +65,7 @@ func (m *Manager) beginClose(force bool) error {
 	for {
 		if live := m.countLive(); live+m.lent > 0 && !force {
 			return device.Errorf(device.CodeBusy, "manager.close",
-				"%d blocks are live, and %d that are linked to memory of this manager",
+				"%d blocks are live, and %d blocks of other managers are linked to memory of this manager",
 				live, m.lent).On(m.owner.engine.ID())
 		}
 		if m.calls == 0 {
@@ -104,7 +104,7 @@ func (m *Manager) killBlocks() error {
 		bytes += b.memory.SizeBytes
 		switch {
 		case b.adopted:
-			m.logFailure("memory of others in a closing manager", b.returnToOwner())
+			m.logFailure("external memory in a closing manager", b.returnToOwner())
 		case b.link == nil || b.link.left == 1:
 			// Closing the pool frees what could not be freed here.
 			m.logFailure("a block of a closing manager", b.freeMemory(nil))
@@ -115,7 +115,7 @@ func (m *Manager) killBlocks() error {
 	m.owner.flushUnlinks()
 	if count > 0 {
 		m.owner.engine.Log(engine.Warning, fmt.Sprintf(
-			"a manager was closed by force with %d live blocks of %v", count, device.Size(bytes)))
+			"forced close of a manager with %d live blocks of %v", count, device.Size(bytes)))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (d *openDevice) closingTwice() error {
 
 func (d *openDevice) inUse(left Leftovers) error {
 	return device.Errorf(device.CodeBusy, "device.close",
-		"%d managers, %d streams and %d events are left",
+		"%d managers, %d streams and %d events still exist",
 		left.Managers, left.Streams, left.Events).On(d.engine.ID())
 }
 

@@ -55,7 +55,7 @@ func (m *Manager) collect() {
 	freed := c.freed.Load()
 	c.runs.Add(1)
 	released, err := m.trim(func(h *home) bool { return !h.keep })
-	m.logFailure("a collection could not give back all it wanted", err)
+	m.logFailure("a collection could not release all requested memory", err)
 	if released > 0 {
 		c.backoff = 1
 	} else {

@@ -64,7 +64,7 @@ func (c Config) complete(e *engine.Engine) (Config, error) {
 	for kind := range c.PoolConfigs {
 		if !kind.known() {
 			return c, device.Errorf(device.CodeInvalidConfig, op,
-				"pool_configs has settings for memory_type %d, which is none of 0 to %d",
+				"pool_configs has settings for memory_type %d, which is not from 0 to %d",
 				int32(kind), MemoryTypeCount-1).On(id)
 		}
 		if err := kind.check(op, e); err != nil {

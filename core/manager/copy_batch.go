@@ -70,6 +70,6 @@ func overlaps(op string, copies []device.Move, i int, what string, j int) error 
 		addr = copies[i].Src
 	}
 	return device.Errorf(device.CodeInvalidArgument, op,
-		"copies[%d]: the %s of %v at %#x overlaps the destination of copies[%d], %v at %#x: the order of copies is not said",
+		"copies[%d]: the %s of %v at %#x overlaps the destination of copies[%d], %v at %#x: the copies of one call have no order",
 		i, what, device.Size(copies[i].SizeBytes), uint64(addr), j, device.Size(copies[j].SizeBytes), uint64(copies[j].Dst))
 }

@@ -70,7 +70,7 @@ func (m *Manager) giveBack(b *block) error {
 	}
 	// The hints of this block must not apply to the next block at its address.
 	hints := b.hints
-	m.logFailure("the hints of a block of managed memory could not be taken back", b.takeHints(Hints{}))
+	m.logFailure("the hints of a block of managed memory could not be removed", b.takeHints(Hints{}))
 	damage := b.freeMemory(fences)
 	if damage != nil && !errors.Is(damage, device.CodeCorrupted) {
 		m.logFailure("the hints of a block of managed memory could not be set again", b.takeHints(hints))

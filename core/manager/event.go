@@ -138,7 +138,7 @@ func (s *StreamManager) AdoptEvent(native uint64) (EventHandle, error) {
 	const op = "event.adopt"
 	adopter, ok := s.engine.Device().(device.EventAdopter)
 	if !ok {
-		return 0, lacks(op, s.engine, "use events of others")
+		return 0, lacks(op, s.engine, "use external events")
 	}
 	return s.newEvent(op, s.deviceOf(s.engine), func() (device.Event, error) { return adopter.AdoptEvent(native) })
 }

@@ -60,7 +60,7 @@ func (f *Factory) SetUsageHint(h MemoryHandle, hint UsageHint) error {
 	return f.withLive(op, h, func(b *block) error {
 		if hint < 0 || int(hint) >= len(hintNames) {
 			return device.Errorf(device.CodeInvalidArgument, op,
-				"hint %d is none of 0 to %d", int32(hint), len(hintNames)-1).On(b.manager.Engine().ID())
+				"hint %d is not from 0 to %d", int32(hint), len(hintNames)-1).On(b.manager.Engine().ID())
 		}
 		return b.takeHints(b.hints.with(hint))
 	})

@@ -71,7 +71,7 @@ func (m *Manager) Import(i Importation) (MemoryHandle, error) {
 		},
 	}
 	if err := m.publish(b); err != nil {
-		m.logFailure("memory of another process that got no handle", memory.close())
+		m.logFailure("memory of another process without a handle", memory.close())
 		return 0, err
 	}
 	return b.handle, nil

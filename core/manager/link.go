@@ -57,7 +57,7 @@ func (f *Factory) CreateMapping(src, dst *Manager, r LinkRequest) (first, second
 	const op = "manager.create_mapping"
 	if src.owner == dst.owner {
 		return 0, 0, device.Errorf(device.CodeInvalidArgument, op,
-			"both managers are on device %s: a mapping links two", src.owner.engine.ID()).On(src.owner.engine.ID())
+			"both managers are on device %s: a link needs two devices", src.owner.engine.ID()).On(src.owner.engine.ID())
 	}
 	request := Request{Type: Mapped, SizeBytes: r.SizeBytes, AlignmentBytes: r.AlignmentBytes, Tag: r.Tag}
 	if err := request.check(op, src.owner.engine); err != nil {
@@ -130,7 +130,7 @@ func (m *Manager) unpublish(b *block) {
 	m.live[b.kind]--
 	m.mu.Unlock()
 	_, err := m.factory.memory.Remove(uint64(b.handle))
-	m.logFailure("a handle that nobody knows", err)
+	m.logFailure("a handle that does not exist", err)
 }
 
 func (l *link) other(b *block) *block {
@@ -245,7 +245,7 @@ func (f *Factory) awaitUnlinks(d *openDevice) error {
 	d.flushUnlinks()
 	if left := d.unlinksLeft(); left > 0 {
 		return device.Errorf(device.CodeBusy, "device.close",
-			"%d ranges of other devices could not be forgotten", left).On(d.engine.ID())
+			"%d ranges of other devices could not be unlinked", left).On(d.engine.ID())
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 		made, err := m.newHome(kind, settings)
 		if err != nil {
 			for _, other := range m.homes {
-				m.logFailure("a pool of a manager that could not be made", other.pool.Close(true))
+				m.logFailure("closing a pool of a manager that could not be created", other.pool.Close(true))
 			}
 			return nil, err
 		}

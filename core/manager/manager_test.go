@@ -128,7 +128,7 @@ func TestHandlesOfFreedBlocksStayInvalid(t *testing.T) {
 	stream, err := r.streams.CreateStream()
 	require.NoError(t, err)
 	for name, bad := range map[string]MemoryHandle{
-		"is 0": 0, "stream": MemoryHandle(stream), "never given out": second + 1, "destroyed": first,
+		"is 0": 0, "stream": MemoryHandle(stream), "never created": second + 1, "destroyed": first,
 	} {
 		requireError(t, r.factory.Free(bad), device.CodeInvalidHandle, name)
 		_, err := r.factory.HandleInfo(bad)

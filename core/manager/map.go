@@ -77,7 +77,7 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 	id := b.manager.Engine().ID()
 	if r.Access < 0 || int(r.Access) >= len(hostAccessNames) {
 		return Mapping{}, device.Errorf(device.CodeInvalidArgument, op,
-			"access %d is none of 0 to %d", int32(r.Access), len(hostAccessNames)-1).On(id)
+			"access %d is not from 0 to %d", int32(r.Access), len(hostAccessNames)-1).On(id)
 	}
 	if r.Access.writes() {
 		if err := b.writable(op, r.Memory); err != nil {
@@ -223,7 +223,7 @@ func (b *block) endUse(op string, h MemoryHandle, id uint64) (*mappings.Mapping,
 	ended, writeBack, found := b.mappings.Release(id)
 	if !found {
 		return nil, device.Errorf(device.CodeNotMapped, op,
-			"mapping %d of memory handle %#x: the block has %d mappings, and not that",
+			"mapping %d of memory handle %#x: the block has %d mappings, and none has this number",
 			id, uint64(h), b.mappings.Len()).On(b.manager.Engine().ID())
 	}
 	if ended != nil && ended.Range.Writes {

@@ -15,7 +15,7 @@ func takeMapCopy(bytes uint64) (*mappings.Copy, error) {
 	const op = "manager.map"
 	if bytes > math.MaxInt {
 		return nil, device.Errorf(device.CodeOutOfMemory, op,
-			"size_bytes %d: no memory of this process has so many", bytes)
+			"size_bytes %d: no memory of this process has this size", bytes)
 	}
 	memory, err := offheap.NewBlock(int(bytes))
 	if err != nil {

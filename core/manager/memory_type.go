@@ -42,7 +42,7 @@ func (t MemoryType) String() string {
 func (t MemoryType) MarshalText() ([]byte, error) {
 	if !t.known() {
 		return nil, device.Errorf(device.CodeInvalidArgument, "manager.marshal_memory_type",
-			"memory_type %d is none of 0 to %d", int32(t), MemoryTypeCount-1)
+			"memory_type %d is not from 0 to %d", int32(t), MemoryTypeCount-1)
 	}
 	return []byte(t.String()), nil
 }
@@ -74,7 +74,7 @@ func (t MemoryType) check(op string, e *engine.Engine) error {
 func (t MemoryType) checkKnown(op string, id device.ID) error {
 	if !t.known() {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"memory_type %d is none of 0 to %d", int32(t), MemoryTypeCount-1).On(id)
+			"memory_type %d is not from 0 to %d", int32(t), MemoryTypeCount-1).On(id)
 	}
 	return nil
 }

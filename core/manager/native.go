@@ -14,7 +14,7 @@ func (f *Factory) StreamNative(h StreamHandle) (native uint64, err error) {
 	err = found.queue(op, func(dev device.Stream) (err error) {
 		of, is := dev.(device.Native)
 		if !is {
-			return lacks(op, found.owner.engine, "tell native handles")
+			return lacks(op, found.owner.engine, "return native handles")
 		}
 		native, err = of.NativeHandle()
 		return err
@@ -28,7 +28,7 @@ func (f *Factory) EventNative(h EventHandle) (native uint64, err error) {
 	err = f.use(op, h, func(e *event) (err error) {
 		of, is := e.dev.(device.Native)
 		if !is {
-			return lacks(op, e.owner.engine, "tell native handles")
+			return lacks(op, e.owner.engine, "return native handles")
 		}
 		native, err = of.NativeHandle()
 		return err

@@ -70,7 +70,7 @@ func (m *Manager) trimPinned() bool {
 		if h.source == engine.SourcePinned {
 			h.pool.Land()
 			bytes, err := h.pool.ReleaseCached(^uint64(0))
-			m.logFailure("page-locked memory could not be given back", err)
+			m.logFailure("page-locked memory could not be released", err)
 			released += bytes
 		}
 	}

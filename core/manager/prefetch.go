@@ -32,7 +32,7 @@ func (f *Factory) Prefetch(h MemoryHandle, target *engine.Engine, on StreamHandl
 		if target == own {
 			return nil
 		}
-		return lacks(op, own, "bring memory near device "+target.ID().String())
+		return lacks(op, own, "prefetch memory to device "+target.ID().String())
 	}
 	_, err = enqueue(op, s, func(dev device.Stream) error {
 		return near.Prefetch(dev, b.memory.Addr, b.memory.RequestedBytes, target.Device())

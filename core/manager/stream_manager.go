@@ -38,7 +38,7 @@ func (s *StreamManager) AdoptStream(foreign device.ForeignStream) (StreamHandle,
 	const op = "stream.adopt"
 	adopter, ok := s.engine.Device().(device.StreamAdopter)
 	if !ok {
-		return 0, lacks(op, s.engine, "use streams of others")
+		return 0, lacks(op, s.engine, "use external streams")
 	}
 	return s.newStream(op, func() (device.Stream, error) { return adopter.AdoptStream(foreign) }, true)
 }
@@ -167,7 +167,7 @@ func (f *Factory) DestroyStream(h StreamHandle, force bool) error {
 	d := found.owner
 	if found.isDefault {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"stream %#x is the default stream of %s and goes with its device",
+			"stream %#x is the default stream of %s, which ends when its device closes",
 			uint64(h), d.engine.ID()).On(d.engine.ID())
 	}
 	if err := found.destroy(force); err != nil {

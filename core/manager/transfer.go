@@ -60,7 +60,7 @@ func (s span) within(op string, blockBytes uint64) error {
 	}
 	if end > blockBytes {
 		return device.Errorf(device.CodeInvalidOffset, op,
-			"%s %d with size_bytes %d leaves the block, which has %v",
+			"%s %d with size_bytes %d ends outside of the block, which has %v",
 			s.offsetName, s.offset, s.size, device.Size(blockBytes))
 	}
 	return nil

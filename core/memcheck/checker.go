@@ -48,10 +48,10 @@ func New(o Options) *Checker {
 		c.visible = visible
 		c.zones, c.poison = o.Flags&RedZones != 0, o.Flags&Poison != 0
 	} else if left := o.Flags & (RedZones | Poison); left != 0 {
-		c.note(Debug, "the process does not see the device's memory: %v are left out", left)
+		c.note(Debug, "the process cannot address the device's memory: %v are not used", left)
 	}
 	if o.Flags&CallSites != 0 && !c.sites {
-		c.note(Debug, "nothing here knows who calls: %v are left out", CallSites)
+		c.note(Debug, "the caller cannot be found here: %v are not used", CallSites)
 	}
 	if c.sites {
 		o.Hooks.Watch(true)
@@ -98,7 +98,7 @@ func (c *Checker) fill(r *record, to span, value byte) bool {
 		return true
 	}
 	if err := c.visible.FillNow(to.start, value, to.size); err != nil {
-		c.note(Warning, "the block of %v at %#x goes unchecked: %v", device.Size(r.requested), uint64(r.user), err)
+		c.note(Warning, "the block of %v at %#x is not checked: %v", device.Size(r.requested), uint64(r.user), err)
 		return false
 	}
 	return true

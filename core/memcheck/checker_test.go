@@ -105,8 +105,8 @@ func TestOverrunNamesTheByteAndThePlaces(t *testing.T) {
 		offset int64
 		text   string
 	}{
-		{"one behind", 1000, "the byte at 1000, 0 behind its end, is 0x41 instead of 0xfd, seen at its free"},
-		{"further behind", 1100, "the byte at 1100, 100 behind its end, is 0x41 instead of 0xfd, seen at its free"},
+		{"one behind", 1000, "the byte at 1000, 0 after its end, is 0x41 instead of 0xfd, seen at its free"},
+		{"further behind", 1100, "the byte at 1100, 100 after its end, is 0x41 instead of 0xfd, seen at its free"},
 		{"one before", -1, "the byte 1 before its start is 0x41 instead of 0xfd, seen at its free"},
 		{"further before", -128, "the byte 128 before its start is 0x41 instead of 0xfd, seen at its free"},
 	} {
@@ -192,7 +192,7 @@ func TestErrorExplainsInvalidAddresses(t *testing.T) {
 		report := r.Refuse("pool.free", addr, unknown)
 		return report.Code, strings.Join(r.tell(report), "\n")
 	}
-	for offset, place := range map[int64]string{10: "10 bytes inside", -5: "5 bytes before", 1002: "2 bytes behind the end of"} {
+	for offset, place := range map[int64]string{10: "10 bytes inside", -5: "5 bytes before", 1002: "2 bytes after the end of"} {
 		code, text := refuse(user + device.Addr(offset))
 		require.Equal(t, device.CodeInvalidAddress, code)
 		require.Contains(t, text, "lies "+place+" the block of 1000 bytes")
@@ -217,7 +217,7 @@ func TestErrorExplainsInvalidAddresses(t *testing.T) {
 	require.True(t, ok)
 	code, text = refuse(user)
 	require.Equal(t, device.CodeDoubleFree, code)
-	require.Contains(t, text, "was freed before and its memory has gone back")
+	require.Contains(t, text, "was freed before and its memory was released")
 	require.Contains(t, text, "was allocated at\n    frame 1\n    frame 99\n  and freed at\n    frame 2\n    frame 99\n  called from\n    frame 3")
 	_, known := r.View(base)
 	require.False(t, known)
@@ -248,7 +248,7 @@ func TestLastCheckIncludesLiveAndQuarantinedBlocks(t *testing.T) {
 func TestInvisibleDeviceHasNoZones(t *testing.T) {
 	r := newRig(t, memcheck.All, false)
 	texts := r.tell(r.Pending()...)
-	require.Equal(t, []string{`0 pool "kv": the process does not see the device's memory: red_zones,poison are left out`}, texts)
+	require.Equal(t, []string{`0 pool "kv": the process cannot address the device's memory: red_zones,poison are not used`}, texts)
 	base, user := r.enter(t, 0, 100, 256)
 	require.Equal(t, base, user)
 	view, ok := r.View(base)

@@ -28,7 +28,7 @@ func (c *Checker) checkZones(op string, r *record, when string) *Report {
 			distance, d.Found, ZoneByte, when))
 	}
 	if d, bad := c.look(r, behind, ZoneByte); bad {
-		return c.damaged(op, r, fmt.Sprintf("the byte at %d, %d behind its end, is %#02x instead of %#02x, seen %s",
+		return c.damaged(op, r, fmt.Sprintf("the byte at %d, %d after its end, is %#02x instead of %#02x, seen %s",
 			r.requested+d.OffsetBytes, d.OffsetBytes, d.Found, ZoneByte, when))
 	}
 	return nil
@@ -101,7 +101,7 @@ func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
 		report.sites = c.sitesOf(r)
 	} else if known {
 		report.Code = device.CodeDoubleFree
-		report.Text = fmt.Sprintf("address %#x: the block of %v, tag %q, was freed before and its memory has gone back",
+		report.Text = fmt.Sprintf("address %#x: the block of %v, tag %q, was freed before and its memory was released",
 			uint64(addr), device.Size(old.requested), old.tag)
 	}
 	if known {

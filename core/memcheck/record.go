@@ -34,7 +34,7 @@ func (r *record) place(addr device.Addr) string {
 	case addr < r.user:
 		return fmt.Sprintf("%v before", device.Size(uint64(r.user-addr)))
 	case addr >= end:
-		return fmt.Sprintf("%v behind the end of", device.Size(uint64(addr-end)))
+		return fmt.Sprintf("%v after the end of", device.Size(uint64(addr-end)))
 	}
 	return fmt.Sprintf("%v inside", device.Size(uint64(addr-r.user)))
 }

@@ -222,7 +222,7 @@ func TestAFloodKeepsTheLastState(t *testing.T) {
 	}
 	m.hear(w, pressure.Critical)
 	close(hold)
-	require.Contains(t, <-warned, "changes of level were not told")
+	require.Contains(t, <-warned, "level changes were not reported")
 	m.dispatcher.Flush()
 	require.Len(t, heard, pendingLevels+1)
 	require.Equal(t, pressure.Critical, heard[len(heard)-1])

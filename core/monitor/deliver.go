@@ -57,7 +57,7 @@ func (m *Monitor) deliver() {
 		c.running = true
 		m.mu.Unlock()
 		if missed > 0 {
-			m.log(engine.Warning, fmt.Sprintf("%d changes of level were not told: too many were waiting", missed))
+			m.log(engine.Warning, fmt.Sprintf("%d level changes were not reported: too many calls are waiting", missed))
 		}
 		m.call(c.fn, slices.Clone(levels))
 		m.mu.Lock()

@@ -56,7 +56,7 @@ func (r Request) check() error {
 	}
 	if r.Type < 0 || r.Type >= manager.MemoryTypeCount {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"memory_type %d is none of 0 to %d", int32(r.Type), manager.MemoryTypeCount-1)
+			"memory_type %d is not from 0 to %d", int32(r.Type), manager.MemoryTypeCount-1)
 	}
 	if r.Lifetime < 0 {
 		return device.Errorf(device.CodeInvalidArgument, op, "expected lifetime %v is negative", r.Lifetime)

@@ -108,7 +108,7 @@ func TestFreeSizedRejectsAnotherSize(t *testing.T) {
 		require.ErrorIs(t, p.FreeSized(block.Addr, size, nil), device.CodeInvalidSize)
 	}
 	busy(t, s)
-	require.ErrorContains(t, p.FreeSized(block.Addr, 999, s), "was asked for with 1000")
+	require.ErrorContains(t, p.FreeSized(block.Addr, 999, s), "was allocated with 1000")
 	require.Zero(t, b.dev.OpenEvents())
 	require.NoError(t, p.FreeSized(block.Addr, 1000, s))
 	require.ErrorIs(t, p.FreeSized(block.Addr, 1000, nil), device.CodeDoubleFree)

@@ -125,7 +125,7 @@ func (p *Pool) decideClose() error {
 		return left
 	}
 	if p.frees.batches > 0 {
-		return device.Errorf(device.CodeBusy, opClose, "pool %q: a call frees blocks just now", p.heap.config.Name).On(p.heap.engine.ID())
+		return device.Errorf(device.CodeBusy, opClose, "pool %q: another call is freeing blocks", p.heap.config.Name).On(p.heap.engine.ID())
 	}
 	err := p.heap.setClosing()
 	if err == nil {

@@ -211,7 +211,7 @@ func (c Config) checkFixed() error {
 	switch {
 	case !c.oneSize():
 		if c.FixedBlockBytes != 0 || c.PageBytes != 0 {
-			return fmt.Errorf("fixed_block_bytes %d and page_bytes %d are of strategies with blocks of one size, and %q is none: want 0",
+			return fmt.Errorf("fixed_block_bytes %d and page_bytes %d are for strategies with blocks of one size, and strategy %q is not one: want 0",
 				c.FixedBlockBytes, c.PageBytes, c.Strategy)
 		}
 	case c.FixedBlockBytes == 0 || c.FixedBlockBytes&(c.AlignmentBytes-1) != 0:

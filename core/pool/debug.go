@@ -49,7 +49,7 @@ func (h *heap) pad(n *need) error {
 	mask := h.config.AlignmentBytes - 1
 	padded, ok := h.debug.Padded(n.requested, n.Align)
 	if n.Size = (padded + mask) &^ mask; !ok || n.Size < padded {
-		return device.Errorf(device.CodeOverflow, opAlloc, "size_bytes %d leaves no room for red zones",
+		return device.Errorf(device.CodeOverflow, opAlloc, "size_bytes %d: the size with red zones does not fit 64 bits",
 			n.requested).On(h.engine.ID())
 	}
 	return nil

@@ -96,7 +96,7 @@ func TestDeviceDebugFindsDamage(t *testing.T) {
 			require.NoError(t, b.bytes.Fill(addr+device.Addr(size), 0x42, 1))
 			err = p.Free(addr, nil)
 			require.ErrorIs(t, err, device.CodeCorrupted)
-			require.ErrorContains(t, err, fmt.Sprintf("the byte at %d, 0 behind its end, is 0x42 instead of 0xfd", size))
+			require.ErrorContains(t, err, fmt.Sprintf("the byte at %d, 0 after its end, is 0x42 instead of 0xfd", size))
 
 			addr = alloc()
 			require.NoError(t, b.bytes.Fill(addr-1, 0x43, 1))

@@ -87,7 +87,7 @@ func TestDebugFreeThatFindsDamageStillFrees(t *testing.T) {
 	b.site = 2
 	err := p.Free(block.Addr, nil)
 	require.ErrorIs(t, err, device.CodeCorrupted)
-	require.ErrorContains(t, err, "the byte at 1000, 0 behind its end, is 0x41 instead of 0xfd, seen at its free\n"+
+	require.ErrorContains(t, err, "the byte at 1000, 0 after its end, is 0x41 instead of 0xfd, seen at its free\n"+
 		"  allocated at\n    site 1\n  freed at\n    site 2")
 	stats := p.Statistics()
 	require.Zero(t, stats.LiveBlocks.Current)
@@ -111,7 +111,7 @@ func TestDebugBatchNamesTheDamagedAndTheInvalidBlock(t *testing.T) {
 	err := p.FreeBatch(wrong, nil)
 	require.ErrorIs(t, err, device.CodeDoubleFree)
 	require.ErrorContains(t, err, "addresses[5]")
-	require.ErrorContains(t, err, "is named twice")
+	require.ErrorContains(t, err, "is listed twice")
 	require.EqualValues(t, 5, p.Statistics().LiveBlocks.Current, "none is freed")
 	require.NotContains(t, b.reports(), "overrun", "nor looked at")
 	err = p.FreeBatch(addrs, nil)
@@ -154,7 +154,7 @@ func TestDebugAcceptsOnlyTheCallersAddresses(t *testing.T) {
 		require.ErrorIs(t, err, device.CodeInvalidAddress)
 	}
 	require.ErrorIs(t, p.FreeSized(block.Addr, 1024, nil), device.CodeInvalidSize)
-	require.Contains(t, b.reports(), "was asked for with 700\n  allocated at\n    site 1\n  called from\n    site 1")
+	require.Contains(t, b.reports(), "was allocated with 700\n  allocated at\n    site 1\n  called from\n    site 1")
 	require.Equal(t, []string{"site 1"}, p.CallSite(block.Addr))
 	require.Nil(t, p.CallSite(base))
 	require.NoError(t, p.FreeSized(block.Addr, 700, nil))
@@ -280,7 +280,7 @@ func TestDebugWaitsForQueuedWork(t *testing.T) {
 	stream.Release()
 	p.Land()
 	text := b.reports()
-	require.Contains(t, text, "the byte at 512, 0 behind its end, is 0x22")
+	require.Contains(t, text, "the byte at 512, 0 after its end, is 0x22")
 	require.Contains(t, text, "seen after the work that was queued at its free")
 	require.Equal(t, bytes.Repeat([]byte{memcheck.FreedByte}, 512), b.dev.Bytes(block.Addr, 512))
 	quiet(t, b.bench, p)

@@ -94,7 +94,7 @@ func (m *family) sweepGraphs() {
 			continue
 		}
 		if err != nil {
-			m.pool.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give its memory back: %v", private.heap.config.Name, err))
+			m.pool.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not release its memory: %v", private.heap.config.Name, err))
 			continue
 		}
 		m.graphs.Forget(private)

@@ -46,7 +46,7 @@ func (m *family) routed(n *need) (*Pool, *need, error) {
 	}
 	if spoilt {
 		return nil, nil, device.Errorf(device.CodeInvalidState, opAlloc,
-			"size_bytes %d: the capture of the stream, graph %d, was spoilt by an error before; it has to be ended",
+			"size_bytes %d: the capture of the stream, graph %d, was invalidated by an earlier error: end the capture",
 			n.requested, g.Number()).On(m.pool.heap.engine.ID())
 	}
 	r := Request{SizeBytes: n.requested, AlignmentBytes: n.Align, Tag: n.tag, End: n.End, Group: n.Group}
@@ -152,7 +152,7 @@ func (m *family) checkMixed(addrs []device.Addr) error {
 	seen := map[device.Addr]bool{}
 	for i, addr := range addrs {
 		if seen[addr] {
-			return device.Errorf(device.CodeDoubleFree, opFree, "addresses[%d]: address %#x is named twice",
+			return device.Errorf(device.CodeDoubleFree, opFree, "addresses[%d]: address %#x is listed twice",
 				i, uint64(addr)).On(m.pool.heap.engine.ID())
 		}
 		seen[addr] = true

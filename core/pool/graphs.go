@@ -37,7 +37,7 @@ func (p *Pool) CaptureBegin(stream device.Stream, shared uint64) (number uint64,
 	}
 	if info := p.heap.engine.Info(); !info.Capture {
 		return 0, device.Errorf(device.CodeUnsupported, "pool.capture_begin",
-			"streams of the device %q do not capture, or do not say so", info.Name).On(p.heap.engine.ID())
+			"streams of the device %q cannot capture, or cannot report a capture", info.Name).On(p.heap.engine.ID())
 	}
 	return p.family.graphs.Begin(stream, shared, p.newPrivate)
 }

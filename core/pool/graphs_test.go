@@ -345,5 +345,5 @@ func TestInvalidCaptureCallsAreRejected(t *testing.T) {
 	plain := newBench(devicetest.Config{}, engine.Options{})
 	_, err = plain.pool(t, nil).CaptureBegin(nil, 0)
 	require.ErrorIs(t, err, device.CodeUnsupported)
-	require.Contains(t, err.Error(), "do not capture")
+	require.Contains(t, err.Error(), "cannot capture")
 }

@@ -117,7 +117,7 @@ func TestFreeWithoutMemoryChangesNothing(t *testing.T) {
 			before, events := w.p.Statistics(), w.b.dev.OpenEvents()
 			err := kind(w)
 			require.ErrorIs(t, err, device.CodeResourceExhausted)
-			require.ErrorContains(t, err, "behind queued work")
+			require.ErrorContains(t, err, "that queued work uses")
 			require.Equal(t, before, w.p.Statistics())
 			require.Equal(t, events, w.b.dev.OpenEvents())
 			w.b.check(t, w.p)

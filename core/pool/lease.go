@@ -223,7 +223,7 @@ func (ls *leases) findLeased(addrs []device.Addr) ([]located, error) {
 			l.setInfo(l.info().with(blockLeased))
 		}
 		return nil, device.Errorf(device.CodeInvalidAddress, opGiveBack,
-			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(ls.heap.engine.ID())
+			"addresses[%d]: %#x is not a leased block, or is listed twice", i, uint64(addr)).On(ls.heap.engine.ID())
 	}
 	ls.heap.scratch.located = found
 	return found, nil

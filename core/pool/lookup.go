@@ -218,7 +218,7 @@ func (h *heap) describeDead(op string, addr device.Addr) error {
 		return fail(device.CodeInvalidAddress, "address %#x lies %v inside the block of %v at %#x",
 			uint64(addr), device.Size(inside), device.Size(info.SizeBytes), uint64(info.Addr))
 	case info.State == BlockLive:
-		return fail(device.CodeDoubleFree, "address %#x: the block that was there was freed, another of %v is there by now",
+		return fail(device.CodeDoubleFree, "address %#x: the block that was there was freed, another block of %v is there now",
 			uint64(addr), device.Size(info.SizeBytes))
 	case state == blockLeased:
 		return fail(device.CodeDoubleFree, "address %#x: the block of %v was freed and waits in a thread cache",

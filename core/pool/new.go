@@ -33,11 +33,11 @@ func newFrom(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	if c.Paging == PagingOn {
 		return nil, device.Errorf(device.CodeInvalidConfig, op,
-			"paging is %d (on): %v is taken in segments", c.Paging, source).On(e.ID())
+			"paging is %d (on): %v is allocated in segments", c.Paging, source).On(e.ID())
 	}
 	if c.StreamOrdered != (source == engine.SourceOrdered) {
 		return nil, device.Errorf(device.CodeInvalidConfig, op,
-			"segment_source is stream ordered: %v comes from elsewhere", source).On(e.ID())
+			"segment_source is stream ordered, and %v is not", source).On(e.ID())
 	}
 	// check rejects all other invalid values.
 	if c.Paging == PagingAuto {

@@ -187,7 +187,7 @@ func (u *supply) mapFirst(bytes uint64) (bool, error) {
 		ok, err := u.addSpace(nil)
 		if err == nil && !ok {
 			err = device.Errorf(device.CodeOutOfVirtualMemory, "pool.new",
-				"no addresses for a pool of %v", device.Size(bytes)).On(u.heap.engine.ID())
+				"no address space for a pool of %v", device.Size(bytes)).On(u.heap.engine.ID())
 		}
 		if err != nil {
 			return false, err

@@ -200,7 +200,7 @@ func (g *paging) chooseHighest(segments []*segment, count, most uint64) (c chose
 // no lock.
 func (u *supply) returned(some bool, err error) {
 	if err != nil {
-		u.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give back idle pages: %v", u.heap.config.Name, err))
+		u.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not release idle pages: %v", u.heap.config.Name, err))
 	}
 	if some {
 		u.heap.engine.SegmentsChanged()

@@ -93,7 +93,7 @@ func (h *heap) tagOf(n *need) (uint32, error) {
 	if n.tag == "" {
 		if n.tagNumber != 0 && !h.tags.IsKept(n.tagNumber) {
 			return 0, device.Errorf(device.CodeInvalidArgument, opAlloc,
-				"tag %d is none of pool %q", n.tagNumber, h.config.Name).On(h.engine.ID())
+				"tag %d does not exist in pool %q", n.tagNumber, h.config.Name).On(h.engine.ID())
 		}
 		return n.tagNumber, nil
 	}

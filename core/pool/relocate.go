@@ -75,7 +75,7 @@ func (p *Pool) Relocate(movable []Movable) (*Relocation, error) {
 	const op = "pool.relocate"
 	if p.heap.debug != nil {
 		return nil, device.Errorf(device.CodeUnsupported, op,
-			"pool %q debugs: its blocks stay where they are", p.heap.config.Name).On(p.heap.engine.ID())
+			"pool %q is in debug mode: its blocks cannot be relocated", p.heap.config.Name).On(p.heap.engine.ID())
 	}
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -244,7 +244,7 @@ func (h *heap) claimed(c Claim) located {
 	to, ok := h.locate(c.To)
 	if !ok || to.info().state() != blockClaimed {
 		h.broken("pool.relocate", device.Errorf(device.CodeInternal, "pool.relocate",
-			"the place at %#x is not claimed", uint64(c.To)))
+			"the target at %#x is not reserved", uint64(c.To)))
 	}
 	return to
 }

@@ -56,7 +56,7 @@ func (u *supply) shrink() {
 		// The pool offers this memory to the device again when the next segment becomes
 		// empty.
 		u.heap.engine.Log(engine.Warning, fmt.Sprintf(
-			"pool %q could not give back memory above its release threshold: %v", u.heap.config.Name, err))
+			"pool %q could not release memory above its release threshold: %v", u.heap.config.Name, err))
 	}
 	if released > 0 {
 		u.heap.engine.SegmentsChanged()

@@ -148,7 +148,7 @@ func (f *frees) findSlice(j *pendingFree, first int) (found []located, leased de
 		j.wrong = first + i
 		switch {
 		case state == blockLive && j.size != anySize && l.Size-l.info().slack() != j.size:
-			return found, 0, device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
+			return found, 0, device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was allocated with %d",
 				j.size, uint64(addr), l.Size-l.info().slack()).On(f.heap.engine.ID())
 		case state == blockLive:
 			l.setInfo(l.info().with(blockLeaving))
@@ -157,7 +157,7 @@ func (f *frees) findSlice(j *pendingFree, first int) (found []located, leased de
 			return found, addr, nil
 		case state == blockLeaving:
 			return found, 0, device.Errorf(device.CodeDoubleFree, opFree,
-				"address %#x is named twice", uint64(addr)).On(f.heap.engine.ID())
+				"address %#x is listed twice", uint64(addr)).On(f.heap.engine.ID())
 		default:
 			return found, 0, errNotLive
 		}

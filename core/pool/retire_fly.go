@@ -63,7 +63,7 @@ func (f *frees) roomFor(j *pendingFree, blocks, links int) error {
 
 func (h *heap) noRoomInFlight(op string, blocks int, err error) error {
 	return device.Errorf(device.CodeResourceExhausted, op,
-		"there is no memory to note %d blocks more behind queued work: free them when that is done: %w", blocks, err).On(h.engine.ID())
+		"there is no memory to record %d more blocks that queued work uses: free them when that work has completed: %w", blocks, err).On(h.engine.ID())
 }
 
 // fly puts leaving blocks in flight behind the fences that they need.

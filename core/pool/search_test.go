@@ -67,7 +67,7 @@ func TestReportOfAFailedAllocation(t *testing.T) {
 	_, err := p.Alloc(Request{SizeBytes: 2 * mib, AlignmentBytes: 512})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	for _, text := range []string{
-		`no room for 2 MiB aligned to 512 in pool "p"`,
+		`no memory for 2 MiB aligned to 512 in pool "p"`,
 		"free in the device: ", "largest run ", "limit of the device: 3 MiB, held: ",
 		"held by kv: 896 KiB in 2 blocks, weights: 448 KiB in 1 blocks, p: 320 KiB",
 		"and 2 more tags",
@@ -97,7 +97,7 @@ func TestReportStatesTheErrorOfTheDevice(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, err, device.CodeOutOfMemory)
-		require.ErrorContains(t, err, "; refused: the system refused it")
+		require.ErrorContains(t, err, "; error of the driver: the system refused it")
 		var typed *device.Error
 		require.ErrorAs(t, err, &typed)
 		require.EqualValues(t, 12, typed.Native)
@@ -107,7 +107,7 @@ func TestReportStatesTheErrorOfTheDevice(t *testing.T) {
 		require.NoError(t, err)
 		_, err = p.Alloc(Request{SizeBytes: mib})
 		require.ErrorIs(t, err, device.CodeOutOfMemory)
-		require.NotContains(t, err.Error(), "refused")
+		require.NotContains(t, err.Error(), "error of the driver")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
 	_, err := p.Alloc(Request{SizeBytes: mib})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.ErrorContains(t, err, "free in the device: 0 bytes of 4 MiB")
-	require.ErrorContains(t, err, "free beside live blocks of other pools: 4.00 MiB (4190208 bytes)")
+	require.ErrorContains(t, err, "cached by other pools, beside live blocks: 4.00 MiB (4190208 bytes)")
 	b.closeAll(t, greedy, p)
 }
 

@@ -41,7 +41,7 @@ func (p *Pool) SetLimit(maxBytes uint64) error {
 	if _, err := p.Trim(bound); err != nil {
 		// The bound is effective anyway: the pool does not grow above it.
 		p.heap.engine.Log(engine.Warning, fmt.Sprintf(
-			"set_limit %d: pool %q could not give back memory: %v", maxBytes, p.heap.config.Name, err))
+			"set_limit %d: pool %q could not release memory: %v", maxBytes, p.heap.config.Name, err))
 	}
 	return nil
 }

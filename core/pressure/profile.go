@@ -36,7 +36,7 @@ func (p Profile) Check(op string) error {
 		return nil
 	}
 	return device.Errorf(device.CodeInvalidArgument, op,
-		"pressure profile %d is none of 0 to %d", int32(p), ProfileCount-1)
+		"pressure profile %d is not from 0 to %d", int32(p), ProfileCount-1)
 }
 
 // String returns the name of the profile.

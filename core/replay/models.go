@@ -129,7 +129,7 @@ func checkModels(models []ModelTrace, o ModelsOptions) error {
 		case m.ID == "":
 			return refuse("a model has no id")
 		case seen[m.ID]:
-			return refuse("model %q is there twice", m.ID)
+			return refuse("model %q is listed twice", m.ID)
 		case m.Trace.Kind == trace.LifetimesCSV:
 			return refuse("model %q: %s has lifetimes, whose times have no unit: they cannot be merged with others", m.ID, m.Trace.Name)
 		case m.DelayNS < 0 || m.DelayNS > MaxDelayNS:

@@ -37,7 +37,7 @@ func surveyModels(ctx context.Context, feeds []*feed, pageBytes uint64) (modelsD
 		d.each = append(d.each, need{meter.each[i].peakLive, meter.each[i].peakPhysical})
 	}
 	if d.all.paged > MaxRangeBytes {
-		return d, refuse("the traces have %s alive at one time, above the %s that can be replayed",
+		return d, refuse("the traces have %s live at one time, above the %s that can be replayed",
 			device.FormatBytes(d.all.paged), device.FormatBytes(MaxRangeBytes))
 	}
 	return d, nil
@@ -58,7 +58,7 @@ func (e *endless) alloc(w blockRequest) (block, *refusal, error) {
 	size := inPages(w.size, e.survey.pageBytes)
 	if e.survey.paged+size < size {
 		return block{}, nil, device.Errorf(device.CodeOverflow, modelsOp,
-			"the traces have more bytes alive at one time than 64 bits can count")
+			"the traces have more live bytes at one time than 64 bits can count")
 	}
 	e.survey.paged += size
 	e.survey.largest = max(e.survey.largest, size)

@@ -226,7 +226,7 @@ func TestModelsRefused(t *testing.T) {
 		want    string
 	}{
 		{nil, fine, "there are 0 models"},
-		{two(func(m []ModelTrace) { m[1].ID = "a" }), fine, `model "a" is there twice`},
+		{two(func(m []ModelTrace) { m[1].ID = "a" }), fine, `model "a" is listed twice`},
 		{two(func(m []ModelTrace) { m[1].ID = "" }), fine, "a model has no id"},
 		{two(func(m []ModelTrace) { m[1].Trace = life }), fine, "has lifetimes"},
 		{two(func(m []ModelTrace) { m[1].DelayNS = -1 }), fine, "delay is -1 ns"},

@@ -200,7 +200,7 @@ func survey(ctx context.Context, s *trace.Schedule) (demand, error) {
 	c := &counter{}
 	err := play(ctx, newPlayer(s, nowhere{}, c), func(int) {})
 	if err == nil && c.overflow {
-		err = device.Errorf(device.CodeOverflow, op, "the trace has more bytes alive at one time than 64 bits can count")
+		err = device.Errorf(device.CodeOverflow, op, "the trace has more live bytes at one time than 64 bits can count")
 	}
 	return c.demand, err
 }

@@ -178,7 +178,7 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	}
 	if d.peakBytes > MaxRangeBytes {
 		return c, device.Errorf(device.CodeInvalidArgument, op,
-			"the trace has %s alive at one time, above the %s of addresses that can be replayed", device.FormatBytes(d.peakBytes), device.FormatBytes(MaxRangeBytes))
+			"the trace has %s live at one time, above the %s of addresses that can be replayed", device.FormatBytes(d.peakBytes), device.FormatBytes(MaxRangeBytes))
 	}
 	most := max(d.peakBytes, PageBytes)
 	if rangealloc.TraitsOf(o.Strategy).Monotonic {

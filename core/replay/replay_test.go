@@ -264,7 +264,7 @@ func TestRefused(t *testing.T) {
 		code    device.Code
 		want    string
 	}{
-		{tr, Options{}, device.CodeInvalidArgument, "256.00 TiB alive at one time"},
+		{tr, Options{}, device.CodeInvalidArgument, "256.00 TiB live at one time"},
 		{readTrace(t, huge.String()), Options{}, device.CodeOverflow, "64 bits"},
 		{small, Options{LimitBytes: MaxRangeBytes + 1}, device.CodeInvalidArgument, "limit of 64.00 TiB is above"},
 		{small, Options{LimitBytes: 1}, device.CodeInvalidConfig, "max_size_bytes 1"},

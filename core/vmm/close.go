@@ -106,7 +106,7 @@ func (s *space) inUse(op string) error {
 			s.table.records.count(), used, device.Size(s.table.extent.PageBytes), s.table.asleep.Count())
 	}
 	if s.claims > 0 {
-		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
+		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls are running that allocate or start a sleep or a wake",
 			s.table.extent.Name, s.claims)
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestCloseDuringAnAllocationChangesNothing(t *testing.T) {
 	underWay(r.pool.space, func() {
 		err := atOnce(t, func() error { return r.pool.Close(false) })
 		require.ErrorIs(t, err, device.CodeBusy)
-		require.ErrorContains(t, err, "1 calls under way")
+		require.ErrorContains(t, err, "1 calls are running")
 		require.False(t, r.pool.IsOver())
 		_, err = r.pool.Alloc(0, page)
 		require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestCloseRejectedByTheLastModelKeepsAllModels(t *testing.T) {
 		free(t, first, get(t, first, 1))
 	}
 	underWay(last.space, func() {
-		refused("1 calls under way")
+		refused("1 calls are running")
 		err := atOnce(t, func() error { return p.shared.Unregister(last.id, false) })
 		require.ErrorIs(t, err, device.CodeBusy)
 	})

@@ -83,7 +83,7 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 	}
 	if c.Backing == device.BackingRDMA && !e.Info().RDMAPages {
 		return device.Errorf(device.CodeUnsupported, op,
-			"backing %d: the device has no pages that cards of other makers read and write (GPUDirect RDMA for virtual memory)",
+			"backing %d: the device has no pages that devices of other vendors can read and write (GPUDirect RDMA for virtual memory)",
 			c.Backing).On(e.ID())
 	}
 	if c.Backing == device.BackingFabric && !e.Info().FabricExporter {

@@ -68,7 +68,7 @@ func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error)
 	const op = "shared.new"
 	if c.Backing == device.BackingShareable || c.Backing == device.BackingFabric {
 		return nil, device.Errorf(device.CodeInvalidConfig, op,
-			"backing %d: pages of models go from one to the other, so no process else may have them", c.Backing).On(e.ID())
+			"backing %d: models exchange their pages, so other processes cannot share them", c.Backing).On(e.ID())
 	}
 	physical, err := newPhysical(op, e, PhysicalConfig{
 		Name: c.Name, PageBytes: c.PageBytes, LimitBytes: c.LimitBytes, ReadyPages: c.ReadyPages, Backing: c.Backing,

@@ -119,11 +119,11 @@ func (s *Elastic) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 	m := r.model
 	freed, inTime := r.registration.Ask(s.scale.bytes(pages), enough)
 	if !inTime {
-		s.scale.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %v did not end in time",
+		s.scale.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback for %v did not return in time",
 			m.id, device.Size(s.scale.bytes(pages))))
 		return
 	}
-	s.scale.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %v, a reclaim callback freed %v",
+	s.scale.engine.Log(engine.Debug, fmt.Sprintf("model %q: requested %v, a reclaim callback freed %v",
 		m.id, device.Size(s.scale.bytes(pages)), device.Size(freed)))
 }
 

@@ -182,7 +182,7 @@ func TestTheErrorNamesHoldersWhereTheDeviceHasLessThanTheLimit(t *testing.T) {
 	_, err := r.pool.AllocTagged(AllocRequest{OffsetBytes: 0, SizeBytes: 3 * page, Tag: "weights"})
 	require.NoError(t, err)
 	_, err = r.pool.Alloc(8*page, 2*page)
-	refused(t, err, device.CodeOutOfMemory, "no room for "+sized(2*page)+" ", "weights: "+sized(3*page)+" in 1 blocks")
+	refused(t, err, device.CodeOutOfMemory, "no memory for "+sized(2*page)+" ", "weights: "+sized(3*page)+" in 1 blocks")
 	r.check(t)
 	_, err = r.pool.Alloc(0, 17*page)
 	refused(t, err, device.CodeAlreadyMapped)

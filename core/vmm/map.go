@@ -221,7 +221,7 @@ func (s *space) waitForRange(c *claim, held *target) error {
 	}
 	if !s.physical.engine.MayWait() {
 		return c.named(held, s.table.extent.Fault(device.CodeBusy, c.op,
-			"offset %d, size %d: queued work still uses the range, and this thread may not wait for it", held.span.Offset, held.span.Size))
+			"offset %d, size %d: queued work still uses the range, and this thread must not wait for it", held.span.Offset, held.span.Size))
 	}
 	if f == nil {
 		s.changed.Wait()
@@ -300,7 +300,7 @@ func (t *pageTable) tagOf(op, tag string) (uint32, error) {
 	}
 	number, ok := t.tags.Number(tag)
 	if !ok {
-		return 0, t.extent.Fault(device.CodeResourceExhausted, op, "tag %q: there are %d others", tag, track.MaxTags)
+		return 0, t.extent.Fault(device.CodeResourceExhausted, op, "tag %q: %d other tags exist, which is the most", tag, track.MaxTags)
 	}
 	return number, nil
 }

@@ -97,7 +97,7 @@ func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
 func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	const op = "alloc"
 	if r.OffsetBytes != 0 {
-		return Allocation{}, m.space.table.extent.BadRange(op, extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
+		return Allocation{}, m.space.table.extent.BadRange(op, extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, "offset %d: the pool chooses the offset; want 0", r.OffsetBytes)
 	}
 	return m.allocate(placing{op: op, targets: only(extent.Span{Size: r.SizeBytes}), anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }

@@ -63,7 +63,7 @@ func (t *pageTable) mayRecord(op string, b extent.Span, r pageset.Run) error {
 	case !hole:
 		return nil
 	case t.asleep.Has(page):
-		return t.extent.Fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
+		return t.extent.Fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d is asleep, so no stream can use it",
 			b.Offset, b.Size, page*t.extent.PageBytes)
 	}
 	return t.extent.BadPage(device.CodeNotMapped, op, page, b)

@@ -93,7 +93,7 @@ func TestRejectedRecordChangesNothing(t *testing.T) {
 	stream.Release()
 	_, err := r.pool.Sleep(background, SleepRequest{})
 	require.NoError(t, err)
-	refused(t, r.pool.RecordStream(page, page, stream), device.CodeInvalidState, "offset "+text(page)+" sleeps")
+	refused(t, r.pool.RecordStream(page, page, stream), device.CodeInvalidState, "offset "+text(page)+" is asleep")
 	_, err = r.pool.Wake(background, WakeRequest{})
 	require.NoError(t, err)
 	require.Zero(t, kept.taken)

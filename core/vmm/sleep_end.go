@@ -23,7 +23,7 @@ func (s *space) unmapJobs(d *dozing) error {
 			return err
 		}
 		s.unmapTheRest(d)
-		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q sleeps, and the device did not unmap all of it: %v", s.owner.name, err))
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q is asleep, but the device did not unmap all of it: %v", s.owner.name, err))
 		return nil
 	}
 	return nil

@@ -34,7 +34,7 @@ func (t *pageTable) notLive(op string, b extent.Span, r pageset.Run, page uint64
 			return err
 		}
 		return t.extent.Fault(device.CodeInvalidState, op,
-			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
+			"offset %d, size %d: the page at offset %d is asleep and the page at offset %d is not; free them in separate calls",
 			b.Offset, b.Size, asleep*t.extent.PageBytes, page*t.extent.PageBytes)
 	}
 	return t.extent.BadPage(device.CodeNotMapped, op, page, b)

@@ -79,7 +79,7 @@ func (s *space) giveUp(jobs []sleep.Job) {
 		}
 		pages := s.takePages(j.Chunk)
 		if err := s.physical.surrender(s.owner, pages); err != nil {
-			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages of what sleeps: %v", s.owner.name, err))
+			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q could not release pages of a sleeping range: %v", s.owner.name, err))
 		}
 	}
 }

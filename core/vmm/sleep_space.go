@@ -74,7 +74,7 @@ func (t *pageTable) checkSleep(r SleepRequest) error {
 		return t.extent.Fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
 	}
 	if r.Dir != "" && r.Backing != SleepToFile {
-		return t.extent.Fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which uses no file", r.Dir, r.Backing)
 	}
 	if len(r.Tag) > MaxNameBytes {
 		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %v, at most %d are allowed", r.Tag, device.Size(len(r.Tag)), MaxNameBytes)
@@ -95,9 +95,9 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	d.before = s.table.saved.Tags.Clone()
 	switch {
 	case r.Tag == "" && s.table.saved.Tags.All():
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "%q is asleep already", s.owner.name)
 	case r.Tag != "" && s.table.saved.Tags.Sleeps(r.Tag):
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", r.Tag, s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q is asleep already", r.Tag, s.owner.name)
 	}
 	s.table.saved.Tags.Begin(r.Tag)
 	err := s.awaitClaims(ctx, op, r.NoWait)
@@ -123,9 +123,9 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	for s.claims > 0 {
 		switch {
 		case noWait:
-			return s.table.extent.Fault(device.CodeTimeout, op, "%d allocations of %q are under way, and the call is not to wait for them", s.claims, s.owner.name)
+			return s.table.extent.Fault(device.CodeTimeout, op, "%d allocations of %q are running, and the call must not wait for them", s.claims, s.owner.name)
 		case !s.physical.engine.MayWait():
-			return s.table.extent.Fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
+			return s.table.extent.Fault(device.CodeBusy, op, "%d allocations of %q are running, and this thread must not wait for them", s.claims, s.owner.name)
 		case ctx.Err() != nil:
 			return sleep.Ended(ctx, &s.table.extent, op)
 		}
@@ -166,13 +166,13 @@ func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Durat
 	if noWait {
 		err := wait(0)
 		if errors.Is(err, device.CodeTimeout) {
-			return s.table.extent.Fault(device.CodeTimeout, op, "%q: queued work may use what is to sleep, and the call is not to wait for it: %w", s.owner.name, err)
+			return s.table.extent.Fault(device.CodeTimeout, op, "%q: queued work may still use the memory, and the call must not wait for it: %w", s.owner.name, err)
 		}
 		return err
 	}
 	if !s.physical.engine.MayWait() {
 		if err := wait(0); err != nil {
-			return s.table.extent.Fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
+			return s.table.extent.Fault(device.CodeBusy, op, "%q: queued work may still use the memory, and this thread must not wait for it: %w", s.owner.name, err)
 		}
 		return nil
 	}

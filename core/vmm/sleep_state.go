@@ -181,7 +181,7 @@ func (s *space) sweep() error {
 	s.table.saved.Settle(w)
 	s.mu.Unlock()
 	for _, failure := range w.Drop() {
-		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file of what slept could not be removed: %v", s.table.extent.Name, failure))
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file with contents of a sleep could not be removed: %v", s.table.extent.Name, failure))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

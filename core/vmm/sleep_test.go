@@ -160,7 +160,7 @@ func TestRejectedSleepChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.pool.Sleep(background, SleepRequest{})
 	require.NoError(t, err, "nothing is awake, but it could be")
-	refuse(device.CodeInvalidState, `"p" sleeps already`, SleepRequest{})
+	refuse(device.CodeInvalidState, `"p" is asleep already`, SleepRequest{})
 	require.ErrorIs(t, r.pool.Close(false), device.CodeBusy)
 	r.check(t)
 	_, err = r.pool.Alloc(10*page, page)

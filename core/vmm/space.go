@@ -93,7 +93,7 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 		ph.removeOwner(s.owner)
 		s.table.detachTables().Free()
 		if failure := ph.virtual.Unreserve(s.table.extent.Base, s.table.extent.Bytes()); failure != nil {
-			err = device.Errorf(device.CodeOf(err), op, "%w (and the address space is lost: %v)", err, failure).On(ph.engine.ID())
+			err = device.Errorf(device.CodeOf(err), op, "%w (and the address space could not be released: %v)", err, failure).On(ph.engine.ID())
 		}
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (ph *Physical) collect(f *fetching) error {
 		default:
 			// The limit was lowered during the call.
 			return device.Errorf(device.CodeOutOfPhysicalMemory, f.op,
-				"requested %v, available %v: %d pages are had from the device, the limit of %q is %v",
+				"requested %v, available %v: the device has created %d pages, the limit of %q is %v",
 				device.Size(f.pages*ph.pageBytes), device.Size((f.pages-short)*ph.pageBytes), ph.created, ph.config.Name,
 				device.Size(ph.limitLocked())).On(ph.engine.ID()).Stating(device.FactRequestedBytes, f.pages*ph.pageBytes).
 				Stating(device.FactAvailableBytes, (f.pages-short)*ph.pageBytes)

@@ -72,9 +72,9 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	case s.table.state != stateOpen:
 		return nil, s.table.extent.Closed(op)
 	case r.Tag == "" && !s.table.saved.Tags.Any():
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "nothing of %q is asleep", s.owner.name)
 	case r.Tag != "" && !s.table.saved.Tags.Sleeps(r.Tag):
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q is not asleep", r.Tag, s.owner.name)
 	}
 	var jammed func(page uint64) bool
 	if s.table.jammed > 0 {

@@ -173,10 +173,10 @@ func (ph *Physical) wantReady() {
 func (ph *Physical) Settle() {
 	failed, lacking := ph.settle()
 	if failed != nil {
-		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages above its limit: %v", ph.config.Name, failed))
+		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not release pages above its limit: %v", ph.config.Name, failed))
 	}
 	if lacking != nil {
-		ph.engine.Log(engine.Debug, fmt.Sprintf("%q has too few pages ready: %v", ph.config.Name, lacking))
+		ph.engine.Log(engine.Debug, fmt.Sprintf("%q has too few ready pages: %v", ph.config.Name, lacking))
 	}
 }
 
@@ -245,7 +245,7 @@ func (ph *Physical) Tick() { ph.tick() }
 // and releases idle pages above ReadyPages.
 func (ph *Physical) tick() {
 	if err := ph.endWindow(); err != nil {
-		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back idle pages: %v", ph.config.Name, err))
+		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not release idle pages: %v", ph.config.Name, err))
 	}
 }
 

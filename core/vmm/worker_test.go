@@ -123,7 +123,7 @@ func TestWorkerTakesNothingFromOthers(t *testing.T) {
 	r.pool.physical.Settle()
 	require.Equal(t, calls+1, r.dev.Calls(devicetest.Create), "it tries once, until the next allocation")
 	require.Len(t, messages, 1)
-	require.Contains(t, messages[0], "too few pages ready")
+	require.Contains(t, messages[0], "too few ready pages")
 	r.check(t)
 	r.quit(t)
 }

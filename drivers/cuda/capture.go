@@ -24,7 +24,7 @@ var (
 // capture can begin between the query and the wait.
 
 // errCapturing is wrapped by the errors about streams that capture.
-var errCapturing = errors.New("the stream is capturing: its work runs with the graph, and cannot be asked after or waited for")
+var errCapturing = errors.New("the stream is capturing: its work runs when the graph is launched, so the work cannot be queried or waited for")
 
 // mayNowCapture records that code outside this library may let the stream capture from now
 // on.
@@ -211,15 +211,15 @@ func (e *event) mayCapture() bool { return e.Captured() || e.foreign }
 func (e *event) uncaptured(op string) error {
 	if e.Captured() {
 		return e.owner.ctx.errorf(device.CodeInvalidState, op,
-			"the event was recorded in a stream that was capturing: it is an edge of the graph, and passes with no work")
+			"the event was recorded in a stream that was capturing: it is an edge of the graph and never completes by itself")
 	}
 	if !e.foreign {
 		return nil
 	}
 	if s := e.owner.driver.capturing(); s != nil {
 		return e.owner.ctx.errorf(device.CodeInvalidState, op,
-			"the stream %#x of %v is capturing, and the event of somebody else's may have been recorded in that capture, "+
-				"which a question would spoil: ask when the capture has ended", s.handle, s.owner.info.ID)
+			"the stream %#x of %v is capturing, and the external event may have been recorded in that capture, "+
+				"which a query would invalidate: query the event after the capture has ended", s.handle, s.owner.info.ID)
 	}
 	return nil
 }
@@ -231,6 +231,6 @@ func (o *openDevice) leftOut(op string, capturing []*stream, of int) error {
 		return nil
 	}
 	return o.ctx.errorf(device.CodeInvalidState, op,
-		"%d of %d streams, such as %#x, are capturing and cannot be waited for; the others have run dry: %w",
+		"%d of %d streams, such as %#x, are capturing and cannot be waited for; the others are drained: %w",
 		len(capturing), of, capturing[0].handle, errCapturing)
 }

@@ -159,7 +159,7 @@ func (c *driverContext) failure(op string, f *dl.Function, number int32, what st
 			err.Code = device.CodeDeviceLost
 			err.Message += c.contextGone()
 		} else if isStale(number) {
-			err.Message += "; the device's context is there: a stream, event or context of the call was destroyed before, or is none"
+			err.Message += "; the device's context exists: a stream, event or context of the call was destroyed before or never existed"
 		}
 	}
 	if err.Code == device.CodeDeviceLost {
@@ -170,9 +170,9 @@ func (c *driverContext) failure(op string, f *dl.Function, number int32, what st
 
 func (c *driverContext) contextGone() string {
 	if c.callers {
-		return "; the program destroyed the context that the device was opened on, and with it all that was in it"
+		return "; the program destroyed the context that the device was opened on, and with it all its memory, streams and events"
 	}
-	return "; the program reset the device's primary context, and with it all that was in it"
+	return "; the program reset the device's primary context, and with it all its memory, streams and events"
 }
 
 // mayMeanGone states whether the vendor driver may return this number because a context, or

@@ -60,7 +60,7 @@ func (c *driverContext) checkContext(op string) error {
 	})
 	what := fmt.Sprintf("native context %#x", c.context)
 	if device.CodeOf(err) == device.CodeDeviceLost {
-		return c.errorf(device.CodeInvalidArgument, op, "%s: is no context that is there: %v", what, err)
+		return c.errorf(device.CodeInvalidArgument, op, "%s: is not a live context: %v", what, err)
 	}
 	if err == nil && of != c.cuDevice {
 		return c.errorf(device.CodeInvalidArgument, op, "%s: is one of the CUDA device %d", what, of)

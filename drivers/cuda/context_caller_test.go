@@ -103,7 +103,7 @@ func TestOpeningOnAContextRejectsBadInput(t *testing.T) {
 	sim.must("cuCtxDestroy_v2", context)
 	sim.clean()
 	_, err = d.OpenContext(1, uint64(context))
-	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "is no context that is there")
+	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "is not a live context")
 	require.Empty(t, sim.text("simcuda_leaks"))
 	sim.call("simcuda_clear_violations")
 }

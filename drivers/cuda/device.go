@@ -238,7 +238,7 @@ func (o *openDevice) Close() error {
 	}
 	o.mu.Unlock()
 	if left != "" {
-		return o.ctx.errorf(device.CodeBusy, op, "%s are left", left)
+		return o.ctx.errorf(device.CodeBusy, op, "still in use: %s", left)
 	}
 	// Calls that began before run to their end. Later calls find the device closed.
 	o.ctx.gate.Lock()
@@ -257,7 +257,7 @@ func (o *openDevice) left() string {
 	if o.live == 0 && len(o.streams) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d segments, reservations, pages, modules and ranges of others, and %d streams", o.live, len(o.streams))
+	return fmt.Sprintf("%d segments, reservations, pages, modules and external ranges, and %d streams", o.live, len(o.streams))
 }
 
 // event is an event of the vendor driver. A thread that waits for it sleeps instead of

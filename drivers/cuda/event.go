@@ -126,7 +126,7 @@ func (e *event) await(op string, limit deadline) error {
 	}
 	done, err := limit.poll(e.Done)
 	if err == nil && !done {
-		return e.owner.ctx.errorf(device.CodeTimeout, op, "the event has not been passed after %v", limit.timeout)
+		return e.owner.ctx.errorf(device.CodeTimeout, op, "the event has not completed after %v", limit.timeout)
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 		f := either(&o.ctx.api.eventElapsed, &o.ctx.api.eventElapsed2)
 		number := f.Call(dl.Pointer(&milliseconds), from.handle, e.handle)
 		if number == resultNotReady {
-			return o.ctx.errorf(device.CodeInvalidState, op, "an event has not been passed yet")
+			return o.ctx.errorf(device.CodeInvalidState, op, "an event has not completed yet")
 		}
 		if number != 0 {
 			return o.ctx.failure(op, f, number, "")

@@ -77,7 +77,7 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 		number := o.ctx.api.pointerAttribute.Call(one.out, one.attribute, uintptr(addr))
 		if number == resultInvalidValue {
 			return o.ctx.errorf(device.CodeInvalidAddress, op,
-				"address %#x, size %d: the driver knows of no memory there", addr, size)
+				"address %#x, size %d: the driver knows no memory there", addr, size)
 		}
 		if number != 0 {
 			return o.ctx.failure(op, &o.ctx.api.pointerAttribute, number, fmt.Sprintf("address %#x", addr))
@@ -104,7 +104,7 @@ func (o *openDevice) mayManage(addr uint64) bool {
 func (o *openDevice) insertOther(op string, s span) error {
 	if o.virtual.book.Overlaps(s.Base, s.Size) || !o.ranges.InsertApart(s) {
 		return o.ctx.errorf(device.CodeAlreadyExists, op,
-			"address %#x, size %d: is this device's own, or overlaps what it has of others", s.Base, s.Size)
+			"address %#x, size %d: is memory of this device, or overlaps memory that it has adopted", s.Base, s.Size)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	}
 	if _, found := o.ranges.Remove(ranges.Foreign, uint64(addr), size); !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: nothing that was adopted starts there and has that size", uint64(addr), size)
+			"address %#x, size %d: no adopted memory has this address and size", uint64(addr), size)
 	}
 	o.drop(1)
 	return nil
@@ -137,8 +137,8 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	}
 	if foreign.Native == streamPerThread {
 		return nil, o.ctx.errorf(device.CodeUnsupported, op,
-			"native handle 2: is the per-thread default stream, another queue in each thread, and this stream is to be one for all: "+
-				"adopt a stream that was made, or 1, the legacy default stream, which waits for the work of every thread's")
+			"native handle 2: is the per-thread default stream, which is another queue in each thread; a stream must be the same queue in all threads: "+
+				"adopt a created stream, or 1, the legacy default stream, which waits for the work of all threads")
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
 	err := o.ctx.within(op, func() error {
@@ -232,7 +232,7 @@ func (s *stream) settleGone(op string, failed error) error {
 	}
 	if other := s.owner.driver.capturing(); other != nil {
 		return s.owner.ctx.errorf(device.CodeInvalidState, op,
-			"the stream was destroyed before, and its work can be waited for only when the stream %#x does not capture any more: %w",
+			"the stream was destroyed before, and its work can be waited for only after the capture of the stream %#x has ended: %w",
 			other.handle, failed)
 	}
 	err := s.owner.ctx.call(op, "the stream was destroyed before", &s.owner.ctx.api.contextSynchronize)

@@ -59,7 +59,7 @@ func (s *stream) queueHostCall(op string, fn func()) (entry, number uintptr, err
 	number, full := hostCalls.Queue(s, device.MaxQueued, fn)
 	if full {
 		return 0, 0, s.owner.ctx.errorf(device.CodeResourceExhausted, op,
-			"%d functions of the stream are queued already, as many as may be", device.MaxQueued)
+			"%d functions of the stream are queued already, which is the most", device.MaxQueued)
 	}
 	return entry, number, nil
 }

@@ -66,7 +66,7 @@ func words(handle device.ProcessHandle) []uintptr {
 func (c *driverContext) openFailure(op string, f *dl.Function, number int32) error {
 	if number == resultInvalidContext && !c.contextIsGone() {
 		// The vendor driver returns this number for a handle of this process.
-		return device.Errorf(device.CodeInvalidState, op, "the handle was made by this process: %s gave %s",
+		return device.Errorf(device.CodeInvalidState, op, "the handle was created by this process: %s gave %s",
 			f.Name, c.api.describe(number)).On(c.id).WithNative(int64(number))
 	}
 	err := c.failure(op, f, number, "a handle of another process")

@@ -90,11 +90,11 @@ func (k *kernel) check(op string, l device.Launch) error {
 	}
 	flat, most := uint64(l.Block.X)*uint64(l.Block.Y), uint64(k.limits.Threads)
 	if flat > most || flat*uint64(l.Block.Z) > most {
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: block %d x %d x %d: it may have %d threads",
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: block %d x %d x %d: at most %d threads are possible",
 			k.name, l.Block.X, l.Block.Y, l.Block.Z, most)
 	}
 	if l.SharedBytes > k.limits.SharedBytes {
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: shared memory of %v, of %v that there are",
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: shared memory of %v, at most %v are possible",
 			k.name, device.Size(l.SharedBytes), device.Size(k.limits.SharedBytes))
 	}
 	if len(l.Arguments) != len(k.limits.ArgumentBytes) {

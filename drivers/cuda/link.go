@@ -133,7 +133,7 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 		return addr, o.reachVirtual(op, other)
 	}
 	if s.ReadOnly {
-		return 0, o.ctx.errorf(device.CodePermissionDenied, op, "memory %#x, size %d: device %v adopted it to be read only", addr, size, other.info.ID)
+		return 0, o.ctx.errorf(device.CodePermissionDenied, op, "memory %#x, size %d: device %v adopted it as read-only", addr, size, other.info.ID)
 	}
 	if s.Kind == ranges.Foreign {
 		// The vendor driver knows the owner and the kind of this memory.
@@ -148,7 +148,7 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 	switch s.Kind {
 	case ranges.Linked, ranges.Shared:
 		return 0, o.ctx.errorf(device.CodeUnsupported, op,
-			"memory %#x, size %d: device %v has it of another device or process itself", addr, size, other.info.ID)
+			"memory %#x, size %d: device %v itself uses it from another device or process", addr, size, other.info.ID)
 	case ranges.Pinned, ranges.Registered, ranges.Locked:
 		var base uint64
 		err := o.ctx.within(op, func() error {
@@ -189,7 +189,7 @@ func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
 	}
 	if _, found := o.ranges.Remove(ranges.Linked, uint64(addr), size); !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: nothing that was linked starts there and has that size", uint64(addr), size)
+			"address %#x, size %d: no linked memory has this address and size", uint64(addr), size)
 	}
 	o.drop(1)
 	return nil

@@ -96,7 +96,7 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 			return nil
 		}
 		return o.ctx.errorf(device.CodeUnsupported, op,
-			"address %#x, size %d: is not managed memory, and stays where it is", uint64(addr), size)
+			"address %#x, size %d: is not managed memory, so it cannot be prefetched", uint64(addr), size)
 	}
 	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
 	return s.use(op, func() error {

@@ -50,7 +50,7 @@ func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Fu
 	s, found := o.ranges.Remove(of, addr, size)
 	if !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: nothing that was allocated starts there and has that size", addr, size)
+			"address %#x, size %d: no allocated memory has this address and size", addr, size)
 	}
 	where := s.Base
 	switch of {

@@ -62,7 +62,7 @@ func (p *orderedPool) make(op string) error {
 			return err
 		}
 		if err := p.open(op, made, p.guests); err != nil {
-			p.ctx.takeBack(op, "after its guests could not be let in", &p.ctx.api.poolDestroy, made)
+			p.ctx.takeBack(op, "after other devices could not get access to it", &p.ctx.api.poolDestroy, made)
 			return err
 		}
 		p.handle = made
@@ -153,7 +153,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	s, found := o.ranges.Remove(ranges.Ordered, uint64(addr), size)
 	if !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: nothing that was allocated starts there and has that size", uint64(addr), size)
+			"address %#x, size %d: no allocated memory has this address and size", uint64(addr), size)
 	}
 	p := &o.orderedPool
 	p.mu.Lock()

@@ -20,7 +20,7 @@ func (o *openDevice) check(op, what string, addr device.Addr, size uint64, need 
 	}
 	if s, whole := o.ranges.Holding(uint64(addr), size); whole {
 		if s.ReadOnly && need != device.AccessRead {
-			return o.ctx.errorf(device.CodePermissionDenied, op, "%s %#x, size %d: was adopted to be read only", what, uint64(addr), size)
+			return o.ctx.errorf(device.CodePermissionDenied, op, "%s %#x, size %d: was adopted as read-only", what, uint64(addr), size)
 		}
 		return nil
 	}

@@ -62,7 +62,7 @@ func TestDestroyedStreamDoesNotLoseTheDevice(t *testing.T) {
 				} {
 					refused := requireCode(t, device.CodeInvalidState, call())
 					require.EqualValues(t, answer, refused.Native, what)
-					require.Contains(t, refused.Message, "the device's context is there", what)
+					require.Contains(t, refused.Message, "the device's context exists", what)
 				}
 				require.NoError(t, o.DefaultStream().Fill(addr, device.Pattern{Value: 7, WidthBytes: 1}, 64<<10))
 				require.Equal(t, []byte{7}, get(t, o.DefaultStream(), addr, 1))

@@ -149,7 +149,7 @@ func (s *stream) Close() error {
 	const op = "cuda.close_stream"
 	o := s.owner
 	if s == o.defaultStream {
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "the default stream goes with its device")
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "the default stream ends when its device closes")
 	}
 	if err := o.ctx.outsideHostFunction(op); err != nil {
 		return err

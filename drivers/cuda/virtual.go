@@ -59,7 +59,7 @@ func (v *virtualMemory) measure(op string) error {
 				return err
 			}
 			if bits.OnesCount64(*out) != 1 {
-				return v.ctx.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
+				return v.ctx.errorf(device.CodeUnsupported, op, "the driver reports the granularity %d, which is not a power of two", *out)
 			}
 		}
 		if v.granularity.RecommendedBytes < largePageBytes {

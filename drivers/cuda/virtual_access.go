@@ -28,7 +28,7 @@ func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.A
 	var why *device.Error
 	if access != device.AccessReadWrite && errors.As(err, &why) && why.Code == device.CodeDevice && why.Native == resultInvalidValue {
 		why.Code = device.CodeUnsupported
-		why.Message += "; this driver makes memory of devices readable and writable, and no less"
+		why.Message += "; this driver can only make memory of devices readable and writable"
 	}
 	return err
 }

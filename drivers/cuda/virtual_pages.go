@@ -20,7 +20,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	}
 	switch {
 	case len(pages) == 0:
-		return o.ctx.errorf(device.CodeInvalidSize, op, "no pages are asked for")
+		return o.ctx.errorf(device.CodeInvalidSize, op, "the number of pages is 0")
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes:
 		return o.ctx.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
@@ -61,7 +61,7 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				v.ctx.takeBack(op, "after a page that could not be made", &v.ctx.api.pageRelease, uintptr(p.Handle))
+				v.ctx.takeBack(op, "after a page that could not be created", &v.ctx.api.pageRelease, uintptr(p.Handle))
 			}
 		}
 	}()
@@ -107,7 +107,7 @@ func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) error {
 // closeWindow unmaps the pages from the temporary reservation where they were filled with
 // zeros, once the fill has ended.
 func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapped uint64) {
-	const what = "after making zeros"
+	const what = "after allocating zeros"
 	if mapped > 0 {
 		v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.Base), uintptr(mapped))
 	}

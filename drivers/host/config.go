@@ -99,7 +99,7 @@ func (s settings) checkAgainst(memTotal uint64) error {
 		return nil
 	}
 	return device.Errorf(device.CodeInvalidConfig, "host.new",
-		"%s: above the %v of this machine; to have it all the same, set FERRUM_CONFIG_HOST_MEMORY_FORCED, or end the value of %s in \"!\"",
+		"%s: above the %v of this machine; to use this size anyway, set FERRUM_CONFIG_HOST_MEMORY_FORCED, or end the value of %s with \"!\"",
 		s.memoryFrom, device.Size(memTotal), EnvMemory)
 }
 

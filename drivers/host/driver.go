@@ -89,7 +89,7 @@ func (d *Driver) divide(capacity uint64) error {
 func (d *Driver) look() error {
 	if err := d.mayLook(); err != nil {
 		return device.Errorf(device.CodeResourceExhausted, "host.probe",
-			"the system refused a descriptor to read what memory there is: %w", err).WithNative(int64(mapping.Errno(err)))
+			"the system did not open a file to read the available memory: %w", err).WithNative(int64(mapping.Errno(err)))
 	}
 	d.looked.Do(func() {
 		defer d.known.Store(true)

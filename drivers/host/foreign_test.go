@@ -29,9 +29,9 @@ func TestUnmappedAdoptedMemoryIsDetected(t *testing.T) {
 		require.EqualValues(t, size, length)
 		return false
 	}
-	requireCode(t, device.CodeInvalidAddress, s.Copy(own, addr, size), "not mapped any more")
+	requireCode(t, device.CodeInvalidAddress, s.Copy(own, addr, size), "no longer mapped")
 	gate.open()
-	requireCode(t, device.CodeInvalidAddress, s.Synchronize(device.Forever), "not mapped any more")
+	requireCode(t, device.CodeInvalidAddress, s.Synchronize(device.Forever), "no longer mapped")
 	require.Zero(t, bytes[0])
 	o.driver.mapper.IsMapped = there
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, size))
@@ -83,7 +83,7 @@ func TestReadOnlyAdoptedMemoryRejectsWrites(t *testing.T) {
 	own := allocate(t, o, size)
 	require.NoError(t, s.Copy(own, addr, size))
 	require.NoError(t, o.Prefetch(s, addr, size, o))
-	requireCode(t, device.CodePermissionDenied, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, 1), "read only")
+	requireCode(t, device.CodePermissionDenied, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, 1), "read-only")
 	requireCode(t, device.CodePermissionDenied, s.Copy(addr, own, size), "destination")
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.EqualValues(t, 7, view(own, size)[size-1])

@@ -58,7 +58,7 @@ func TestSystemThatForbidsPrograms(t *testing.T) {
 	forbidPrograms(t)
 	look := func() {
 		requireAbsent(t, simulated.look(t), device.AbsenceHelper, int64(syscall.EPERM),
-			"cannot be started", "operation not permitted", helper(), "FERRUM_PROBE=in_process does without")
+			"cannot be started", "operation not permitted", helper(), "FERRUM_PROBE=in_process to probe without it")
 	}
 	// The first survey opens the files that the process keeps.
 	look()

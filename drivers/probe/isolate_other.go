@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-var errNotHere = errors.New("no process is started to ask on this system")
+var errNotHere = errors.New("no probe process can be started on this system")
 
 func isolate(time.Duration) (int, error) { return -1, errNotHere }
 

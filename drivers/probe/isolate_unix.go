@@ -26,7 +26,7 @@ func isolate(limit time.Duration) (int, error) {
 	if inherited(device.ProbeFile) {
 		closeInherited(device.ProbeFile + 1)
 	} else {
-		return -1, errors.New("there is no file for the answer")
+		return -1, errors.New("there is no file for the reply")
 	}
 	fd, err := unix.FcntlInt(device.ProbeFile, unix.F_DUPFD_CLOEXEC, answerFile)
 	if err != nil {

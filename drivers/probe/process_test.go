@@ -190,15 +190,15 @@ func TestHelperThatCannotBeStarted(t *testing.T) {
 		missing, "no such file", "FERRUM_PROBE=in_process")
 	requireAbsent(t, look(discover.Isolation{Candidates: []string{missing, folder}}), device.AbsenceHelper, 0,
 		"was not found", missing, folder, discover.EnvProbeHelper)
-	requireAbsent(t, look(discover.Isolation{Candidates: []string{}}), device.AbsenceHelper, 0, "no place is known")
+	requireAbsent(t, look(discover.Isolation{Candidates: []string{}}), device.AbsenceHelper, 0, "no path is known")
 	requireAbsent(t, look(discover.Isolation{Helper: text}), device.AbsenceHelper, int64(syscall.EACCES), "permission denied")
 	require.NoError(t, os.Chmod(text, 0o755))
 	requireAbsent(t, look(discover.Isolation{Helper: text}), device.AbsenceHelper, int64(syscall.ENOEXEC), "exec format error")
 	require.Equal(t, device.AbsenceLibraryNotFound, withoutLibrary(t, look(discover.Isolation{Candidates: []string{missing, helper()}})))
 
-	requireAbsent(t, look(discover.Isolation{Helper: script("silent", "exit 0")}), device.AbsenceCrashed, 0, "without an answer, with status 0")
-	requireAbsent(t, look(discover.Isolation{Helper: script("other", "exit 64")}), device.AbsenceHelper, 64, "no helper of this version")
-	requireAbsent(t, look(discover.Isolation{Helper: script("partial", "printf '{\"pro' >&3")}), device.AbsenceCrashed, 0, "after 5 bytes of an answer")
+	requireAbsent(t, look(discover.Isolation{Helper: script("silent", "exit 0")}), device.AbsenceCrashed, 0, "without a reply, with status 0")
+	requireAbsent(t, look(discover.Isolation{Helper: script("other", "exit 64")}), device.AbsenceHelper, 64, "not a probe program of this version")
+	requireAbsent(t, look(discover.Isolation{Helper: script("partial", "printf '{\"pro' >&3")}), device.AbsenceCrashed, 0, "(got 5 bytes of it)")
 	for name, answer := range map[string]string{
 		"noise":    "hello",
 		"old":      `{"protocol":0,"backend":"cuda","survey":{"devices":[{}]}}`,

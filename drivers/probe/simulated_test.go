@@ -95,7 +95,7 @@ func TestReasonsOfOtherBackends(t *testing.T) {
 	opencl := func(behaviour string) discover.Backend {
 		return world{backend: "opencl", kind: "whole", behaviour: behaviour}.look(t)
 	}
-	requireAbsent(t, opencl("none"), device.AbsenceNoDevice, -1001, "no platform is installed")
+	requireAbsent(t, opencl("none"), device.AbsenceNoDevice, -1001, "is installed, but no platform is")
 	requireAbsent(t, opencl("error=-6"), device.AbsenceDriverError, -6, "clGetPlatformIDs failed: error -6")
 	requireAbsent(t, opencl("late_error=6"), device.AbsenceDriverError, -6, `"Simulated Platform"`, "error -6")
 	requireAbsent(t, opencl("old"), device.AbsenceTooOld, 0, `platform "Old Platform" has 1.1, and 1.2 is needed`)
@@ -114,7 +114,7 @@ func TestDriversThatCrash(t *testing.T) {
 		}
 		requireAbsent(t, look("abort"), device.AbsenceCrashed, int64(syscall.SIGABRT), "crashed", "signal 6 (aborted)")
 		requireAbsent(t, look("segfault"), device.AbsenceCrashed, int64(syscall.SIGSEGV), "signal 11")
-		requireAbsent(t, look("exit"), device.AbsenceCrashed, 7, "without an answer", "status 7")
+		requireAbsent(t, look("exit"), device.AbsenceCrashed, 7, "without a reply", "status 7")
 		requireAbsent(t, look("close"), device.AbsenceCrashed, device.ProbeExitClosed, "closed the files")
 		require.True(t, look("garbage").Available, "what it prints goes nowhere")
 	}
@@ -125,7 +125,7 @@ func TestDriversThatHang(t *testing.T) {
 		for _, backend := range slices.Sorted(maps.Keys(libraries)) {
 			w := world{backend: backend, kind: "whole", behaviour: behaviour}
 			w.isolation.Timeout = 300 * time.Millisecond
-			requireAbsent(t, w.look(t), device.AbsenceTimedOut, 0, "no answer within 300ms", discover.EnvProbeTimeout)
+			requireAbsent(t, w.look(t), device.AbsenceTimedOut, 0, "no reply within 300ms", discover.EnvProbeTimeout)
 		}
 	}
 }

@@ -809,8 +809,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(tracker_untrack_unknown, NOT_FOUND, "Buffer#77", ferrum_tracker_untrack(f->tracker, 77, NULL)) \
     X(tracker_get_unknown, NOT_FOUND, "Buffer#0", ferrum_tracker_get(f->tracker, 0, OUT(ferrum_buffer_metadata, {0}))) \
     X(tracker_get_all_small, BUFFER_TOO_SMALL, "capacity is 1", ({ ferrum_buffer_metadata m[1]; size_t n = 0; MUST(track_with(f->tracker.id, NULL)); ferrum_status s = ferrum_tracker_get_all(f->tracker, m, 1, &n); n == 2 ? s : FERRUM_OK; })) \
-    X(tracker_destroy_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_destroy(t); })) \
-    X(tracker_clear_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_clear(t); })) \
+    X(tracker_destroy_owned, INVALID_STATE, "only be read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_destroy(t); })) \
+    X(tracker_clear_owned, INVALID_STATE, "only be read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_clear(t); })) \
     X(generic_pool_create_fraction, INVALID_CONFIG, "gpu_memory_fraction", ({ ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT; c.gpu_memory_fraction = 0; ferrum_generic_pool_create(&c, OUT(ferrum_generic_pool, {0})); })) \
     X(generic_pool_destroy_busy, BUSY, "1 of 100 bytes are pooled", ferrum_generic_pool_destroy(f->generic, 0)) \
     X(generic_pool_record_allocation_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_record_allocation(f->generic, 0, NULL, OUT(uint64_t, {0}))) \
@@ -820,7 +820,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(generic_pool_return_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_return(f->generic, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
     X(generic_pool_return_too_much, INVALID_SIZE, "only 0 are in use", ferrum_generic_pool_return(f->generic, OUT(ferrum_buffer_lease, {.size_bytes = 100}), OUT(uint32_t, {0}))) \
     X(generic_pool_add_free_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_add_free(f->generic, 1, 0)) \
-    X(generic_pool_get_tracker_none, INVALID_STATE, "does not track", ferrum_generic_pool_get_tracker(f->generic, OUT(ferrum_tracker, {0}))) \
+    X(generic_pool_get_tracker_none, INVALID_STATE, "created without tracking", ferrum_generic_pool_get_tracker(f->generic, OUT(ferrum_tracker, {0}))) \
     X(fallback_manager_create_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", manage_with(f, change_fraction_large)) \
     X(fallback_manager_create_no_host, INVALID_CONFIG, "no host device", fallback_manager_on(f->other_device.id, 0)) \
     X(fallback_manager_create_own_host, INVALID_ARGUMENT, "cpu:1 is the device itself", fallback_manager_on(f->other_device.id, f->other_device.id)) \
@@ -834,7 +834,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(fallback_manager_alloc_other_device, INVALID_ARGUMENT, "cpu:0", buffer_on(f, f->stream.id)) \
     X(fallback_manager_adopt_unknown, INVALID_ADDRESS, "0x1000", adopt_with(f->fallback_manager, FERRUM_LOCATION_GPU, 4096)) \
     X(fallback_manager_release_unknown, INVALID_ADDRESS, "0x1000", ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_CPU, 4096, (ferrum_stream){0})) \
-    X(fallback_manager_release_live, INVALID_ADDRESS, "no storage that was taken", ({ ferrum_address a; MUST(ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_GPU, &a)); ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_GPU, a, (ferrum_stream){0}); })) \
+    X(fallback_manager_release_live, INVALID_ADDRESS, "not storage that was detached", ({ ferrum_address a; MUST(ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_GPU, &a)); ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_GPU, a, (ferrum_stream){0}); })) \
     X(fallback_buffer_free_pinned, BUSY, "pinned 1 times", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
     X(fallback_buffer_free_other_device, INVALID_ARGUMENT, "cpu:0", ferrum_fallback_buffer_free(f->buffer, f->stream)) \
     X(fallback_buffer_get_address_other, INVALID_STATE, "on the GPU", ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_CPU, OUT(ferrum_address, {0}))) \
@@ -952,7 +952,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_record_stream_inside, INVALID_ADDRESS, "0x", ferrum_pool_record_stream(f->pool, f->block + 8, f->stream)) \
     X(pool_record_stream_freed, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_record_stream(f->pool, a, f->stream); })) \
     X(pool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_record_stream(f->pool, f->block, f->other_stream)) \
-    X(pool_capture_begin_on_the_host, UNSUPPORTED, "do not capture", ferrum_pool_capture_begin(f->pool, f->stream, 0, OUT(uint64_t, {0}))) \
+    X(pool_capture_begin_on_the_host, UNSUPPORTED, "cannot capture", ferrum_pool_capture_begin(f->pool, f->stream, 0, OUT(uint64_t, {0}))) \
     X(pool_capture_begin_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_capture_begin(f->pool, f->other_stream, 0, OUT(uint64_t, {0}))) \
     X(pool_capture_end_no_graph, NOT_FOUND, "graph 77", ferrum_pool_capture_end(f->pool, 77)) \
     X(pool_capture_release_no_graph, NOT_FOUND, "graph 77", ferrum_pool_capture_release(f->pool, 77, f->stream)) \
@@ -1014,7 +1014,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(device_open_native_none, DEVICE_NOT_FOUND, "nothing:0", ferrum_device_open_native("nothing:0", 7, OUT(ferrum_device, {0}))) \
     X(device_get_native_host, UNSUPPORTED, "native", ferrum_device_get_native(f->device, OUT(uint64_t, {0}))) \
     X(stream_get_native_host, UNSUPPORTED, "native", ferrum_stream_get_native(f->stream, OUT(uint64_t, {0}))) \
-    X(event_adopt_host, UNSUPPORTED, "events of others", ferrum_event_adopt(f->device, 5, OUT(ferrum_event, {0}))) \
+    X(event_adopt_host, UNSUPPORTED, "external events", ferrum_event_adopt(f->device, 5, OUT(ferrum_event, {0}))) \
     X(event_get_native_host, UNSUPPORTED, "native", ferrum_event_get_native(f->event, OUT(uint64_t, {0}))) \
     X(device_grant_peer_itself, INVALID_ARGUMENT, "the device itself", ferrum_device_grant_peer(f->device, f->device)) \
     X(vpool_export_movable, INVALID_ARGUMENT, "backing is 0", ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
@@ -1184,8 +1184,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(elastic_pool_sleep_model_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 1)) \
     X(vpool_sleep_streams_max, INVALID_ARGUMENT, "streams 4294967295", sleep_with(f, change_sleep_streams_max, 0)) \
     X(elastic_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 4294967295", sleep_with(f, change_sleep_streams_max, 1)) \
-    X(vpool_sleep_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 0)) \
-    X(elastic_pool_sleep_model_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 1)) \
+    X(vpool_sleep_no_time, TIMEOUT, "must not wait", sleep_unwaiting(f, 0)) \
+    X(elastic_pool_sleep_model_no_time, TIMEOUT, "must not wait", sleep_unwaiting(f, 1)) \
     X(vpool_sleep_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 0)) \
     X(elastic_pool_sleep_model_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 1)) \
     X(vpool_sleep_twice, INVALID_STATE, "elastic", ({ MUST(ferrum_vpool_sleep(f->vpool, NULL, NULL)); ferrum_status s = ferrum_vpool_sleep(f->vpool, NULL, NULL); MUST(ferrum_vpool_wake(f->vpool, NULL, NULL)); s; })) \

@@ -451,7 +451,7 @@ static const program programs[] = {
      "FERRUM_DEBUG=all",
      {"ferrum_mem: error: cpu:0: pool \"first\": overrun of the block of 1000 "
       "bytes",
-      "the byte at 1000, 0 behind its end, is 0x41 instead of 0xfd",
+      "the byte at 1000, 0 after its end, is 0x41 instead of 0xfd",
       "allocated at\n", "(ferrum_pool_alloc)\n", "(allocate_it)\n",
       "freed at\n", "(free_it)\n", "(main)\n"}},
     {"overrun_before",
@@ -467,7 +467,7 @@ static const program programs[] = {
     {"damage_on_demand",
      damage_on_demand,
      "FERRUM_DEBUG=all",
-     {"the byte at 1000, 0 behind its end, is 0x41 instead of 0xfd, seen by a "
+     {"the byte at 1000, 0 after its end, is 0x41 instead of 0xfd, seen by a "
       "check",
       "the byte at 17 is 0x42 instead of 0xdd, seen by a check"}},
     {"double_free",
@@ -492,13 +492,13 @@ static const program programs[] = {
     {"leak",
      leak,
      "FERRUM_DEBUG=call_sites",
-     {"pool destroyed by force",
+     {"forced destroy of a pool",
       "3 blocks of 3000 bytes, tag \"first\", allocated at\n",
       "(allocate_it)\n"}},
     {"damaged_leak",
      damaged_leak,
      "FERRUM_DEBUG=all",
-     {"the byte at 1001, 1 behind its end, is 0x41 instead of 0xfd, seen when "
+     {"the byte at 1001, 1 after its end, is 0x41 instead of 0xfd, seen when "
       "its pool was destroyed",
       "(allocate_it)\n"}},
     {"manager_overrun",

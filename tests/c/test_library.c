@@ -429,7 +429,7 @@ static void test_pool_limits_and_trim(void **state) {
                   FERRUM_ERROR_OUT_OF_MEMORY);
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
     assert_ok(ferrum_last_error(&error));
-    assert_non_null(strstr(error.message, "no room for 8 MiB"));
+    assert_non_null(strstr(error.message, "no memory for 8 MiB"));
     assert_non_null(strstr(error.message, "16 MiB"));
     assert_string_equal(error.device, "cpu:0");
     assert_ok(ferrum_pool_free(f.pool, a, default_stream));

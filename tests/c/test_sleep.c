@@ -166,7 +166,7 @@ static void test_bytes_and_addresses(void **state) {
         /* A second sleep is an error, and changes nothing. */
         assert_status(ferrum_vpool_sleep(vpool, &config, &report),
                       FERRUM_ERROR_INVALID_STATE);
-        assert_message("sleeps already");
+        assert_message("is asleep already");
         assert_int_equal(report.released_bytes + (uint64_t)report.path[0], 0);
         ferrum_wake_report back = FERRUM_WAKE_REPORT_INIT;
         assert_ok(ferrum_vpool_wake(vpool, NULL, &back));
@@ -176,7 +176,7 @@ static void test_bytes_and_addresses(void **state) {
         assert_bytes(second, lost ? 0 : 12, PAGE);
         assert_status(ferrum_vpool_wake(vpool, NULL, &back),
                       FERRUM_ERROR_INVALID_STATE);
-        assert_message("sleeps");
+        assert_message("asleep");
         assert_int_equal(back.restored_bytes, 0);
         info = info_of(vpool);
         assert_int_equal(info.wakes, 1);
@@ -210,7 +210,7 @@ static void test_sleep_and_wake_by_tag(void **state) {
     assert_status(
         ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report),
         FERRUM_ERROR_INVALID_STATE);
-    assert_message("tag \"kv\" of \"chat\" sleeps already");
+    assert_message("tag \"kv\" of \"chat\" is asleep already");
     config = kept(FERRUM_SLEEP_HOST, "none");
     assert_status(
         ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report),

@@ -211,7 +211,7 @@ def test_a_free_that_fails_changes_nothing(pool):
     with pytest.raises(fm.InvalidHandleError):
         batch.free(stream)
     assert [block.closed for block in batch] == [False] * 3
-    with pytest.raises(fm.InvalidArgumentError, match="is that of a PoolBlock"):
+    with pytest.raises(fm.InvalidArgumentError, match="belongs to a PoolBlock"):
         pool.free_address(batch.addresses[2])
     batch.free()
 

@@ -132,7 +132,7 @@ with fm.Device("cuda:0") as device:
         for size in (1000, 300_000):
             block = pool.alloc(size)
             overwrite(block.address + size)
-            assert "behind its end, is 0x41 instead of 0xfd" in corrupted(block.free)
+            assert "after its end, is 0x41 instead of 0xfd" in corrupted(block.free)
             block = pool.alloc(size)
             address = block.address
             block.free()

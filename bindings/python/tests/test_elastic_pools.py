@@ -90,7 +90,9 @@ def test_places_and_views(shared):
 def test_model_above_its_guarantee_releases_pages(shared):
     with model(shared, "chat") as chat, model(shared, "code", guaranteed_bytes=4 * PAGE) as code:
         held = [chat.alloc(PAGE) for _ in range(4)]
-        with pytest.raises(fm.OutOfPhysicalMemoryError, match="requested 64 KiB, available 0 bytes"):
+        with pytest.raises(
+            fm.OutOfPhysicalMemoryError, match="requested 64 KiB, available 0 bytes"
+        ):
             chat.alloc(PAGE)
         asked = []
 

@@ -48,7 +48,7 @@ def test_short_formulas_refuse():
         fm.estimate_kv_cache_memory(2**32, 2**32, 1, 1, 1)
     with pytest.raises(fm.InvalidArgumentError, match="vocab_size -1 is negative"):
         fm.estimate_model_memory(1, 1, 1, -1, 1, 1, 1)
-    with pytest.raises(TypeError, match="head_dim is an integer"):
+    with pytest.raises(TypeError, match="head_dim must be an integer"):
         fm.estimate_kv_cache_memory(1, 1, 1.5, 1, 1)  # type: ignore[arg-type]
 
 
@@ -133,7 +133,7 @@ def test_bad_input_is_named(tmp_path):
         fm.estimate_config(b"")
     with pytest.raises(fm.InvalidSizeError, match="config_bytes 16777217"):
         fm.estimate_config(b" " * ((16 << 20) + 1))
-    with pytest.raises(TypeError, match="config is a str"):
+    with pytest.raises(TypeError, match="config must be a str"):
         fm.estimate_config(3)  # type: ignore[arg-type]
     with pytest.raises(fm.InvalidArgumentError, match="NUL"):
         fm.estimate_file("a\0b")

@@ -218,7 +218,7 @@ def test_a_capture_over_the_simulated_driver():
 def test_host_has_no_captures():
     with fm.Device("cpu:0") as device, fm.Pool(device) as pool, fm.Stream(device) as stream:
         assert not device.info().capabilities & fm.Capability.CAPTURE
-        with pytest.raises(fm.UnsupportedError, match="do not capture"):
+        with pytest.raises(fm.UnsupportedError, match="cannot capture"):
             fm.Graph(pool, stream=stream)
 
 

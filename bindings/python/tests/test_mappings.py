@@ -221,7 +221,7 @@ def test_read_only_file_can_be_adopted(manager: fm.Manager, tmp_path: Path) -> N
             lambda: block.map(fm.HostAccess.READ_WRITE),
             lambda: block.buffer,
         ):
-            with pytest.raises(fm.PermissionDeniedError, match="read only"):
+            with pytest.raises(fm.PermissionDeniedError, match="read-only"):
                 write()
         with block.map(fm.HostAccess.READ_ONLY) as mapping:
             assert bytes(mapping.view()[:3]) == b"\0\1\2"
@@ -237,7 +237,7 @@ def test_read_only_file_can_be_adopted(manager: fm.Manager, tmp_path: Path) -> N
         shared = np.from_dlpack(block)
         assert shared[255] == 255
         assert not shared.flags.writeable
-        with pytest.raises(BufferError, match="read only"):
+        with pytest.raises(BufferError, match="read-only"):
             block.__dlpack__()
         del view, array, shared
         gc.collect()
@@ -297,7 +297,7 @@ def test_adopted_stream_whose_enqueue_fails(
         raise RuntimeError("full")
 
     with fm.AdoptedStream(device, refuse) as stream, manager.alloc(16) as block:
-        with pytest.raises(fm.DeviceError, match="refused"):
+        with pytest.raises(fm.DeviceError, match="rejected the work"):
             block.fill_async(1, stream=stream)
         assert reported == ["full"]
         assert block.info().operations_in_flight == 0

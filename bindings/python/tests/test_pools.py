@@ -86,7 +86,7 @@ def test_out_of_memory_states_the_holders(device):
             pool.alloc(MIB)
         error = caught.value
         assert isinstance(error, fm.OutOfMemoryError)
-        assert str(MIB) in error.message
+        assert "no memory for 1 MiB" in error.message
         assert "tight" in error.message
         assert pool.statistics().failures == 1
         pool.set_limit(4 * MIB)

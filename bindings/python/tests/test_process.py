@@ -274,7 +274,7 @@ def test_missing_library_of_the_variable_is_an_error(run_python):
 def test_wrong_library_of_the_variable_is_an_error(run_python):
     result = run_python(LOAD, FERRUM_MEM_LIBRARY="libc.so.6")
     assert result.returncode == 0, result
-    assert "libc.so.6 is no libferrum_mem" in result.stdout
+    assert "libc.so.6 is not libferrum_mem" in result.stdout
     assert "ferrum_" in result.stdout
 
 

@@ -57,7 +57,7 @@ def test_bytes_and_addresses(device, vpool, tmp_path, backing):
         assert vpool.is_asleep()
         owner = device.owner_of(block.address)
         assert (owner.state, owner.tag) == (fm.BlockState.ASLEEP, "kv")
-        with pytest.raises(fm.InvalidStateError, match="sleeps already"):
+        with pytest.raises(fm.InvalidStateError, match="is asleep already"):
             vpool.sleep()
         with pytest.raises(fm.InvalidStateError, match="asleep"):
             block.view()

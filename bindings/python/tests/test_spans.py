@@ -103,6 +103,6 @@ def test_memory_without_range_objects_has_no_span(space):
     part = put(space, 0, 2)
     space.free(PAGE, PAGE)
     assert part.closed
-    with pytest.raises(fm.NotMappedError, match="nothing that this program has allocated"):
+    with pytest.raises(fm.NotMappedError, match="no range that this program allocated"):
         space.span(0, PAGE)
     space.free(0, PAGE)

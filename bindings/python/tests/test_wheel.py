@@ -231,7 +231,7 @@ def test_the_command_of_the_wheel(installed, way):
     assert "cpu:1  " in devices.stdout
     refused = run("frobnicate")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith('ferrum-mem: there is no verb "frobnicate"')
+    assert refused.stderr.startswith('ferrum-mem: there is no subcommand "frobnicate"')
     table = installed / "trace.csv"
     table.write_text("id,lower,upper,size\na,0,9,4000000\n")
     assert run("replay", str(table), "--limit", "1MiB").returncode == 1

@@ -263,7 +263,7 @@ func (s *Stream) Close() error {
 	}
 	if s == s.dev.defaultStream {
 		return device.Errorf(device.CodeInvalidArgument, "devicetest.stream_close",
-			"the default stream goes with its device").On(s.dev.info.ID)
+			"the default stream ends when its device closes").On(s.dev.info.ID)
 	}
 	s.hold = false
 	s.dev.driver.advance()

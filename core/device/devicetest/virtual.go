@@ -156,7 +156,7 @@ func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	}
 	switch least := d.driver.config.PageMinimumBytes; {
 	case len(pages) == 0:
-		return d.refuse(Create, device.CodeInvalidSize, "no pages are asked for")
+		return d.refuse(Create, device.CodeInvalidSize, "the number of pages is 0")
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < least:
 		return d.refuse(Create, device.CodeInvalidPageSize,
 			"page size %d is not a power of two of at least %d", pageBytes, least)

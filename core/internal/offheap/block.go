@@ -40,7 +40,7 @@ func NewBlock(bytes int) (*Block, error) {
 	base, err := mapHuge(pages)
 	if err != nil {
 		release(pages)
-		return nil, device.Errorf(device.CodeResourceExhausted, op, "the system gives no %v: %w", device.Size(pages), err)
+		return nil, device.Errorf(device.CodeResourceExhausted, op, "the system did not provide %v: %w", device.Size(pages), err)
 	}
 	return &Block{items: unsafe.Slice((*byte)(base), bytes), pages: pages}, nil
 }

@@ -34,7 +34,7 @@ func admit(bytes int) error {
 	}
 	release(bytes)
 	return device.Errorf(device.CodeResourceExhausted, opGrow,
-		"%v more would make %v of tables, beyond the limit of %v", device.Size(bytes), device.Size(sum), device.Size(limit))
+		"%v more would make %v of internal tables, above the limit of %v", device.Size(bytes), device.Size(sum), device.Size(limit))
 }
 
 func release(bytes int) { inUse.Add(-int64(bytes)) }

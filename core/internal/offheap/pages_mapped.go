@@ -18,7 +18,7 @@ func mapped(bytes int) bool { return bytes > smallBytes }
 func probe(bytes int) error {
 	base, err := mapPages(bytes)
 	if err != nil {
-		return device.Errorf(device.CodeResourceExhausted, opGrow, "the system gives no %v more: %w", device.Size(bytes), err)
+		return device.Errorf(device.CodeResourceExhausted, opGrow, "the system did not provide %v more: %w", device.Size(bytes), err)
 	}
 	unmap(base, bytes)
 	return nil

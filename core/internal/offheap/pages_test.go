@@ -24,12 +24,12 @@ func TestNoMemory(t *testing.T) {
 
 	err := table.Grow(&items, 1<<57) // more than the address space of a process
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
-	require.ErrorContains(t, err, "the system gives no 1048576 TiB for a table of 80 KiB")
+	require.ErrorContains(t, err, "the system did not provide 1048576 TiB for a table of 80 KiB")
 
 	defer SetLimit(SetLimit(before + 4096))
 	err = table.Grow(&items, 20_000)
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
-	require.ErrorContains(t, err, "beyond the limit of")
+	require.ErrorContains(t, err, "above the limit of")
 
 	require.Equal(t, before, Mapped())
 	require.Equal(t, room, cap(items))

@@ -103,7 +103,7 @@ func (t *Table[T]) extend(bytes int) (*T, error) {
 	if err != nil {
 		release(bytes - t.bytes)
 		return nil, device.Errorf(device.CodeResourceExhausted, opGrow,
-			"the system gives no %v for a table of %v: %w", device.Size(bytes), device.Size(t.bytes), err)
+			"the system did not provide %v for a table of %v: %w", device.Size(bytes), device.Size(t.bytes), err)
 	}
 	return (*T)(base), nil
 }

@@ -16,7 +16,7 @@ type Budget interface {
 }
 
 // ErrOverBudget is the error of Ready and Move when the budget has ended.
-var ErrOverBudget = errors.New("the budget of a relocation is over")
+var ErrOverBudget = errors.New("the budget of a relocation is used up")
 
 // Pool has the blocks, and chooses which page or segment to empty next.
 type Pool interface {

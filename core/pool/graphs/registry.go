@@ -70,7 +70,7 @@ func (t *Registry[P]) Begin(stream device.Stream, shared uint64, newPrivate func
 	case err != nil:
 		return 0, err
 	case now.State == device.CaptureInvalid:
-		return 0, t.errorf(device.CodeInvalidState, opBegin, "the capture of the stream was spoilt by an error before")
+		return 0, t.errorf(device.CodeInvalidState, opBegin, "the capture of the stream was invalidated by an earlier error")
 	case now.State != device.CaptureActive:
 		return 0, t.errorf(device.CodeInvalidState, opBegin, "the stream is not capturing")
 	}
@@ -144,7 +144,7 @@ func (t *Registry[P]) stillCaptures(op string, g *Graph[P]) error {
 		return err
 	}
 	return t.errorf(device.CodeInvalidState, op,
-		"graph %d: its stream still captures; end the capture first, also a spoilt one", g.number)
+		"graph %d: its stream still captures; end the capture first, also if it is invalidated", g.number)
 }
 
 // end records that the capture of a graph has ended. The caller holds mu.

@@ -101,12 +101,12 @@ func (e *laterEnd) Synchronize(timeout time.Duration) error {
 	if done, _ := e.Done(); done {
 		return nil
 	}
-	return device.Errorf(device.CodeTimeout, opFree, "the end of the stream's queue could not be marked within %v", timeout)
+	return device.Errorf(device.CodeTimeout, opFree, "no event could be recorded at the end of the stream's queue within %v", timeout)
 }
 
 // PassedAt returns CodeUnsupported: no caller measures this event.
 func (e *laterEnd) PassedAt() (time.Duration, error) {
-	return 0, device.Errorf(device.CodeUnsupported, opFree, "a mark that was made later has no time")
+	return 0, device.Errorf(device.CodeUnsupported, opFree, "an event that was recorded later has no time")
 }
 
 func (e *laterEnd) Close() error {

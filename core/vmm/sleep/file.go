@@ -69,13 +69,13 @@ func newFile(e *extent.Extent, k *Keepers, dir string, jobs []Job) (*savedFile, 
 	}
 	if most := device.FileSizeLimit(); at > most {
 		return nil, e.Fault(device.CodeResourceExhausted, "sleep",
-			"%q: requested a file of %v in the directory %q, available %v: that is the process's bound on the size of files (RLIMIT_FSIZE)",
+			"%q: requested a file of %v in the directory %q, available %v: that is the process's limit for the size of files (RLIMIT_FSIZE)",
 			e.Name, device.Size(at), dir, device.Size(most)).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
 			WithNative(int64(syscall.EFBIG))
 	}
 	var err error
 	if f.file, err = k.OpenFile(dir); err != nil {
-		return nil, f.fault("sleep", err, "no file for it in the directory %q", dir)
+		return nil, f.fault("sleep", err, "a file in the directory %q", dir)
 	}
 	f.users.Store(int64(len(jobs)))
 	for i, j := range jobs {
@@ -129,7 +129,7 @@ func (f *savedFile) seal() error {
 	}
 	binary.LittleEndian.PutUint32(head[fileSum:], crc32.Checksum(head[fileSum+4:], castagnoli()))
 	if _, err := f.file.WriteAt(head, 0); err != nil {
-		return f.fault("sleep", err, "the head of the file %q", f.file.Name())
+		return f.fault("sleep", err, "the header of the file %q", f.file.Name())
 	}
 	f.head = head
 	return nil
@@ -159,10 +159,10 @@ func (f *savedFile) checkHead() error {
 	found := make([]byte, len(f.head))
 	n, err := f.file.ReadAt(found, 0)
 	if n < len(found) && !errors.Is(err, io.EOF) {
-		return f.fault("wake", err, "the head of the file %q", f.file.Name())
+		return f.fault("wake", err, "the header of the file %q", f.file.Name())
 	}
 	if string(found) != string(f.head) {
-		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the head of the file %q is not what was written", f.extent.Name, f.file.Name())
+		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the header of the file %q is not the one that was written", f.extent.Name, f.file.Name())
 	}
 	return nil
 }

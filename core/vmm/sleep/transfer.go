@@ -95,7 +95,7 @@ func (t *Transfer) run(streams int) (left []Leftover, err error) {
 	for i, l := range lanes {
 		<-running[i]
 		if !l.ended {
-			t.fail(t.Extent.Fault(device.CodeInternal, t.Op, "a thread that copies ended before its work"))
+			t.fail(t.Extent.Fault(device.CodeInternal, t.Op, "a thread that copies ended before its work was done"))
 		}
 		left = append(left, l.close()...)
 	}

@@ -31,7 +31,7 @@ func AdoptStream(dev device.Device, stream cu.Stream) (device.Stream, error) {
 	const op = "gorgonia.adopt_stream"
 	adopter, ok := dev.(device.StreamAdopter)
 	if !ok {
-		return nil, device.Errorf(device.CodeUnsupported, op, "the device takes no streams of others").On(dev.Info().ID)
+		return nil, device.Errorf(device.CodeUnsupported, op, "the device cannot adopt streams").On(dev.Info().ID)
 	}
 	handle := uint64(uintptr(unsafe.Pointer(stream.C())))
 	if handle == 0 {

@@ -73,7 +73,7 @@ func (g *Gate) Left() string {
 
 func (g *Gate) left() string {
 	return fmt.Sprintf("%d segments and %d streams, %d reservations and %d pages of virtual memory, "+
-		"%d ranges of others", g.there[Segments], g.there[Streams], g.there[Reservations], g.there[Pages], g.there[Foreign])
+		"%d external ranges", g.there[Segments], g.there[Streams], g.there[Reservations], g.there[Pages], g.there[Foreign])
 }
 
 // Close closes the device once. If objects keep the device open, it returns CodeBusy and
@@ -85,7 +85,7 @@ func (g *Gate) Close(op string) error {
 		return err
 	}
 	if g.there != [kinds]int{} {
-		return device.Errorf(device.CodeBusy, op, "%s are left", g.left()).On(g.id)
+		return device.Errorf(device.CodeBusy, op, "still in use: %s", g.left()).On(g.id)
 	}
 	g.closed = true
 	return nil

@@ -12,7 +12,7 @@ import (
 
 func TestADeviceWithObjectsCannotBeClosed(t *testing.T) {
 	for kind, words := range map[Kind]string{
-		Segments: "2 segments", Streams: "2 streams", Reservations: "2 reservations", Pages: "2 pages", Foreign: "2 ranges of others",
+		Segments: "2 segments", Streams: "2 streams", Reservations: "2 reservations", Pages: "2 pages", Foreign: "2 external ranges",
 	} {
 		g := New(device.ID{Backend: "cpu", Index: 3})
 		require.NoError(t, g.Add("enter", kind, 2))

@@ -97,7 +97,7 @@ func (a *Allocator) take(op string, size uint64) (*Segment, error) {
 		code = device.CodeOutOfMemory
 	}
 	return nil, device.Errorf(code, op,
-		"size %d: the system refused to map it, %v of the capacity of %v are free: %w",
+		"size %d: the system did not map it, %v of the capacity of %v are free: %w",
 		size, device.Size(a.capacity.Room()), device.Size(a.capacity.Bytes()), err).On(a.id).WithNative(int64(number))
 }
 
@@ -119,7 +119,7 @@ func (a *Allocator) free(op string, addr device.Addr, size uint64, locked bool) 
 	if err := a.calls.Release(found.MapBase, found.MapSize); err != nil {
 		a.segments.insert(found)
 		return device.Errorf(device.CodeUnmappingFailed, op,
-			"address %#x, size %d: the system refused to unmap it: %w", uint64(addr), size, err).
+			"address %#x, size %d: the system did not unmap it: %w", uint64(addr), size, err).
 			On(a.id).WithNative(int64(mapping.Errno(err)))
 	}
 	a.capacity.GiveBack(size)
@@ -166,11 +166,11 @@ func (a *Allocator) refusedLock(op string, size uint64, err error) error {
 	limit, locked := a.lockLimits()
 	if number == syscall.EPERM || limit != math.MaxUint64 && (locked > limit || size > limit-locked) {
 		return device.Errorf(device.CodeResourceExhausted, op,
-			"size %d: the system refused to lock it in memory: the limit on locked memory (RLIMIT_MEMLOCK, ulimit -l) "+
+			"size %d: the system did not lock it in memory: the limit on locked memory (RLIMIT_MEMLOCK, ulimit -l) "+
 				"is %v, of which %v are in use: %w", size, device.Size(limit), device.Size(locked), err).On(a.id).
 			WithNative(int64(number))
 	}
-	return device.Errorf(device.CodeOutOfMemory, op, "size %d: the system refused to lock it in memory: %w", size, err).
+	return device.Errorf(device.CodeOutOfMemory, op, "size %d: the system did not lock it in memory: %w", size, err).
 		On(a.id).WithNative(int64(number))
 }
 

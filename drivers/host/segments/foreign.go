@@ -53,7 +53,7 @@ func (f *Foreign) Add(
 	if taken(base, size) || !f.ranges.insertAlone(&Segment{Range: mapping.Range{Base: base, Size: size}, foreign: f, access: access}) {
 		f.gate.Remove(gate.Foreign, 1)
 		return f.errorf(device.CodeAlreadyExists, op,
-			"address %#x, size %d: overlaps memory that the device has already", base, size)
+			"address %#x, size %d: overlaps memory of the device", base, size)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (f *Foreign) Acquire(
 	}
 	if found.access < need {
 		found.Release()
-		return nil, true, f.errorf(device.CodePermissionDenied, op, "%s %#x, size %d: was adopted to be read only", what, uint64(addr), size)
+		return nil, true, f.errorf(device.CodePermissionDenied, op, "%s %#x, size %d: was adopted as read-only", what, uint64(addr), size)
 	}
 	if err := found.Check(op, uint64(addr), size); err != nil {
 		found.Release()
@@ -98,5 +98,5 @@ func (f *Foreign) checkThere(op string, address, size uint64) error {
 		return nil
 	}
 	return f.errorf(device.CodeInvalidAddress, op,
-		"address %#x, size %d: adopted memory that is not mapped any more", address, size)
+		"address %#x, size %d: adopted memory that is no longer mapped", address, size)
 }

@@ -101,13 +101,13 @@ func TestARejectedCallChangesNothing(t *testing.T) {
 		code    device.Code
 		words   string
 	}{
-		{"reserve", syscall.ENOMEM, func() error { _, err := r.Alloc(granule); return err }, device.CodeOutOfMemory, "refused to map"},
-		{"reserve", syscall.EPERM, func() error { _, err := r.Alloc(granule); return err }, device.CodeMappingFailed, "refused to map"},
-		{"reserve", syscall.ENOMEM, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "refused to map"},
+		{"reserve", syscall.ENOMEM, func() error { _, err := r.Alloc(granule); return err }, device.CodeOutOfMemory, "did not map it"},
+		{"reserve", syscall.EPERM, func() error { _, err := r.Alloc(granule); return err }, device.CodeMappingFailed, "did not map it"},
+		{"reserve", syscall.ENOMEM, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "did not map it"},
 		{"lock", syscall.EPERM, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeResourceExhausted, "RLIMIT_MEMLOCK"},
 		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(3 * granule); return err }, device.CodeResourceExhausted, "of which 384 KiB are in use"},
-		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "refused to lock"},
-		{"release", syscall.EINVAL, func() error { return r.Free(addr, 2*granule) }, device.CodeUnmappingFailed, "refused to unmap"},
+		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "did not lock it"},
+		{"release", syscall.EINVAL, func() error { return r.Free(addr, 2*granule) }, device.CodeUnmappingFailed, "did not unmap it"},
 	} {
 		left, held, count := r.books()
 		r.refuse[c.refused] = c.err

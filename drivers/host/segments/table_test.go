@@ -96,10 +96,10 @@ func TestForeignRangesEqualAPlainList(t *testing.T) {
 			require.Equal(t, inside, known)
 			if known {
 				r.gone[base] = true
-				requireCode(t, device.CodeInvalidAddress, found.Check("execute", base, size), "not mapped any more")
+				requireCode(t, device.CodeInvalidAddress, found.Check("execute", base, size), "no longer mapped")
 				_, known, err = r.foreign.Acquire("use", "range", device.Addr(base), size, device.AccessReadWrite)
 				require.True(t, known)
-				requireCode(t, device.CodeInvalidAddress, err, "not mapped any more")
+				requireCode(t, device.CodeInvalidAddress, err, "no longer mapped")
 				delete(r.gone, base)
 				requireCode(t, device.CodeBusy, r.foreign.Remove("leave", device.Addr(found.Base), found.Size), "1 uses")
 				found.Release()
@@ -108,7 +108,7 @@ func TestForeignRangesEqualAPlainList(t *testing.T) {
 		for base, size := range entered {
 			require.NoError(t, r.foreign.Remove("leave", device.Addr(base), size))
 		}
-		require.Contains(t, r.gate.Left(), "0 ranges of others")
+		require.Contains(t, r.gate.Left(), "0 external ranges")
 	})
 }
 

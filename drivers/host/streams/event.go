@@ -46,12 +46,12 @@ func (e *event) Synchronize(timeout time.Duration) error {
 	}
 	if e.stream.insideHostFunction() {
 		return e.stream.errorf(device.CodeInvalidState, op,
-			"called from a host function of stream %d, which the event comes after", e.stream.number)
+			"called from a host function of stream %d, and the event is recorded after that function", e.stream.number)
 	}
 	defer wait.stop()
 	if !wait.wait(e.signalled()) {
 		return e.stream.errorf(device.CodeTimeout, op,
-			"stream %d: the event has not been passed after %v", e.stream.number, timeout)
+			"stream %d: the event has not completed after %v", e.stream.number, timeout)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (e *event) PassedAt() (time.Duration, error) {
 		return 0, err
 	}
 	if !e.passed.Load() {
-		return 0, e.stream.errorf(device.CodeInvalidState, "host.event_passed_at", "the event has not been passed yet")
+		return 0, e.stream.errorf(device.CodeInvalidState, "host.event_passed_at", "the event has not completed yet")
 	}
 	return e.at, nil
 }

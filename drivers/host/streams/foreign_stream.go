@@ -90,7 +90,7 @@ func (s *Stream) announce(op string, number uint64) error {
 		device.Go(s.workerName(), s.takeTurn)
 		return nil
 	}
-	return device.Errorf(device.CodeDevice, op, "stream %d: the adopted stream refused the work: %w",
+	return device.Errorf(device.CodeDevice, op, "stream %d: the adopted stream rejected the work: %w",
 		s.number, refused).On(s.set.id)
 }
 
@@ -167,7 +167,7 @@ func (t *Set) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
 	const op = "host.adopt_stream"
 	if foreign.Native != 0 {
 		return nil, t.errorf(device.CodeUnsupported, op,
-			"native handle %#x: streams of the host have none, they are functions that queue work", foreign.Native)
+			"native handle %#x: streams of the host have no native handle; set enqueue instead", foreign.Native)
 	}
 	if foreign.Enqueue == nil {
 		return nil, t.errorf(device.CodeNullPointer, op, "enqueue: must not be nil")

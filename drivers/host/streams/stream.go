@@ -108,7 +108,7 @@ func (s *Stream) pushLocked(op string, o operation) error {
 	if queued+o.weight() > maxQueued {
 		o.Release()
 		return s.errorf(device.CodeResourceExhausted, op,
-			"stream %d: %d operations are queued already, as many as may be", s.number, queued)
+			"stream %d: %d operations are queued already, which is the most", s.number, queued)
 	}
 	s.submitted.Add(1)
 	s.queue.push(o)
@@ -196,7 +196,7 @@ func (s *Stream) await(target uint64, wait *deadline) error {
 		return nil
 	}
 	return s.errorf(device.CodeTimeout, wait.op,
-		"stream %d: %d operations are not done after %v", s.number, target-done, wait.timeout)
+		"stream %d: %d operations have not completed after %v", s.number, target-done, wait.timeout)
 }
 
 // Idle reads two counters. It returns true once the last recorded event has completed.
@@ -262,7 +262,7 @@ func (s *Stream) Synchronize(timeout time.Duration) error {
 // device, it returns CodeInvalidArgument.
 func (s *Stream) Close() error {
 	if s == s.set.first {
-		return s.errorf(device.CodeInvalidArgument, "host.close_stream", "the default stream goes with its device")
+		return s.errorf(device.CodeInvalidArgument, "host.close_stream", "the default stream ends when its device closes")
 	}
 	if s.insideHostFunction() {
 		return s.errorf(device.CodeInvalidState, "host.close_stream", "called from a host function of stream %d", s.number)

@@ -112,7 +112,7 @@ func (v *Memory) ExportPage(page device.Page) (int, error) {
 	s, index, found := v.find(page)
 	switch {
 	case !found || s.pages[index].state == pageLeaving && s.shareable() && s.files[index] < 0:
-		return -1, v.errorf(device.CodeInvalidHandle, op, "page %#x: not there", uint64(page))
+		return -1, v.errorf(device.CodeInvalidHandle, op, "page %#x: does not exist", uint64(page))
 	case !s.shareable():
 		return -1, v.errorf(device.CodeInvalidArgument, op,
 			"page %#x: was created with backing %d, and only pages of backing %d can be exported",

@@ -52,7 +52,7 @@ func TestSpareMappingsAreReleasedOnceAndCreatedAgain(t *testing.T) {
 	requireCode(t, device.CodeOutOfMemory, o.SetAccess(middle, scriptPage, device.AccessReadWrite))
 	require.False(t, spare.there.Load())
 	require.Zero(t, spare.give(m.Virtual), "once")
-	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "one to spare", "vm.max_map_count")
+	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "a spare one", "vm.max_map_count")
 	require.Equal(t, made+1, makes)
 	require.Zero(t, o.system.mappings.count.Load())
 	refuses = false

@@ -51,7 +51,7 @@ func (v *Memory) supported(op string) (*mapping.VirtualCalls, error) {
 		return m, nil
 	}
 	return nil, v.errorf(device.CodeUnsupported, op,
-		"address space apart from memory needs files of memory with holes, which only Linux has")
+		"reserving address space without memory needs memory files with holes, which only Linux has")
 }
 
 // Granularity returns 64 KiB, or the system's page size if that is larger, and the size of
@@ -169,7 +169,7 @@ func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	r := v.reservationAt(address)
 	if r == nil || r.base() != address || r.size() != size {
 		return nil, device.Errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: no reservation starts there and has that size", address, size)
+			"address %#x, size %d: no reservation has this address and size", address, size)
 	}
 	if r.mapped > 0 {
 		return nil, device.Errorf(device.CodeBusy, op,
@@ -232,7 +232,7 @@ func (v *Memory) systemError(op string, code device.Code, why refusal, what stri
 	case syscall.EMFILE, syscall.ENFILE:
 		code = device.CodeResourceExhausted
 	}
-	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(v.id).WithNative(int64(number))
+	return device.Errorf(code, op, "%s: the system rejected the call: %w", what, why.err).On(v.id).WithNative(int64(number))
 }
 
 // reservationAt returns the reservation that contains an address, or nil. The caller holds
@@ -291,7 +291,7 @@ func (v *Memory) takeMappings(op string, growth int64) error {
 	if growth > 0 && m.bound != 0 {
 		if err := spare.have(v.system.calls.Virtual); err != nil {
 			return device.Errorf(device.CodeResourceExhausted, op,
-				"%d mappings more: the system refused one to spare (vm.max_map_count is %d, and memory or address space may be limited): %w",
+				"%d mappings more: the system did not provide a spare one (vm.max_map_count is %d, and memory or address space may be limited): %w",
 				growth, m.bound, err).WithNative(int64(mapping.Errno(err)))
 		}
 	}

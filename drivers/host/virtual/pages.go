@@ -113,12 +113,12 @@ func (v *Memory) look(op string, pages []device.Page) ([]listed, error) {
 	for i, page := range pages {
 		s, index, ok := v.find(page)
 		if !ok {
-			return nil, device.Errorf(device.CodeInvalidHandle, op, "page %#x, number %d of the list: not there", uint64(page), i)
+			return nil, device.Errorf(device.CodeInvalidHandle, op, "page %#x, number %d of the list: does not exist", uint64(page), i)
 		}
 		l := listed{store: s, index: index}
 		if l.place().named {
 			return nil, device.Errorf(device.CodeInvalidHandle, op,
-				"page %#x, number %d of the list: named before", uint64(page), i)
+				"page %#x, number %d of the list: listed before", uint64(page), i)
 		}
 		l.place().named = true
 		found = append(found, l)
@@ -134,7 +134,7 @@ func idle(op string, found []listed) error {
 			return device.Errorf(device.CodeBusy, op, "page %#x: mapped at %#x", uint64(l.store.page(l.index)), p.address)
 		}
 		if p.state == pageLeaving {
-			return device.Errorf(device.CodeBusy, op, "page %#x: another call changes it", uint64(l.store.page(l.index)))
+			return device.Errorf(device.CodeBusy, op, "page %#x: another call is changing it", uint64(l.store.page(l.index)))
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 			require.NoError(t, o.Unmap(addr, size))
 		}
 		if err := o.Release(pages); err != nil {
-			requireCode(t, device.CodeInvalidHandle, err, "not there")
+			requireCode(t, device.CodeInvalidHandle, err, "does not exist")
 		}
 		require.NoError(t, o.Unreserve(addr, size))
 	})

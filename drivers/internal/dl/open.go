@@ -41,7 +41,7 @@ func Open(names ...string) (*Library, error) {
 	}
 	if len(broken) > 0 {
 		return nil, &Failure{device.AbsenceLibraryUnusable,
-			"the library is there and cannot be loaded: " + strings.Join(broken, "; ")}
+			"the library exists and cannot be loaded: " + strings.Join(broken, "; ")}
 	}
 	return nil, &Failure{device.AbsenceLibraryNotFound, "library not found, tried: " + strings.Join(names, ", ")}
 }

@@ -104,7 +104,7 @@ func (l *loader) survey() device.Survey {
 	code := dl.Call(l.platformIDs, maxPlatforms, dl.Pointer(&platforms), dl.Pointer(&count))
 	if code == platformNotFound || code == success && count == 0 {
 		return device.Absent(device.AbsenceNoDevice, int64(code),
-			"no device: the loader "+l.library.Name+" is there, and no platform is installed")
+			"no device: the loader "+l.library.Name+" is installed, but no platform is")
 	}
 	if code != success {
 		return failed("clGetPlatformIDs", code)

@@ -60,7 +60,7 @@ class HostBuffer(_owned.Resource):
         if self._read_only:
             raise PermissionDeniedError(
                 _abi.FERRUM_ERROR_PERMISSION_DENIED,
-                f"the {self._owned.label} is read only, and this could be written: use view()",
+                f"the {self._owned.label} is read-only, and this buffer is not: use view()",
             )
         return self._array()
 
@@ -134,8 +134,8 @@ class HostBuffer(_owned.Resource):
         if min(offset_bytes, room, *lengths, 0) < 0 or math.prod(lengths) * element.itemsize > room:
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
-                f"an array of {lengths} {element} at offset_bytes {offset_bytes} leaves the "
-                f"{self._owned.label} of {len(array)} bytes",
+                f"an array of {lengths} {element} at offset_bytes {offset_bytes} ends outside of "
+                f"the {self._owned.label} of {len(array)} bytes",
             )
         result: numpy.ndarray[Any, Any] = numpy.ndarray(lengths, element, array, offset_bytes)
         return result

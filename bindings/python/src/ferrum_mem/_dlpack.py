@@ -183,7 +183,7 @@ class DeviceArray(_owned.Resource):
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
         if self._read_only and not versioned:
             raise BufferError(
-                f"the {self._owned.label} is read only, which DLPack tells from version 1.0 on"
+                f"the {self._owned.label} is read-only, which DLPack can state since version 1.0"
             )
         if stream != -1:
             self._array_range()[2].synchronize()

@@ -27,7 +27,7 @@ def get_library() -> str:
     for file in files:
         if os.path.exists(file):
             return file
-    raise FileNotFoundError(f"ferrum_mem: there is none of {', '.join(files)}")
+    raise FileNotFoundError(f"ferrum_mem: none of these files exists: {', '.join(files)}")
 
 
 def command() -> str:

@@ -75,7 +75,7 @@ def _bind(name: str) -> _abi.Functions:
         functions = _abi.Functions(library)
     except AttributeError as problem:
         raise LibraryLoadError(
-            f"ferrum_mem: {name} is no libferrum_mem or an older one: {problem}", path=name
+            f"ferrum_mem: {name} is not libferrum_mem, or is an older version: {problem}", path=name
         ) from problem
     found = functions.ferrum_abi_version()
     if found < _abi.FERRUM_ABI_VERSION:

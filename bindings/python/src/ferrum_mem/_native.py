@@ -135,7 +135,7 @@ def encode(name: str, text: str | None) -> bytes | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise TypeError(f"{name} is a str, not {type(text).__name__}")
+        raise TypeError(f"{name} must be a str, not {type(text).__name__}")
     if "\0" in text:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {text!r} has a NUL character in it"

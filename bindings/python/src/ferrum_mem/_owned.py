@@ -266,7 +266,7 @@ def doom(doomed: Iterable[Owned], label: str) -> None:
         if seen is not None:
             raise ViewExistsError(
                 _abi.FERRUM_ERROR_BUSY,
-                f"{label}: {len(seen.views)} view(s) still look into the {seen.label}",
+                f"{label}: {len(seen.views)} view(s) still use the {seen.label}",
             )
         for owned in doomed:
             owned.doomed = True

@@ -44,7 +44,7 @@ def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is an integer, not {type(value).__name__}") from None
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
     if number < 0 <= least:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {number} is negative"
@@ -62,7 +62,7 @@ def nanoseconds(name: str, seconds: float | None) -> int:
         return _abi.FERRUM_WAIT_FOREVER
     if math.isnan(seconds) or seconds < 0:
         raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {seconds} is no time to wait"
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {seconds} is not a valid time"
         )
     if math.isinf(seconds):
         return _abi.FERRUM_WAIT_FOREVER

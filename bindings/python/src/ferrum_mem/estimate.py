@@ -174,7 +174,7 @@ class EstimateRequest:
         for name in ("context", "free_bytes"):
             if getattr(self, name) == 0:
                 raise InvalidArgumentError(
-                    _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} is 0: None leaves it out"
+                    _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} is 0: pass None to leave it out"
                 )
         request = _abi.ferrum_estimate_request.init()
         _fill(
@@ -233,7 +233,7 @@ def estimate_config(
     if isinstance(config, str):
         config = config.encode()
     if not isinstance(config, bytes):
-        raise TypeError(f"config is a str, bytes or a mapping, not {type(config).__name__}")
+        raise TypeError(f"config must be a str, bytes or a mapping, not {type(config).__name__}")
     text = config
     raw = (request or EstimateRequest())._raw()
     function = _native.functions().ferrum_estimate_config_json

@@ -232,7 +232,7 @@ class FallbackManager(FallbackManagerCalls):
         with memoryview(data) as view:
             width = _WIDTHS[DType(dtype)]
             if view.nbytes % width:
-                raise ValueError(f"{view.nbytes} bytes are no whole elements of {width}")
+                raise ValueError(f"{view.nbytes} bytes are not a multiple of the width {width}")
             buffer = self.alloc(view.nbytes // width, dtype, place=BufferPlace.CPU, tag=tag)
         try:
             buffer.write(data)
@@ -431,7 +431,7 @@ class FallbackBuffer(FallbackBufferCalls):
             # Checked before the target is allocated.
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
-                f"size_bytes {size_bytes} at offset_bytes {offset} leaves {self._id}",
+                f"size_bytes {size_bytes} at offset_bytes {offset} ends outside of {self._id}",
             )
         target = bytearray(u64("size_bytes", size_bytes))
         with memoryview(target) as view:

@@ -55,7 +55,7 @@ def _library_file() -> Path:
     dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Place)]
     address = _address_of(_native.functions().ferrum_abi_version)
     if dladdr(address, ctypes.byref(place)) == 0 or place.file is None:
-        raise LibraryLoadError("ferrum_mem: the system does not say where the library lies")
+        raise LibraryLoadError("ferrum_mem: the system does not report the path of the library")
     return Path(place.file.decode())
 
 

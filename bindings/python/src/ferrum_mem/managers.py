@@ -34,7 +34,7 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
         number = int(memory_type)
         if not 0 <= number < len(raw.pool_configs):
             raise InvalidConfigError(
-                _abi.FERRUM_ERROR_INVALID_CONFIG, f"pool_configs: {number} is no memory type"
+                _abi.FERRUM_ERROR_INVALID_CONFIG, f"pool_configs: {number} is not a memory type"
             )
         kept.append(pool_config.to_abi())
         raw.pool_configs[number] = ctypes.pointer(kept[-1])

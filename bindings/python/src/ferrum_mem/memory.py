@@ -138,7 +138,7 @@ class Memory(AdvancedBlock, DeviceArray):
             # Checked before the target is allocated.
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
-                f"size_bytes {size_bytes} at offset_bytes {offset_bytes} leaves the "
+                f"size_bytes {size_bytes} at offset_bytes {offset_bytes} ends outside of the "
                 f"{self._owned.label}",
             )
         target = bytearray(u64("size_bytes", size_bytes))
@@ -155,7 +155,7 @@ class Memory(AdvancedBlock, DeviceArray):
         offset = u64("offset_bytes", offset_bytes)
         with memoryview(target) as view:
             if view.readonly:
-                raise TypeError(f"target is a writable buffer, not {type(target).__name__}")
+                raise TypeError(f"target must be a writable buffer, not {type(target).__name__}")
             destination = _address_of(view)
             _native.check(
                 _native.functions().ferrum_memory_read(

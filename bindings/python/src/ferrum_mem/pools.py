@@ -198,7 +198,7 @@ class Pool(PoolCalls):
         if address in blocks.addresses:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"address {address:#x} is that of a PoolBlock: use its free()",
+                f"address {address:#x} belongs to a PoolBlock: call its free()",
             )
         queue = _quick.NO_STREAM if stream is None else optional_handle(stream)
         try:

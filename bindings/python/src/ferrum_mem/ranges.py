@@ -369,7 +369,7 @@ class Spanning:
         if at < offset + size:
             raise NotMappedError(
                 _abi.FERRUM_ERROR_NOT_MAPPED,
-                f"{self._owned.label}: nothing that this program has allocated is mapped at "
+                f"{self._owned.label}: no range that this program allocated is mapped at "
                 f"offset {at}, in the span of {size} bytes at offset {offset}",
             )
         return MappedSpan(self, found, offset, size)

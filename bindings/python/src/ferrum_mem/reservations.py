@@ -69,7 +69,7 @@ class ReservationArray:
         if not lengths or min(lengths) < 0:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"shape {lengths}: an array has one axis at least, and no negative length",
+                f"shape {lengths}: an array has at least one axis and no negative length",
             )
         self.shape: tuple[int, ...] = lengths
         if room < self.nbytes or room < 0:
@@ -215,12 +215,12 @@ class ReservationArray:
     def _select(self, key: Any) -> _Part:
         keys = list(key) if isinstance(key, tuple) else [key]
         if sum(k is ... for k in keys) > 1:
-            raise IndexError("an index has one ... at most")
+            raise IndexError("an index can have at most one ...")
         if not any(k is ... for k in keys):
             keys.append(...)
         at = next(i for i, k in enumerate(keys) if k is ...)
         if len(keys) - 1 > self.ndim:
-            raise IndexError(f"{len(keys) - 1} indices for an array of {self.ndim} axes")
+            raise IndexError(f"{len(keys) - 1} indices, but the array has {self.ndim} axes")
         keys[at : at + 1] = [slice(None)] * (self.ndim - len(keys) + 1)
         offset, shape, strides = self.offset_bytes, [], []
         for axis, (k, length, stride) in enumerate(
@@ -235,7 +235,7 @@ class ReservationArray:
                 continue
             if isinstance(k, bool) or not hasattr(k, "__index__"):
                 raise TypeError(
-                    f"axis {axis}: an index is an integer, a slice or ..., not {type(k).__name__}"
+                    f"axis {axis}: index must be an integer, slice or ..., not {type(k).__name__}"
                 )
             i = operator.index(k)
             if not -length <= i < length:

@@ -72,8 +72,8 @@ class Sleeper(Resource):
                 if owned.views and self._takes(tag, getattr(owned, "tag", None)):
                     raise ViewExistsError(
                         _abi.FERRUM_ERROR_BUSY,
-                        f"sleep of {self._owned.label}: {len(owned.views)} view(s) still look "
-                        f"into the {owned.label}",
+                        f"sleep of {self._owned.label}: {len(owned.views)} view(s) still use "
+                        f"the {owned.label}",
                     )
             self._dozing.append(tag)
         try:

@@ -110,7 +110,7 @@ class Stream(StreamCalls):
         sys.unraisablehook.
         """
         if not callable(function):
-            raise TypeError(f"function is a callable, not {type(function).__name__}")
+            raise TypeError(f"function must be a callable, not {type(function).__name__}")
         _callbacks.queue_host_function(self._handle, function)
 
     def copy_batch(self, copies: Iterable[tuple[int, int, int]]) -> None:

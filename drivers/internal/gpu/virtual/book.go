@@ -66,7 +66,7 @@ func (b *Book) Take(op string, addr, size uint64) (*Reservation, error) {
 	at, found := b.place(addr)
 	if !found || b.reservations[at].Size != size {
 		return nil, b.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: no reservation starts there and has that size", addr, size)
+			"address %#x, size %d: no reservation has this address and size", addr, size)
 	}
 	r := b.reservations[at]
 	if len(r.mapped) > 0 {
@@ -111,7 +111,7 @@ func (b *Book) Check(op, what string, addr, size uint64, need device.Access) err
 	r := b.holding(addr, size)
 	if r == nil {
 		return b.errorf(device.CodeInvalidAddress, op,
-			"%s %#x, size %d: lies in nothing that this device was asked for", what, addr, size)
+			"%s %#x, size %d: lies in no memory of this device", what, addr, size)
 	}
 	pages, covered := r.under(addr, size)
 	if !covered {
@@ -148,7 +148,7 @@ func (b *Book) whole(op string, addr, size uint64, ends bool) ([]*Page, error) {
 	}
 	r := b.holding(addr, size)
 	if r == nil {
-		return nil, b.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
+		return nil, b.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is not within one reservation", addr, size)
 	}
 	pages, covered := r.under(addr, size)
 	if !covered {

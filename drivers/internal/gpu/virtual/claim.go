@@ -40,7 +40,7 @@ func (b *Book) listed(op string, list []device.Page) ([]*Page, error) {
 		p := b.pages[number]
 		if p == nil || seen[number] {
 			return nil, b.errorf(device.CodeInvalidHandle, op,
-				"page %d at place %d of the list: is not there, or is named twice", number, i)
+				"page %d at place %d of the list: does not exist, or is listed twice", number, i)
 		}
 		seen[number], pages[i] = true, p
 	}
@@ -48,7 +48,7 @@ func (b *Book) listed(op string, list []device.Page) ([]*Page, error) {
 }
 
 func (b *Book) isClaimed(op string, p *Page) error {
-	return b.errorf(device.CodeBusy, op, "page %d: another call works on it", p.Number)
+	return b.errorf(device.CodeBusy, op, "page %d: another call is changing it", p.Number)
 }
 
 // checkIdle returns an error if a page is mapped or claimed. The caller holds mu.
@@ -119,7 +119,7 @@ func (b *Book) room(op string, addr uint64, pages []*Page) (*Reservation, error)
 	size := bytes * uint64(len(pages))
 	r := b.holding(addr, size)
 	if r == nil {
-		return nil, b.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
+		return nil, b.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is not within one reservation", addr, size)
 	}
 	if (addr-r.Base)%bytes != 0 {
 		return nil, b.errorf(device.CodeInvalidOffset, op,
