@@ -70,7 +70,7 @@ def _struct(name):
     made = type(name, (ctypes.Structure,), body)
     is_right = all(getattr(made, field).offset == offset for field, _, offset in fields)
     if not is_right or (ctypes.sizeof(made), ctypes.alignment(made)) != (size, alignment):
-        raise ImportError(f"ferrum_mem: the layout of {name} is wrong here")
+        raise ImportError(f"ferrum_mem: the layout of {name} differs from the library's")
     return made
 
 
