@@ -4,8 +4,8 @@
 // Two estimators stand side by side. EstimateModelMemory,
 // EstimateKVCacheMemory and EstimateInferenceMemory are the short formulas of
 // the contract, which take a model's numbers one by one. The other one reads
-// what a model is published as: ReadConfig a config.json, OpenCheckpoint the
-// headers of its safetensors files, and Open also those of GGUF files, whose
+// what a model is published as: ReadConfig a config.json, OpenCheckpoint (with core/weights)
+// the headers of its safetensors files, and Open also those of GGUF files, whose
 // metadata become the fields of a configuration. A Plan then puts weights, cache,
 // activations and the allocator's own share together for one of the devices
 // that the model is spread over, and Fit finds what a device has room for.
@@ -24,6 +24,6 @@
 // arithmetic.go, json.go, dtype.go, mixers.go, model.go, family.go, config_context.go,
 // config_layers.go, config_mixers.go, vision.go, families_linear.go, families_zamba.go,
 // families_hybrid.go, families_plain.go, nearest.go, families.go, config.go,
-// parameters.go, storage.go, seed.go, safetensors.go, checkpoint.go, gguf.go,
-// gguf_tensors.go, gguf_files.go, gguf_model.go, subject.go, serving.go, cache.go, activations.go, plan.go, fit.go, report.go.
+// parameters.go, storage.go, seed.go, checkpoint.go, gguf_model.go, subject.go, serving.go,
+// cache.go, activations.go, plan.go, fit.go, report.go.
 package estimate

@@ -5,21 +5,67 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/weights"
+	"ferrum_mem/core/weights/header"
 )
+
+const opGGUF = "estimate.gguf"
+
+// ggufHeader has what the files of a GGUF model say of it.
+type ggufHeader struct {
+	name   string
+	values map[string]header.Value
+	// rows has the second dimensions of the tensors by name. The embedding has one row
+	// for each word of the vocabulary.
+	rows map[string]uint64
+}
+
+// openGGUF reads the headers of a GGUF file, or of all files of its model if it is one of
+// several; of a folder, those of its one model.
+func openGGUF(path string) (*Checkpoint, *ggufHeader, error) {
+	s, err := weights.Open(path, weights.Options{Formats: []weights.Format{header.GGUF}})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = s.Close() }()
+	k, err := sumOf(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return k, ggufHeaderOf(s), nil
+}
+
+func ggufHeaderOf(s *weights.Source) *ggufHeader {
+	h := &ggufHeader{name: s.Name, values: s.Values(), rows: map[string]uint64{}}
+	for i := range s.Tensors() {
+		t := &s.Tensors()[i]
+		h.rows[t.Name] = 0
+		if sides := len(t.Shape); sides > 1 {
+			h.rows[t.Name] = t.Shape[sides-2]
+		}
+	}
+	return h
+}
+
+func (h *ggufHeader) wrong(key, format string, args ...any) *device.Error {
+	return malformed(opGGUF, h.name, key+": "+format, args...)
+}
 
 // model converts the metadata to the configuration of a family, which the table of
 // families then reads. For an unknown architecture it returns no model and the reason
 // in a note. Missing or wrong metadata is an error.
 func (h *ggufHeader) model() (*Model, string, error) {
 	arch, ok := h.values["general.architecture"]
-	if !ok || arch.kind != ggufString {
+	if !ok || !arch.IsText() {
 		return nil, "", h.wrong("general.architecture", "is missing or not a text: it determines the meaning of the other keys")
 	}
-	name := ggufFamily(arch.text)
+	name := ggufFamily(arch.Text)
 	if name == "" {
-		return nil, "the architecture " + quote(arch.text) + " is unknown: the numbers do not include KV cache and activations", nil
+		return nil, "the architecture " + quote(arch.Text) + " is unknown: the numbers do not include KV cache and activations", nil
 	}
-	t := translation{ggufHeader: h, arch: arch.text + ".", family: name, fields: map[string]any{}, keys: map[string]string{}}
+	t := translation{ggufHeader: h, arch: arch.Text + ".", family: name, fields: map[string]any{}, keys: map[string]string{}}
 	t.common()
 	t.special()
 	if t.err != nil {
@@ -87,10 +133,10 @@ func (t *translation) entries(key string) []uint64 {
 	switch {
 	case !ok || t.err != nil:
 		return nil
-	case v.isNumber():
-		return []uint64{v.number}
-	case v.kind == ggufList && v.numbers != nil && !v.negative:
-		return v.numbers
+	case v.IsWhole():
+		return []uint64{v.Number}
+	case v.IsList() && v.Numbers != nil && !v.IsNegative:
+		return v.Numbers
 	}
 	t.err = t.ggufHeader.wrong(t.arch+key, "is neither a whole number of at least 0 nor a list of them")
 	return nil
@@ -179,7 +225,7 @@ func (t *translation) vocabulary() {
 	rows := t.rows["token_embd.weight"]
 	if rows == 0 {
 		if rows = t.most("vocab_size"); rows == 0 {
-			rows = t.values["tokenizer.ggml.tokens"].count
+			rows = t.values["tokenizer.ggml.tokens"].Count
 		}
 	}
 	t.number("vocab_size", "vocab_size", rows)
@@ -187,12 +233,12 @@ func (t *translation) vocabulary() {
 
 func (t *translation) scaling() {
 	kind := t.values[t.arch+"rope.scaling.type"]
-	if kind.kind != ggufString || kind.text == "none" || kind.text == "" {
+	if !kind.IsText() || kind.Text == "none" || kind.Text == "" {
 		return
 	}
-	scaling := &object{op: opGGUF, file: t.name, path: "rope.scaling.", fields: map[string]any{"type": kind.text}}
+	scaling := &object{op: opGGUF, file: t.name, path: "rope.scaling.", fields: map[string]any{"type": kind.Text}}
 	if factor, ok := t.values[t.arch+"rope.scaling.factor"]; ok {
-		scaling.fields["factor"] = json.Number(strconv.FormatFloat(factor.real, 'f', -1, 64))
+		scaling.fields["factor"] = json.Number(strconv.FormatFloat(factor.Real, 'f', -1, 64))
 	}
 	if from := t.most("rope.scaling.original_context_length"); from > 0 {
 		scaling.fields["original_max_position_embeddings"] = json.Number(strconv.FormatUint(from, 10))

@@ -117,7 +117,7 @@ func TestGGUFMetadataSayWhatTheConfigurationSays(t *testing.T) {
 			if !c.tied {
 				g.tensor("output.weight", 0, 0, 1, 0)
 			}
-			h, err := readGGUFBytes(g.bytes())
+			_, h, err := readGGUFBytes("m.gguf", g.bytes())
 			require.NoError(t, err)
 			m, note, err := h.model()
 			require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/weights"
+	"ferrum_mem/core/weights/header"
 )
 
 // generate.py in testdata/gguf wrote the files there with the wheel gguf. reader.json has
@@ -34,23 +36,26 @@ func TestGGUFFilesAsTheReferenceReaderHasThem(t *testing.T) {
 	require.NotEmpty(t, told)
 	kinds := map[string]bool{}
 	for name, want := range told {
-		h, err := readGGUFFile(ggufPath(name))
+		text, err := os.ReadFile(ggufPath(name))
 		require.NoError(t, err)
-		require.Len(t, h.tensors, want.Tensors, name)
+		s, err := weights.OpenMemory(name, text, weights.Options{})
+		require.NoError(t, err)
+		require.Len(t, s.Tensors(), want.Tensors, name)
 		var elements, size uint64
-		for _, x := range h.tensors {
+		for _, x := range s.Tensors() {
 			found := want.ByName[x.Name]
-			assert.Equal(t, [3]any{x.DType, float64(x.Elements), float64(x.End - x.Begin)}, found, "%s of %s", x.Name, name)
+			assert.Equal(t, [3]any{x.TypeName, float64(x.Elements), float64(x.Size)}, found, "%s of %s", x.Name, name)
 			elements += x.Elements
-			size += x.End - x.Begin
-			kinds[x.DType] = true
+			size += x.Size
+			kinds[x.TypeName] = true
 		}
 		assert.Equal(t, want.Elements, elements, name)
 		assert.Equal(t, want.Bytes, size, name)
 	}
 	for number := range uint32(100) {
-		if kind := ggufTypeOf(number); kind.elements > 0 {
-			assert.True(t, kinds[kind.name], "no file has the type %s", kind.name)
+		if kind, known := dtype.GGUF(number); known {
+			name := strings.ToUpper(kind.String())
+			assert.True(t, kinds[name], "no file has the type %s", name)
 		}
 	}
 }
@@ -159,6 +164,15 @@ func TestGGUFWithAConfigurationBesideIt(t *testing.T) {
 	}
 }
 
+// The kinds of values that the tests write.
+const (
+	ggufUint32  = 4
+	ggufInt32   = 5
+	ggufFloat32 = 6
+	ggufString  = 8
+	ggufList    = 9
+)
+
 // gguf writes headers for tests.
 type gguf struct {
 	keys, tensors         bytes.Buffer
@@ -220,102 +234,14 @@ func (g *gguf) bytes() []byte {
 	return all.Bytes()
 }
 
-func readGGUFBytes(text []byte) (*ggufHeader, error) {
-	return readGGUF("m.gguf", bytes.NewReader(text), int64(len(text)))
-}
-
-func TestGGUFErrorsNameThePlace(t *testing.T) {
-	good := new(gguf).set("general.architecture", "llama").tensor("w", 0, 0, 4, 2)
-	good.data = 32
-	_, err := readGGUFBytes(good.bytes())
-	require.NoError(t, err)
-	with := func(change func(*gguf)) []byte {
-		g := new(gguf)
-		g.data = 64
-		change(g)
-		return g.bytes()
+// readGGUFBytes reads the header of a GGUF file in memory.
+func readGGUFBytes(name string, text []byte) (*Checkpoint, *ggufHeader, error) {
+	source, err := weights.OpenMemory(name, text, weights.Options{Formats: []weights.Format{header.GGUF}})
+	if err != nil {
+		return nil, nil, err
 	}
-	for says, text := range map[string][]byte{
-		"does not begin with GGUF":                                         []byte("GGML0000000000000000000000000000"),
-		"the file of 3 bytes ends inside its header":                       []byte("GGU"),
-		"the file of 30 bytes ends inside its header":                      good.bytes()[:30],
-		"a: the key is there twice":                                        with(func(g *gguf) { g.set("a", 1).set("a", 2) }),
-		"a: 99 is not a kind of value":                                     with(func(g *gguf) { g.bits("a", 99, []byte{}) }),
-		"a key before byte 32 is empty":                                    with(func(g *gguf) { g.set("", 1) }),
-		"general.alignment: is not a multiple of 8":                        with(func(g *gguf) { g.set("general.alignment", 12) }),
-		"w: the tensor is there twice":                                     with(func(g *gguf) { g.tensor("w", 0, 0, 1).tensor("w", 0, 32, 1) }),
-		"w: has 5 dimensions and not at most 4":                            with(func(g *gguf) { g.tensor("w", 0, 0, 1, 1, 1, 1, 1) }),
-		"w: rows of 40 elements are no whole blocks of 32, which Q4_0 has": with(func(g *gguf) { g.tensor("w", 2, 0, 40, 4) }),
-		"w: begins at 8, no multiple of the alignment of 32":               with(func(g *gguf) { g.tensor("w", 0, 8, 1) }),
-		"w: begins at 0, inside the tensor before it, which ends at 4":     with(func(g *gguf) { g.tensor("v", 0, 0, 1).tensor("w", 0, 0, 2) }),
-		"w: ends at 68 of the 64 bytes of data":                            with(func(g *gguf) { g.tensor("w", 0, 0, 17) }),
-		"the name of tensor 0 is empty":                                    with(func(g *gguf) { g.tensor("", 0, 0, 1) }),
-		"m.gguf: a: lists are nested deeper than 4": with(func(g *gguf) {
-			g.bits("a", ggufList, uint32(ggufList))
-			for range 8 {
-				_ = binary.Write(&g.keys, binary.LittleEndian, uint64(1))
-				_ = binary.Write(&g.keys, binary.LittleEndian, uint32(ggufList))
-			}
-			g.keys.Write(make([]byte, 64))
-		}),
-	} {
-		_, err := readGGUFBytes(text)
-		assert.Equal(t, device.CodeInvalidFormat, device.CodeOf(err), "%s: %v", says, err)
-		assert.ErrorContains(t, err, "m.gguf: ")
-		assert.ErrorContains(t, err, says)
-	}
-	for says, text := range map[string][]byte{
-		"version 1 of the format":              append([]byte("GGUF\x01\x00\x00\x00"), make([]byte, 64)...),
-		"bytes in big-endian order":            append([]byte("GGUF\x00\x00\x00\x03"), make([]byte, 64)...),
-		"w: type 9 of the format is not known": with(func(g *gguf) { g.tensor("w", 9, 0, 32) }),
-	} {
-		_, err := readGGUFBytes(text)
-		assert.Equal(t, device.CodeUnsupported, device.CodeOf(err))
-		assert.ErrorContains(t, err, says)
-	}
-	_, err = readGGUFBytes(with(func(g *gguf) { g.tensor("w", 0, 0, 1<<40, 1<<40) }))
-	assert.Equal(t, device.CodeOverflow, device.CodeOf(err))
-}
-
-// The reader allocates nothing for a stated count or length until it has found the data in
-// the file.
-func TestGGUFCountsAreNotTrusted(t *testing.T) {
-	header := func(tensors, keys uint64) []byte {
-		text := append([]byte("GGUF"), 3, 0, 0, 0)
-		text = binary.LittleEndian.AppendUint64(text, tensors)
-		return binary.LittleEndian.AppendUint64(text, keys)
-	}
-	list := func(kind uint32, count uint64) []byte {
-		g := new(gguf).bits("a", ggufList, kind)
-		_ = binary.Write(&g.keys, binary.LittleEndian, count)
-		return g.bytes()
-	}
-	for says, text := range map[string][]byte{
-		"18446744073709551615 tensors are more than": header(math.MaxUint64, 0),
-		"18446744073709551615 keys are more than":    header(0, math.MaxUint64),
-		"ends inside its header":                     append(header(0, 1), bytes.Repeat([]byte{255}, 2)...),
-		"a key at byte 32 has":                       append(header(0, 1), bytes.Repeat([]byte{255}, 8)...),
-	} {
-		_, err := readGGUFBytes(text)
-		assert.ErrorContains(t, err, says)
-	}
-	for _, kind := range []uint32{ggufUint8, ggufString, ggufFloat64, ggufList, ggufInt32} {
-		for _, count := range []uint64{1 << 20, 1 << 40, math.MaxUint64} {
-			_, err := readGGUFBytes(list(kind, count))
-			assert.ErrorContains(t, err, "ends inside its header", "%d of kind %d", count, kind)
-		}
-	}
-	// This file of 1 TiB exists only as a reader and takes no memory.
-	huge := binary.LittleEndian.Uint64([]byte("GGUF\x03\x00\x00\x00"))
-	h, err := readGGUF("m.gguf", sparse(huge), 1<<40)
-	require.NoError(t, err)
-	assert.Empty(t, h.tensors)
-	_, err = readGGUF("m.gguf", failing{}, 100)
-	assert.Equal(t, device.CodeIO, device.CodeOf(err))
-	long := new(gguf).bits("a", ggufString, []byte{})
-	_ = binary.Write(&long.keys, binary.LittleEndian, uint64(200_000_000))
-	_, err = readGGUF("m.gguf", bytes.NewReader(long.bytes()), 1<<40)
-	assert.ErrorContains(t, err, "the header is longer than 95.37 MiB (100000000 bytes)")
+	k, err := sumOf(source)
+	return k, ggufHeaderOf(source), err
 }
 
 func TestGGUFMetadataErrorsNameTheKey(t *testing.T) {
@@ -333,7 +259,7 @@ func TestGGUFMetadataErrorsNameTheKey(t *testing.T) {
 		"deepseek2.attention.key_length: is 4, no more than the 8":       new(gguf).set("general.architecture", "deepseek2").set("deepseek2.embedding_length", 64).set("deepseek2.block_count", 2).set("deepseek2.rope.dimension_count", 8).set("deepseek2.attention.key_length", 4),
 		"nemotron_h.attention.head_count_kv: has 1 letters for 2 layers": new(gguf).set("general.architecture", "nemotron_h").set("nemotron_h.embedding_length", 64).set("nemotron_h.block_count", 2).set("nemotron_h.vocab_size", 9).set("nemotron_h.attention.head_count", 8).set("nemotron_h.attention.head_count_kv", []int{8}).set("nemotron_h.feed_forward_length", []int{8}),
 	} {
-		h, err := readGGUFBytes(g.bytes())
+		_, h, err := readGGUFBytes("m.gguf", g.bytes())
 		require.NoError(t, err, says)
 		_, _, err = h.model()
 		assert.Equal(t, device.CodeInvalidFormat, device.CodeOf(err), "%v", err)
@@ -352,11 +278,10 @@ func FuzzGGUF(f *testing.F) {
 	f.Add(new(gguf).set("general.architecture", "nemotron_h").set("nemotron_h.attention.head_count_kv", []int{0, 8}).bytes())
 	f.Add([]byte("GGUF\x03\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h, err := readGGUF("fuzzed", bytes.NewReader(text), int64(len(text)))
+		k, h, err := readGGUFBytes("fuzzed", text)
 		if err == nil {
-			k := &Checkpoint{}
-			if err := k.addGGUF(h.tensors); err != nil || k.FloatBytes+k.BufferBytes > uint64(len(text)) {
-				t.Fatalf("%+v in a file of %d: %v", k, len(text), err)
+			if k.FloatBytes+k.BufferBytes > uint64(len(text)) {
+				t.Fatalf("%+v in a file of %d", k, len(text))
 			}
 			_, _, err = h.model()
 		}

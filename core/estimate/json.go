@@ -62,11 +62,7 @@ type parser struct {
 	op, file string
 	decoder  *json.Decoder
 	values   int
-	most     int
 }
-
-// parserLimits has the bounds of one kind of file.
-type parserLimits struct{ bytes, values int }
 
 // frame is an object or a list that is being read.
 type frame struct {
@@ -77,17 +73,13 @@ type frame struct {
 }
 
 func parseConfig(op, file string, text []byte) (*object, error) {
-	return parserLimits{bytes: MaxConfigBytes, values: MaxConfigValues}.parseObject(op, file, text)
-}
-
-func (l parserLimits) parseObject(op, file string, text []byte) (*object, error) {
-	if len(text) > l.bytes {
-		return nil, malformed(op, file, "%v are more than the %v that are read of such a file", device.Size(len(text)), device.Size(l.bytes))
+	if len(text) > MaxConfigBytes {
+		return nil, malformed(op, file, "%v are more than the %v that are read of such a file", device.Size(len(text)), device.Size(MaxConfigBytes))
 	}
 	if !utf8.Valid(text) {
 		return nil, malformed(op, file, "is not UTF-8 text")
 	}
-	p := &parser{op: op, file: file, decoder: json.NewDecoder(bytes.NewReader(text)), most: l.values}
+	p := &parser{op: op, file: file, decoder: json.NewDecoder(bytes.NewReader(text))}
 	p.decoder.UseNumber()
 	value, err := p.value()
 	if err != nil {
@@ -111,8 +103,8 @@ func (p *parser) value() (any, error) {
 		if err != nil {
 			return nil, malformed(p.op, p.file, "%s", notJSON(p.decoder, err))
 		}
-		if p.values++; p.values > p.most {
-			return nil, malformed(p.op, p.file, "has more than %d values", p.most)
+		if p.values++; p.values > MaxConfigValues {
+			return nil, malformed(p.op, p.file, "has more than %d values", MaxConfigValues)
 		}
 		if key, ok := token.(string); ok && len(open) > 0 && open[len(open)-1].inKey {
 			top := &open[len(open)-1]

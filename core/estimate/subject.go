@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ferrum_mem/core/device"
@@ -41,7 +42,7 @@ func Open(path string) (*Subject, error) {
 	case info.IsDir():
 		err = x.openFolder(path)
 	case strings.HasSuffix(path, ggufEnding):
-		err = x.openGGUF(path)
+		err = x.openGGUF(path, filepath.Dir(path))
 	case weights:
 		if x.Checkpoint, err = OpenCheckpoint(path); err == nil {
 			err = x.openConfig(filepath.Join(filepath.Dir(path), ConfigName))
@@ -76,36 +77,28 @@ func (x *Subject) openFolder(folder string) error {
 	if _, statErr := os.Stat(filepath.Join(folder, IndexName)); !os.IsNotExist(statErr) {
 		return err
 	}
-	model, ggufErr := findGGUF(folder)
-	switch {
-	case ggufErr != nil:
+	if ggufErr := x.openGGUF(folder, folder); ggufErr == nil || device.CodeOf(ggufErr) != device.CodeNotFound || hasGGUF(folder) {
 		return ggufErr
-	case model != "":
-		return x.openGGUF(model)
-	case x.Model != nil:
+	}
+	if x.Model != nil {
 		return nil
 	}
 	return err
 }
 
-// findGGUF returns the one model in the GGUF files of a folder, or "".
-func findGGUF(folder string) (string, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return "", fileError(opGGUF, folder, err)
-	}
-	var names []string
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			names = append(names, entry.Name())
-		}
-	}
-	return onlyGGUF(folder, names)
+// ggufEnding is the ending of the names of GGUF files.
+const ggufEnding = ".gguf"
+
+// hasGGUF reports whether a folder has a GGUF file, so that a file that is not there is one of
+// several of a model.
+func hasGGUF(folder string) bool {
+	entries, _ := os.ReadDir(folder)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() && strings.HasSuffix(e.Name(), ggufEnding) })
 }
 
 // openGGUF reads GGUF files, whose metadata replace a configuration. It reads a
-// configuration in the same folder if their architecture is unknown.
-func (x *Subject) openGGUF(path string) error {
+// configuration in their folder if their architecture is unknown.
+func (x *Subject) openGGUF(path, folder string) error {
 	k, h, err := openGGUF(path)
 	if err != nil {
 		return err
@@ -120,7 +113,7 @@ func (x *Subject) openGGUF(path string) error {
 		return nil
 	}
 	if x.Model == nil {
-		if err := x.openConfig(filepath.Join(filepath.Dir(path), ConfigName)); err != nil {
+		if err := x.openConfig(filepath.Join(folder, ConfigName)); err != nil {
 			return err
 		}
 	}

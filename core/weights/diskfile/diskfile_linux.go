@@ -1,0 +1,148 @@
+package diskfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is a file that is read without changing the page cache.
+type File struct {
+	file *os.File
+	size int64
+	view cacheView
+	// direct reads around the cache; nil: the file system cannot.
+	direct *os.File
+
+	cached, around, through atomic.Uint64
+}
+
+// Open prepares an open regular file of a size. The file stays the caller's and stays open until
+// Close.
+func Open(file *os.File, size int64) *File {
+	f := &File{file: file, size: size, view: openView(file, size)}
+	// The descriptor is opened again by its number: the name may mean another file by now.
+	name := "/proc/self/fd/" + strconv.Itoa(int(file.Fd()))
+	if fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0); err == nil {
+		f.direct = os.NewFile(uintptr(fd), file.Name())
+	}
+	return f
+}
+
+// Close ends what Open made.
+func (f *File) Close() error {
+	f.view.close()
+	if f.direct == nil {
+		return nil
+	}
+	return f.direct.Close()
+}
+
+// Counts says how bytes were read so far.
+func (f *File) Counts() Counts {
+	return Counts{Cached: f.cached.Load(), Direct: f.around.Load(), Through: f.through.Load()}
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *File) ReadAt(out []byte, offset int64) (int, error) {
+	done := 0
+	for done < len(out) {
+		at := offset + int64(done)
+		// Windows end at multiples of their length, so that direct reads have whole blocks.
+		part := out[done:min(len(out), done+int(windowBytes-at%windowBytes))]
+		n, err := f.window(part, at)
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// window reads a part that is at most windowBytes long.
+func (f *File) window(out []byte, offset int64) (int, error) {
+	if f.view.holds(offset, int64(len(out))) {
+		n, err := f.file.ReadAt(out, offset)
+		f.cached.Add(uint64(n))
+		return n, err
+	}
+	if f.direct != nil {
+		n, err := f.readDirect(out, offset)
+		if !errors.Is(err, unix.EINVAL) {
+			return n, err
+		}
+	}
+	n, err := f.file.ReadAt(out, offset)
+	f.through.Add(uint64(n))
+	// Whole pages only: the others may be of a neighbour that was there before.
+	page := int64(os.Getpagesize())
+	first, last := (offset+page-1)/page*page, (offset+int64(n))/page*page
+	if first < last {
+		_ = unix.Fadvise(int(f.file.Fd()), first, last-first, unix.FADV_DONTNEED)
+	}
+	return n, err
+}
+
+// readDirect reads around the page cache.
+func (f *File) readDirect(out []byte, offset int64) (int, error) {
+	memory := int64(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
+	if memory != offset%Block {
+		return f.buffered(out, offset)
+	}
+	done := 0
+	if head := int((Block - offset%Block) % Block); head > 0 {
+		n, err := f.buffered(out[:min(head, len(out))], offset)
+		if done += n; err != nil || done == len(out) {
+			return done, err
+		}
+	}
+	if whole := (len(out) - done) / Block * Block; whole > 0 {
+		n, err := f.direct.ReadAt(out[done:done+whole], offset+int64(done))
+		f.around.Add(uint64(n))
+		if done += n; err != nil {
+			return done, err
+		}
+	}
+	if done == len(out) {
+		return done, nil
+	}
+	n, err := f.buffered(out[done:], offset+int64(done))
+	return done + n, err
+}
+
+// buffered reads whole blocks into a buffer of its own, and copies what is asked for.
+func (f *File) buffered(out []byte, offset int64) (int, error) {
+	first := offset / Block * Block
+	last := (offset + int64(len(out)) + Block - 1) / Block * Block
+	buffer := make([]byte, last-first+Block)
+	unaligned := int(uintptr(unsafe.Pointer(unsafe.SliceData(buffer))) % Block)
+	blocks := buffer[(Block-unaligned)%Block:][:last-first]
+	n, err := f.direct.ReadAt(blocks, first)
+	skip := int(offset - first)
+	if n <= skip {
+		if err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, err
+	}
+	n = copy(out, blocks[skip:n])
+	f.around.Add(uint64(n))
+	if n == len(out) {
+		err = nil // the file ended behind what was asked for
+	}
+	return n, err
+}
+
+// mincore asks for each page of a mapping whether it is in memory.
+func mincore(mapping, held []byte) error {
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(mapping))), uintptr(len(mapping)), uintptr(unsafe.Pointer(unsafe.SliceData(held))))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package diskfile
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// onDisk is a file whose pages are written and out of the page cache.
+func onDisk(t *testing.T, size int) (*os.File, []byte) {
+	t.Helper()
+	data := make([]byte, size)
+	random := rand.NewChaCha8([32]byte{1})
+	_, _ = random.Read(data)
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	_, err = file.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, file.Sync())
+	require.NoError(t, unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED))
+	return file, data
+}
+
+func openTest(t *testing.T, file *os.File, size int) *File {
+	t.Helper()
+	f := Open(file, int64(size))
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// resident counts the pages that the cache has.
+func resident(t *testing.T, file *os.File, size int) (pages int) {
+	t.Helper()
+	v := openView(file, int64(size))
+	defer v.close()
+	require.NotNil(t, v.mapping)
+	for at := 0; at < size; at += 4096 {
+		if v.holds(int64(at), int64(min(4096, size-at))) {
+			pages++
+		}
+	}
+	return pages
+}
+
+// aligned is memory that begins so many bytes behind a multiple of a block.
+func aligned(size, behind int) []byte {
+	buffer := make([]byte, size+2*Block)
+	skip := (Block-int(uintptr(unsafe.Pointer(unsafe.SliceData(buffer)))%Block))%Block + behind
+	return buffer[skip : skip+size]
+}
+
+const testBytes = 5<<20 + 777
+
+// A file that is not in the page cache is read, and is not there afterwards.
+func TestColdReadsLeaveNoPages(t *testing.T) {
+	file, data := onDisk(t, testBytes)
+	if resident(t, file, testBytes) != 0 {
+		t.Skip("this file system keeps its files in the page cache")
+	}
+	f := openTest(t, file, testBytes)
+	for _, behind := range []int{0, 1, 64} {
+		out := aligned(testBytes, behind)
+		n, err := f.ReadAt(out, 0)
+		require.NoError(t, err)
+		require.Equal(t, testBytes, n)
+		require.True(t, bytes.Equal(data, out))
+	}
+	assert.Zero(t, resident(t, file, testBytes))
+	assert.Equal(t, uint64(3*testBytes), f.Counts().Direct+f.Counts().Through)
+}
+
+// A file that is in the page cache is read from there and stays there.
+func TestCachedReadsKeepPages(t *testing.T) {
+	file, data := onDisk(t, testBytes)
+	_, err := io.Copy(io.Discard, io.NewSectionReader(file, 0, testBytes))
+	require.NoError(t, err)
+	before := resident(t, file, testBytes)
+	if before != (testBytes+4095)/4096 {
+		t.Skip("the page cache did not keep the file")
+	}
+	f := openTest(t, file, testBytes)
+	out := make([]byte, testBytes)
+	_, err = f.ReadAt(out, 0)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(data, out))
+	assert.Equal(t, before, resident(t, file, testBytes))
+	assert.Equal(t, Counts{Cached: testBytes}, f.Counts())
+}
+
+// Any part is read into any memory as a plain read gives it.
+func TestPartsAreThoseOfPlainReads(t *testing.T) {
+	file, data := onDisk(t, testBytes)
+	f := openTest(t, file, testBytes)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		offset := random.IntN(testBytes)
+		size := random.IntN(min(testBytes-offset, 1<<random.IntN(23)) + 1)
+		out := aligned(size, random.IntN(2)*random.IntN(Block))
+		if random.IntN(2) == 0 {
+			out = aligned(size, offset%Block)
+		}
+		n, err := f.ReadAt(out, int64(offset))
+		require.NoError(t, err)
+		require.Equal(t, size, n)
+		require.True(t, bytes.Equal(data[offset:offset+size], out), "%d bytes at %d", size, offset)
+		if random.IntN(8) == 0 { // some windows are cached, some are not
+			_, err = file.ReadAt(make([]byte, 1), int64(random.IntN(testBytes)))
+			require.NoError(t, err)
+		}
+	}
+}
+
+// A file that became shorter is an end and no fault.
+func TestShorterFiles(t *testing.T) {
+	for _, left := range []int64{0, 100, 4096, 3<<20 + 5} {
+		file, _ := onDisk(t, testBytes)
+		f := openTest(t, file, testBytes)
+		require.NoError(t, file.Truncate(left))
+		for _, behind := range []int{0, 3} {
+			n, err := f.ReadAt(aligned(testBytes, behind), 0)
+			require.ErrorIs(t, err, io.EOF)
+			assert.Equal(t, int(left), n)
+		}
+	}
+}
+
+// Where mincore does not tell, a read that must not wait does.
+func TestReadsThatMustNotWaitTell(t *testing.T) {
+	file, data := onDisk(t, testBytes)
+	f := openTest(t, file, testBytes)
+	f.view.close()
+	out := aligned(testBytes, 0)
+	_, err := f.ReadAt(out, 0)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(data, out))
+	_, err = io.Copy(io.Discard, io.NewSectionReader(file, 0, testBytes))
+	require.NoError(t, err)
+	before := f.Counts().Cached
+	_, err = f.ReadAt(out, 0)
+	require.NoError(t, err)
+	assert.Equal(t, before+testBytes, f.Counts().Cached)
+}

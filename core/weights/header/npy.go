@@ -1,0 +1,137 @@
+package header
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"ferrum_mem/core/dtype"
+)
+
+const (
+	npyMagic = "\x93NUMPY"
+	// maxNPYHeader bounds the dictionary. NumPy itself reads no more than 10,000 bytes of it
+	// unless told to.
+	maxNPYHeader = 1 << 16
+)
+
+// npyType is the type with a name of NumPy, such as "<f4": the order of the bytes, a letter,
+// and the bytes of an element.
+func npyType(descr string) (t dtype.DType, bigEndian, known bool) {
+	if len(descr) < 2 || strings.IndexByte("<>|=", descr[0]) < 0 {
+		return 0, false, false
+	}
+	switch descr[1:] {
+	case "f2":
+		t = dtype.F16
+	case "f4":
+		t = dtype.F32
+	case "f8":
+		t = dtype.F64
+	case "i1":
+		t = dtype.I8
+	case "i2":
+		t = dtype.I16
+	case "i4":
+		t = dtype.I32
+	case "i8":
+		t = dtype.I64
+	case "u1":
+		t = dtype.U8
+	case "u2":
+		t = dtype.U16
+	case "u4":
+		t = dtype.U32
+	case "u8":
+		t = dtype.U64
+	case "b1":
+		t = dtype.Bool
+	case "c8":
+		t = dtype.C64
+	default:
+		return 0, false, false
+	}
+	return t, descr[0] == '>', true
+}
+
+// readNPY reads the header of one array. source gives the bytes of the array's file, which may
+// be a member of an archive; label is what errors say of it.
+func readNPY(in Input, label string, size uint64, source func(offset, size uint64) ([]byte, error)) (Tensor, error) {
+	if size < 10 {
+		return Tensor{}, in.wrong("%shas %d bytes, too few for an array of NumPy", label, size)
+	}
+	start, err := source(0, 10)
+	if err != nil {
+		return Tensor{}, err
+	}
+	if string(start[:6]) != npyMagic {
+		return Tensor{}, in.wrong("%sdoes not begin as an array of NumPy", label)
+	}
+	begin, length := uint64(10), uint64(binary.LittleEndian.Uint16(start[8:]))
+	switch version := start[6]; version {
+	case 1:
+	case 2, 3:
+		if size < 12 {
+			return Tensor{}, in.wrong("%shas %d bytes, too few for an array of NumPy", label, size)
+		}
+		if start, err = source(0, 12); err != nil {
+			return Tensor{}, err
+		}
+		begin, length = 12, uint64(binary.LittleEndian.Uint32(start[8:]))
+	default:
+		return Tensor{}, in.unsupported("%sversion %d of the format, and only 1, 2 and 3 are read", label, version)
+	}
+	if length > maxNPYHeader {
+		return Tensor{}, in.wrong("%sthe header of %d bytes is longer than %d", label, length, maxNPYHeader)
+	}
+	if length > size-begin {
+		return Tensor{}, in.wrong("%sthe header of %d bytes goes beyond the %d bytes of the array", label, length, size)
+	}
+	text, err := source(0, begin+length)
+	if err != nil {
+		return Tensor{}, err
+	}
+	l := literal{in: in, label: label, text: string(text[begin:])}
+	fields := l.fields()
+	if l.err != nil {
+		return Tensor{}, l.err
+	}
+	return in.npyTensor(label, fields, begin+length, size)
+}
+
+// npyTensor compares what a header says with the bytes that follow it.
+func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor, error) {
+	of, bigEndian, known := npyType(f.descr)
+	if !known {
+		return Tensor{}, in.unsupported("%selements of type %s are not read", label, quote(f.descr))
+	}
+	t := Tensor{Type: of, TypeName: f.descr, Shape: f.shape, IsBigEndian: bigEndian, Offset: begin}
+	var fits bool
+	if t.Elements, fits = product(f.shape...); !fits {
+		return Tensor{}, in.overflow(strings.TrimSuffix(label, ": "), f.shape)
+	}
+	var err error
+	if t.Size, err = of.Size(t.Elements); err != nil {
+		return Tensor{}, in.overflow(strings.TrimSuffix(label, ": "), f.shape)
+	}
+	if t.Size != size-begin {
+		return Tensor{}, in.wrong("%s%d bytes follow the header, where a shape of %d of %s takes %d", label, size-begin, f.shape, f.descr, t.Size)
+	}
+	if f.fortran && len(f.shape) > 1 {
+		t.Strides = make([]uint64, len(f.shape))
+		step := uint64(1)
+		for i, side := range f.shape {
+			t.Strides[i] = step
+			step *= max(side, 1)
+		}
+	}
+	return t, nil
+}
+
+// readNumPy reads a file of one array, which has no name.
+func readNumPy(in Input) (*Header, error) {
+	t, err := readNPY(in, "", in.Size, in.read)
+	if err != nil {
+		return nil, err
+	}
+	return &Header{Format: NumPy, Tensors: []Tensor{t}}, nil
+}

@@ -1,0 +1,63 @@
+package header
+
+import (
+	"strings"
+
+	"ferrum_mem/core/dtype"
+)
+
+// Read finds the format of a file by its first bytes, and reads its header.
+func Read(in Input) (*Header, error) {
+	start, err := in.read(0, min(in.Size, 16))
+	if err != nil {
+		return nil, err
+	}
+	text := string(start)
+	switch {
+	case strings.HasPrefix(text, ggufMagic):
+		return readGGUF(in)
+	case strings.HasPrefix(text, npyMagic):
+		return readNumPy(in)
+	case strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "PK\x05\x06"):
+		a, err := openArchive(in)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range a.members {
+			if strings.HasSuffix(m.name, "data.pkl") {
+				return readTorchZip(a)
+			}
+		}
+		return readNPZ(a)
+	case isLegacyTorch(start):
+		return readTorchLegacy(in)
+	case beginsAsSafetensors(start) && little64(start) <= in.Size-safetensorsPrefix:
+		return readSafetensors(in)
+	case looksLikeONNX(start):
+		return readONNX(in)
+	case beginsAsSafetensors(start): // it says what is wrong with the length
+		return readSafetensors(in)
+	}
+	return nil, in.unsupported("the file begins as none of safetensors, GGUF, NumPy, PyTorch and ONNX")
+}
+
+func beginsAsSafetensors(start []byte) bool {
+	return len(start) > safetensorsPrefix && start[safetensorsPrefix] == '{'
+}
+
+// Raw is the header of a file that has none: one tensor of a known type and shape, which fills
+// the file. Errors: CodeInvalidFormat when the file has another size.
+func Raw(in Input, of dtype.DType, shape []uint64) (*Header, error) {
+	elements, fits := product(shape...)
+	if !fits {
+		return nil, in.overflow("", shape)
+	}
+	size, err := of.Size(elements)
+	if err != nil {
+		return nil, err
+	}
+	if size != in.Size {
+		return nil, in.wrong("has %d bytes, where a shape of %d of %s takes %d", in.Size, shape, of, size)
+	}
+	return &Header{Format: RawFormat, Tensors: []Tensor{{Type: of, TypeName: of.String(), Shape: shape, Size: size, Elements: elements}}}, nil
+}

@@ -1,0 +1,268 @@
+package header
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+
+	"ferrum_mem/core/dtype"
+)
+
+// safetensorsType is the type with a name of the format.
+func safetensorsType(name string) (dtype.DType, bool) {
+	switch name {
+	case "BF16":
+		return dtype.BF16, true
+	case "F16":
+		return dtype.F16, true
+	case "F32":
+		return dtype.F32, true
+	case "F64":
+		return dtype.F64, true
+	case "F8_E4M3":
+		return dtype.F8E4M3, true
+	case "F8_E5M2":
+		return dtype.F8E5M2, true
+	case "F8_E8M0":
+		return dtype.F8E8M0, true
+	case "F8_E4M3FNUZ":
+		return dtype.F8E4M3FNUZ, true
+	case "F8_E5M2FNUZ":
+		return dtype.F8E5M2FNUZ, true
+	case "F4":
+		return dtype.F4E2M1, true
+	case "F6_E2M3":
+		return dtype.F6E2M3, true
+	case "F6_E3M2":
+		return dtype.F6E3M2, true
+	case "BOOL":
+		return dtype.Bool, true
+	case "U8":
+		return dtype.U8, true
+	case "I8":
+		return dtype.I8, true
+	case "U16":
+		return dtype.U16, true
+	case "I16":
+		return dtype.I16, true
+	case "U32":
+		return dtype.U32, true
+	case "I32":
+		return dtype.I32, true
+	case "U64":
+		return dtype.U64, true
+	case "I64":
+		return dtype.I64, true
+	case "C64":
+		return dtype.C64, true
+	}
+	return 0, false
+}
+
+// safetensorsPrefix is the length of the header, as the first 8 bytes have it.
+const safetensorsPrefix = 8
+
+// readSafetensors reads a header: its length in 8 bytes, then JSON that gives type, shape and
+// place of each tensor. The places count from the end of the header, and cover the rest of the
+// file without a hole.
+func readSafetensors(in Input) (*Header, error) {
+	if in.Size < safetensorsPrefix {
+		return nil, in.wrong("has %d bytes, too few for the length of a header", in.Size)
+	}
+	first, err := in.read(0, safetensorsPrefix)
+	if err != nil {
+		return nil, err
+	}
+	length := binary.LittleEndian.Uint64(first)
+	if length > in.Size-safetensorsPrefix {
+		return nil, in.wrong("the header of %d bytes goes beyond the file of %d", length, in.Size)
+	}
+	if length > MaxBytes {
+		return nil, in.wrong("the header of %d bytes is longer than %d", length, MaxBytes)
+	}
+	text, err := in.read(safetensorsPrefix, length)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(text) {
+		return nil, in.wrong("the header is not UTF-8")
+	}
+	r := safetensorsReader{
+		scanner: scanner{in: in, text: string(text)},
+		start:   safetensorsPrefix + length,
+		seen:    map[string]bool{},
+		header:  &Header{Format: Safetensors, Extra: map[string]string{}},
+	}
+	r.read()
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.header, r.checkLayout()
+}
+
+type safetensorsReader struct {
+	scanner
+	header *Header
+	// start is where the data begins.
+	start uint64
+	seen  map[string]bool
+	// numbers holds the shapes of many tensors.
+	numbers []uint64
+}
+
+func (r *safetensorsReader) read() {
+	const where = "the header"
+	r.expect('{', where)
+	for first := true; r.next('}', first, where); first = false {
+		name := r.string(where)
+		r.expect(':', where)
+		if r.err != nil {
+			return
+		}
+		if r.seen[name] {
+			r.fail("%s: the key is there twice", quote(name))
+			return
+		}
+		r.seen[name] = true
+		if name == "__metadata__" {
+			r.metadata()
+			continue
+		}
+		r.tensor(name)
+	}
+	r.spaces()
+	if r.err == nil && r.at != len(r.text) {
+		r.fail("something follows the JSON object of the header")
+	}
+}
+
+func (r *safetensorsReader) metadata() {
+	const where = "__metadata__"
+	r.expect('{', where)
+	for first := true; r.next('}', first, where); first = false {
+		key := r.string(where)
+		r.expect(':', where)
+		value := r.string(where)
+		if _, twice := r.header.Extra[key]; twice {
+			r.fail("%s.%s: the key is there twice", where, quote(key))
+		}
+		if r.err == nil {
+			r.header.Extra[key] = value
+		}
+	}
+}
+
+// The fields of a tensor, as bits.
+const (
+	hasType = 1 << iota
+	hasShape
+	hasOffsets
+)
+
+func (r *safetensorsReader) tensor(name string) {
+	where := quote(name)
+	switch {
+	case len(r.header.Tensors) >= MaxTensors:
+		r.fail("has more than %d tensors", MaxTensors)
+	case name == "" || len(name) > maxName:
+		r.fail("the name of tensor %d is empty or longer than %d bytes", len(r.header.Tensors), maxName)
+	}
+	t := Tensor{Name: name}
+	var offsets []uint64
+	has := 0
+	r.expect('{', where)
+	for first := true; r.next('}', first, where); first = false {
+		field := r.string(where)
+		r.expect(':', where)
+		bit := 0
+		switch field {
+		case "dtype":
+			bit = hasType
+			t.TypeName = r.string(where)
+			known := false
+			if t.Type, known = safetensorsType(t.TypeName); !known {
+				r.fail("%s.dtype: %s is not a type of the format", where, quote(t.TypeName))
+			}
+		case "shape":
+			bit = hasShape
+			t.Shape = r.list(where+".shape", MaxDimensions)
+		case "data_offsets":
+			bit = hasOffsets
+			offsets = r.list(where+".data_offsets", 2)
+		default:
+			r.fail("%s.%s: is not a field of a tensor", where, quote(field))
+		}
+		if has&bit != 0 {
+			r.fail("%s.%s: the key is there twice", where, field)
+		}
+		has |= bit
+	}
+	if r.err != nil {
+		return
+	}
+	if missing := (hasType | hasShape | hasOffsets) &^ has; missing != 0 {
+		names := [...]string{hasType: "dtype", hasShape: "shape", hasOffsets: "data_offsets"}
+		r.fail("%s.%s: is missing", where, names[missing&-missing])
+		return
+	}
+	r.place(&t, where, offsets)
+	r.header.Tensors = append(r.header.Tensors, t)
+}
+
+// list reads at most longest whole numbers.
+func (r *safetensorsReader) list(where string, longest int) []uint64 {
+	r.expect('[', where)
+	start := len(r.numbers)
+	for first := true; r.next(']', first, where); first = false {
+		if len(r.numbers)-start == longest {
+			r.fail("%s: has more than %d entries", where, longest)
+		}
+		r.numbers = append(r.numbers, r.number(where))
+	}
+	return r.numbers[start:len(r.numbers):len(r.numbers)]
+}
+
+// place compares a shape with the offsets, and these with the file.
+func (r *safetensorsReader) place(t *Tensor, where string, offsets []uint64) {
+	if len(offsets) != 2 {
+		r.fail("%s.data_offsets: has %d entries and not 2", where, len(offsets))
+		return
+	}
+	begin, end, data := offsets[0], offsets[1], r.in.Size-r.start
+	if begin > end || end > data {
+		r.fail("%s.data_offsets: %d to %d do not lie in the %d bytes of data", where, begin, end, data)
+		return
+	}
+	var fits bool
+	if t.Elements, fits = product(t.Shape...); !fits {
+		r.err = r.in.overflow(t.Name, t.Shape)
+		return
+	}
+	size, err := t.Type.Size(t.Elements)
+	if err != nil {
+		r.fail("%s.shape: %s", where, strings.TrimPrefix(err.Error(), "dtype: "))
+		return
+	}
+	if size != end-begin {
+		r.fail("%s.data_offsets: has %d bytes, where %d elements of %s take %d", where, end-begin, t.Elements, t.TypeName, size)
+	}
+	t.Offset, t.Size = r.start+begin, size
+}
+
+// checkLayout: the tensors cover the data without overlap or hole.
+func (r *safetensorsReader) checkLayout() error {
+	end := r.start
+	for _, t := range byPlace(r.header.Tensors) {
+		switch {
+		case t.Offset < end:
+			return r.in.wrong("%s.data_offsets: begins at %d, inside the tensor before it, which ends at %d", quote(t.Name), t.Offset-r.start, end-r.start)
+		case t.Offset > end:
+			return r.in.wrong("%s.data_offsets: begins at %d and leaves a hole after %d", quote(t.Name), t.Offset-r.start, end-r.start)
+		}
+		end = t.Offset + t.Size
+	}
+	if end != r.in.Size {
+		return r.in.wrong("the tensors end at %d of the %d bytes of data", end-r.start, r.in.Size-r.start)
+	}
+	return nil
+}

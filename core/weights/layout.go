@@ -1,0 +1,148 @@
+package weights
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// The layout of a load: which tensors share bytes, and where each one is in its segment.
+//
+// Tensors that are the same bytes of a file with the same transformations are tied: they are loaded
+// once, and have the same address. The others are packed in the order in which their bytes are in
+// the files, so that reads are sequential and a file that is read once is read from front to back.
+// All tensors of one memory are in one segment, up to maxSegment bytes.
+
+// maxSegment bounds a segment that holds several tensors: a longer one is harder to place.
+const maxSegment = 4 << 30
+
+// item is one tensor to load, for one or more specs.
+type item struct {
+	job    job
+	memory Memory
+	// names are those of the specs, the first spec first.
+	names []int
+	// segment is the index of its segment, -1 for memory of the caller.
+	segment int
+	offset  uint64
+	into    *Range
+}
+
+// segment is one allocation of a memory.
+type segment struct {
+	memory Memory
+	addr   device.Addr
+	size   uint64
+}
+
+// layout is the plan of a whole load.
+type layout struct {
+	items    []item
+	segments []segment
+	// itemOf is the item of each spec.
+	itemOf []int
+}
+
+// layoutOf checks specs and places the tensors. It allocates and reads nothing.
+func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
+	l := &layout{itemOf: make([]int, len(specs))}
+	named := map[string]bool{}
+	tied := map[string]int{}
+	for at := range specs {
+		spec := &specs[at]
+		if spec.Name == "" || named[spec.Name] {
+			return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "spec %d: the name %q is empty or of another spec too", at, spec.Name)
+		}
+		named[spec.Name] = true
+		p, err := s.checked(spec)
+		if err != nil {
+			return nil, err
+		}
+		it := item{job: job{plan: p}, memory: spec.Memory, names: []int{at}, segment: -1, into: spec.Into}
+		if it.memory == nil {
+			it.memory = otherwise
+		}
+		switch {
+		case it.memory == nil:
+			return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%q: neither the spec nor the load has a memory", spec.Name)
+		case it.into != nil && it.into.SizeBytes < it.job.size():
+			return nil, device.Errorf(device.CodeInvalidSize, opLoad, "%q: takes %d bytes, and the memory of the caller has %d", spec.Name, it.job.size(), it.into.SizeBytes)
+		case it.into == nil:
+			key := fmt.Sprintf("%p %s", it.memory, p.key(spec.Transformations))
+			if other, is := tied[key]; is {
+				l.items[other].names = append(l.items[other].names, at)
+				continue
+			}
+			tied[key] = len(l.items)
+		}
+		l.items = append(l.items, it)
+	}
+	l.pack()
+	return l, nil
+}
+
+// checked is the plan of a spec, whose shape and type are as the spec states.
+func (s *Source) checked(spec *Spec) (*plan, error) {
+	t, err := s.Find(spec.source())
+	if err != nil {
+		return nil, err
+	}
+	if spec.Shape != nil && !slices.Equal(spec.Shape, t.Shape) {
+		return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: has a shape of %d and not of %d", t.File(), t.Name, t.Shape, spec.Shape)
+	}
+	p, err := planOf(t, spec.Transformations)
+	if err == nil && spec.Type != nil && *spec.Type != p.kind {
+		err = device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: the result is of type %s and not %s: a cast changes it", t.File(), t.Name, p.kind, *spec.Type)
+	}
+	return p, err
+}
+
+// key is equal for two plans that give the same bytes.
+func (p *plan) key(transformations []Transformation) string {
+	t := p.tensor
+	key := fmt.Sprintf("%p %d %d %d %d %d %v %v", t.file, t.Offset, t.Size, t.Type, t.Shape, t.Strides, t.IsBigEndian, t.Compressed != nil)
+	for _, of := range transformations {
+		key += fmt.Sprintf(" %s %d %d %d %d %v", of.Kind, of.Dim0, of.Dim1, of.Shape, of.Type, of.Factor)
+		for _, bound := range []*uint64{of.Start, of.End} {
+			if bound != nil {
+				key += fmt.Sprint(" ", *bound)
+			} else {
+				key += " -"
+			}
+		}
+	}
+	return key
+}
+
+// pack orders the items by file and place, and gives each its place in a segment.
+func (l *layout) pack() {
+	slices.SortStableFunc(l.items, func(a, b item) int {
+		x, y := a.job.plan.tensor, b.job.plan.tensor
+		return cmp.Or(cmp.Compare(x.file.number, y.file.number), cmp.Compare(x.Offset, y.Offset))
+	})
+	open := map[Memory]int{}
+	for at := range l.items {
+		it := &l.items[at]
+		for _, spec := range it.names {
+			l.itemOf[spec] = at
+		}
+		size := it.job.size()
+		if it.into != nil || size == 0 {
+			continue
+		}
+		last, has := open[it.memory]
+		offset := uint64(0)
+		if has {
+			offset = (l.segments[last].size + packBytes - 1) / packBytes * packBytes
+		}
+		if !has || offset+size > maxSegment {
+			last, offset = len(l.segments), 0
+			open[it.memory] = last
+			l.segments = append(l.segments, segment{memory: it.memory})
+		}
+		it.segment, it.offset = last, offset
+		l.segments[last].size = offset + size
+	}
+}

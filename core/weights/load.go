@@ -1,0 +1,271 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/offheap"
+)
+
+// LoadOptions are the settings of a load.
+type LoadOptions struct {
+	// Memory is where tensors go whose spec names no other memory.
+	Memory Memory
+	// Threads is how many threads read; 0: one for each processor, at most maxThreads.
+	Threads int
+	// StagingBytes bounds the host memory through which tensors go to devices that the host
+	// cannot write, all devices together; 0: 64 MiB. It is not more than 256 MiB.
+	StagingBytes uint64
+	// Progress is called on a thread of the load, one call at a time, without locks, and at last
+	// with all bytes; nil: nobody listens. A load waits for the call.
+	Progress func(Progress)
+}
+
+const maxThreads = 8
+
+// Progress is how far a load is.
+type Progress struct {
+	// DoneBytes of TotalBytes of results are in their places or queued for them. They only
+	// grow.
+	DoneBytes  uint64 `json:"done_bytes"`
+	TotalBytes uint64 `json:"total_bytes"`
+	// BytesPerSecond is the mean rate since the load began; 0 at the beginning.
+	BytesPerSecond float64 `json:"bytes_per_second"`
+	// IsOver states that a Loading has ended, with or without success.
+	IsOver bool `json:"is_over"`
+}
+
+// Loaded is a tensor in memory: its elements lie in the order of its shape, without gaps.
+type Loaded struct {
+	Name  string
+	Type  dtype.DType
+	Shape []uint64
+	// Device is where it is.
+	Device device.ID
+	// Addr is 0 for a tensor without elements.
+	Addr      device.Addr
+	SizeBytes uint64
+	// TiedTo is the first tensor of the load with the same memory; "": none before it.
+	TiedTo string
+}
+
+// Set is what one load has put into memory. It outlives its source.
+type Set struct {
+	// Tensors are in the order of the specs.
+	Tensors  []Loaded
+	segments []segment
+}
+
+// Free frees the memory that the load allocated, but not memory of the caller. The tensors are not
+// used afterwards. What could not be freed is still there, and may be freed again.
+func (s *Set) Free() error {
+	left, err := release(s.segments)
+	s.segments = left
+	return err
+}
+
+// Bytes is the memory that the load allocated.
+func (s *Set) Bytes() uint64 {
+	all := uint64(0)
+	for _, of := range s.segments {
+		all += of.size
+	}
+	return all
+}
+
+// Segments returns the allocations of the load, in their order.
+func (s *Set) Segments() []Range {
+	var list []Range
+	for _, of := range s.segments {
+		list = append(list, Range{Addr: of.addr, SizeBytes: of.size})
+	}
+	return list
+}
+
+// release frees segments from the last to the first, and returns those that are left.
+func release(segments []segment) (left []segment, err error) {
+	for _, of := range slices.Backward(segments) {
+		if failed := of.memory.Free(of.addr, of.size); failed != nil {
+			left, err = append(left, of), errors.Join(err, failed)
+		}
+	}
+	slices.Reverse(left)
+	return left, err
+}
+
+// Load reads tensors into memory: all of them, or none. After an error nothing is allocated, and
+// memory of the caller has undefined content.
+//
+// Everything is checked before anything is allocated or read. Errors: CodeInvalidArgument and
+// CodeInvalidSize for specs and options; CodeNotFound for a tensor, with the nearest names;
+// CodeUnsupported for a transformation; CodeIO for a file that became shorter or cannot be read;
+// CodeCancelled when ctx ends; those of the memory and of the device.
+func (s *Source) Load(ctx context.Context, specs []Spec, options LoadOptions) (*Set, error) {
+	l, err := s.layoutOf(specs, options.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	run := &loading{layout: l, options: options}
+	err = run.place(ctx)
+	run.end()
+	if err != nil {
+		left, undo := release(l.segments)
+		if len(left) > 0 {
+			err = errors.Join(err, undo)
+		}
+		return nil, err
+	}
+	return &Set{Tensors: run.loaded(specs), segments: l.segments}, nil
+}
+
+func (o *LoadOptions) check() error {
+	switch {
+	case o.Threads < 0:
+		return device.Errorf(device.CodeInvalidArgument, opLoad, "threads is %d: it is at least 0", o.Threads)
+	case o.StagingBytes > maxStaging:
+		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: it is at most %d", o.StagingBytes, maxStaging)
+	}
+	if o.Threads == 0 {
+		o.Threads = min(runtime.GOMAXPROCS(0), maxThreads)
+	}
+	if o.StagingBytes == 0 {
+		o.StagingBytes = defaultStaging
+	}
+	return nil
+}
+
+// loading is one load while it runs.
+type loading struct {
+	*layout
+	options LoadOptions
+	stages  map[*engine.Engine]*stage
+	guards  map[*engine.Engine]*guard
+}
+
+// place allocates the memory and reads the tensors into it.
+func (l *loading) place(ctx context.Context) error {
+	if err := l.prepare(); err != nil {
+		return err
+	}
+	for at := range l.segments {
+		of := &l.segments[at]
+		addr, err := of.memory.Alloc(of.size, l.guards[of.memory.Engine()].stream)
+		if err != nil {
+			l.segments = l.segments[:at]
+			return err
+		}
+		of.addr = addr
+	}
+	t := &transfer{threads: l.options.Threads, tell: l.told()}
+	for at := range l.items {
+		it := &l.items[at]
+		e := it.memory.Engine()
+		switch {
+		case it.into != nil:
+			it.job.addr = it.into.Addr
+		case it.segment >= 0:
+			it.job.addr = l.segments[it.segment].addr + device.Addr(it.offset)
+		}
+		if s := l.stages[e]; s != nil {
+			it.job.lane = s.lane
+		} else {
+			it.job.host = offheap.View(uintptr(it.job.addr), int(it.job.size()))
+		}
+		t.jobs = append(t.jobs, &it.job)
+	}
+	for e, g := range l.guards {
+		if err := g.begin(); err != nil {
+			return err
+		}
+		if s := l.stages[e]; s != nil {
+			t.lanes = append(t.lanes, s.lane)
+		}
+	}
+	return t.run(ctx)
+}
+
+// prepare makes what each device needs: a guard, and staging memory where the host cannot write.
+func (l *loading) prepare() error {
+	l.stages, l.guards = map[*engine.Engine]*stage{}, map[*engine.Engine]*guard{}
+	var staged []*engine.Engine
+	for at := range l.items {
+		e := l.items[at].memory.Engine()
+		if l.guards[e] != nil {
+			continue
+		}
+		g, err := newGuard(e)
+		if err != nil {
+			return err
+		}
+		l.guards[e] = g
+		if !e.Info().HostAddressable {
+			staged = append(staged, e)
+		}
+	}
+	for _, e := range staged {
+		s, err := newStage(e, l.options.StagingBytes/uint64(len(staged)))
+		if err != nil {
+			return err
+		}
+		l.stages[e] = s
+	}
+	return nil
+}
+
+// end frees what prepare made.
+func (l *loading) end() {
+	for e, s := range l.stages {
+		if err := s.close(); err != nil {
+			e.Log(engine.Warning, "staging memory of a load: "+err.Error())
+		}
+	}
+	for e, g := range l.guards {
+		if err := g.end(); err != nil {
+			e.Log(engine.Warning, "the stream of a load: "+err.Error())
+		}
+	}
+}
+
+// told gives the callback of the transfer.
+func (l *loading) told() func(done, all uint64) {
+	if l.options.Progress == nil {
+		return nil
+	}
+	began, most := time.Now(), uint64(0)
+	return func(done, all uint64) {
+		most = max(most, done)
+		l.options.Progress(Progress{DoneBytes: most, TotalBytes: all, BytesPerSecond: rate(most, time.Since(began))})
+	}
+}
+
+func rate(bytes uint64, in time.Duration) float64 {
+	if in <= 0 {
+		return 0
+	}
+	return math.Round(float64(bytes) / in.Seconds())
+}
+
+func (l *loading) loaded(specs []Spec) []Loaded {
+	list := make([]Loaded, len(specs))
+	for at := range specs {
+		it := &l.items[l.itemOf[at]]
+		list[at] = Loaded{
+			Name: specs[at].Name, Type: it.job.plan.kind, Shape: it.job.plan.shape,
+			Device: it.memory.Engine().ID(), Addr: it.job.addr, SizeBytes: it.job.size(),
+		}
+		if first := it.names[0]; first != at {
+			list[at].TiedTo = specs[first].Name
+		}
+	}
+	return list
+}

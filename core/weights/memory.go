@@ -1,0 +1,100 @@
+package weights
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/vmm"
+)
+
+// Memory provides the memory of one device for loaded tensors. InPool, InModel and InRange are the
+// implementations.
+type Memory interface {
+	// Engine returns the device of the memory.
+	Engine() *engine.Engine
+	// Alloc allocates size bytes, which are not 0. The first work on them is on stream.
+	Alloc(size uint64, stream device.Stream) (device.Addr, error)
+	// Free frees exactly what one Alloc returned.
+	Free(addr device.Addr, size uint64) error
+}
+
+// packBytes is the alignment of each tensor in a segment: that of the vector loads of every device.
+const packBytes = 256
+
+// InPool allocates blocks of a pool with a tag; "": the pool's name.
+func InPool(p *pool.Pool, tag string) Memory { return &poolMemory{pool: p, tag: tag} }
+
+type poolMemory struct {
+	pool *pool.Pool
+	tag  string
+}
+
+func (m *poolMemory) Engine() *engine.Engine { return m.pool.Engine() }
+
+func (m *poolMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
+	block, err := m.pool.Alloc(pool.Request{SizeBytes: size, AlignmentBytes: packBytes, Tag: m.tag, Stream: stream})
+	return block.Addr, err
+}
+
+func (m *poolMemory) Free(addr device.Addr, _ uint64) error { return m.pool.Free(addr, nil) }
+
+// InModel allocates pages of a model of an elastic pool, with a tag for sleep and reports; "": the
+// model's id. A tag that is asleep gets no new tensors (CodeInvalidState). Errors:
+// CodeModelNotFound.
+func InModel(p *vmm.Elastic, id, tag string) (Memory, error) {
+	m, err := p.Model(id)
+	if err != nil {
+		return nil, err
+	}
+	return &modelMemory{pool: p, model: m, tag: tag}, nil
+}
+
+type modelMemory struct {
+	pool  *vmm.Elastic
+	model *vmm.Model
+	tag   string
+}
+
+func (m *modelMemory) Engine() *engine.Engine { return m.pool.Physical().Engine() }
+
+func (m *modelMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
+	got, err := m.model.AllocTagged(vmm.AllocRequest{SizeBytes: size, Tag: m.tag, Stream: stream})
+	return got.Addr, err
+}
+
+func (m *modelMemory) Free(addr device.Addr, size uint64) error {
+	return m.model.Free(uint64(addr-m.model.BaseAddress()), size, nil)
+}
+
+// InRange allocates pages of a virtual pool from an offset on, with a tag for sleep and reports; "":
+// the pool's name. Segments follow each other in whole pages.
+func InRange(p *vmm.Pool, offset uint64, tag string) Memory {
+	return &rangeMemory{pool: p, next: offset, tag: tag}
+}
+
+type rangeMemory struct {
+	pool *vmm.Pool
+	// next is the offset of the next segment. A Memory is used by one load at a time.
+	next uint64
+	tag  string
+}
+
+func (m *rangeMemory) Engine() *engine.Engine { return m.pool.Physical().Engine() }
+
+func (m *rangeMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
+	addr, err := m.pool.AllocTagged(vmm.AllocRequest{OffsetBytes: m.next, SizeBytes: size, Tag: m.tag, Stream: stream})
+	if err == nil {
+		page := m.pool.PageBytes()
+		m.next = (m.next + size + page - 1) / page * page
+	}
+	return addr, err
+}
+
+func (m *rangeMemory) Free(addr device.Addr, size uint64) error {
+	offset := uint64(addr - m.pool.BaseAddress())
+	err := m.pool.Free(offset, size, nil)
+	if err == nil && offset < m.next {
+		m.next = offset // a load frees its segments from the last to the first
+	}
+	return err
+}

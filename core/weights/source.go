@@ -1,0 +1,355 @@
+package weights
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/weights/header"
+)
+
+// Tensor is a tensor of a source.
+type Tensor struct {
+	header.Tensor
+	// file is the one that its bytes are in.
+	file *file
+}
+
+// File is the path of the file that the tensor's bytes are in, or the name of the memory.
+func (t *Tensor) File() string { return t.file.name }
+
+// Source is an open set of named tensors.
+type Source struct {
+	// Name is the path that was opened.
+	Name    string
+	Format  header.Format
+	tensors []Tensor
+	byName  map[string]int
+	options Options
+	extra   map[string]string
+	// values are those of the first file.
+	values map[string]header.Value
+	files  []*file
+	// parts is how many of the files have a header.
+	parts int
+}
+
+// Format is how a file stores tensors. Package header has the names of the formats.
+type Format = header.Format
+
+// Options say what may be opened, and how.
+type Options struct {
+	// Formats are the formats that are accepted; none: every format. A folder is searched
+	// for files of these formats only.
+	Formats []Format
+	// Raw describes a file without a header; nil: the file has one.
+	Raw *RawShape
+}
+
+// RawShape describes a file without a header: one tensor of a type and shape.
+type RawShape struct {
+	Type  dtype.DType
+	Shape []uint64
+}
+
+func (o *Options) accepts(format Format) bool {
+	return len(o.Formats) == 0 || slices.Contains(o.Formats, format)
+}
+
+// Open opens a file, the files of an index (a name that ends in .index.json), or a folder: its
+// index, else its files of one format, safetensors before PyTorch, GGUF, NumPy and ONNX.
+//
+// Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for what is no regular
+// file, and for a format that the options do not accept; CodeInvalidFormat for a header or index that breaks its format, for a tensor that is in
+// two files, and for one that the index names where it is not; CodeUnsupported.
+func Open(path string, options Options) (*Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	s := newSource(path, options)
+	switch {
+	case options.Raw != nil:
+		err = s.openRaw(path, *options.Raw)
+	case info.IsDir():
+		err = s.openFolder(path)
+	case strings.HasSuffix(path, indexSuffix):
+		err = s.openIndex(path)
+	default:
+		err = s.openParts(path)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenMemory opens the bytes of a file that are in memory. name is what errors call them.
+func OpenMemory(name string, data []byte, options Options) (*Source, error) {
+	s := newSource(name, options)
+	f := &file{name: name, size: uint64(len(data)), reader: bytes.NewReader(data)}
+	s.keep(f)
+	if options.Raw != nil {
+		if err := s.addRaw(f, *options.Raw); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	h, err := s.readHeader(f)
+	if err == nil {
+		err = s.addTensors(f, h, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newSource(name string, options Options) *Source {
+	return &Source{Name: name, options: options, byName: map[string]int{}, extra: map[string]string{}}
+}
+
+// Close closes the files. The source is not used afterwards.
+func (s *Source) Close() error {
+	var failed error
+	for _, f := range s.files {
+		failed = errors.Join(failed, f.close())
+	}
+	s.files = nil
+	return failed
+}
+
+// keep makes a file one of the source, which closes it.
+func (s *Source) keep(f *file) {
+	f.number = len(s.files)
+	s.files = append(s.files, f)
+}
+
+func (s *Source) openRaw(path string, raw RawShape) error {
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	s.keep(f)
+	return s.addRaw(f, raw)
+}
+
+func (s *Source) addRaw(f *file, raw RawShape) error {
+	h, err := header.Raw(f.input(), raw.Type, raw.Shape)
+	if err != nil {
+		return err
+	}
+	s.Format, s.parts = h.Format, 1
+	return s.addTensors(f, h, nil)
+}
+
+const indexSuffix = ".index.json"
+
+// folderFiles are the files that a folder is opened by, best first: an index, a single file, or all
+// files with an ending.
+var folderFiles = [...]struct {
+	format  Format
+	pattern string
+}{
+	{header.Safetensors, "model.safetensors" + indexSuffix},
+	{header.Safetensors, "model.safetensors"},
+	{header.Safetensors, "*.safetensors"},
+	{header.PyTorch, "pytorch_model.bin" + indexSuffix},
+	{header.PyTorch, "pytorch_model.bin"},
+	{header.PyTorch, "*.pt"},
+	{header.PyTorch, "*.pth"},
+	{header.GGUF, "*" + partEnding},
+	{header.NumPy, "*.npz"},
+	{header.NumPy, "*.npy"},
+	{header.ONNX, "model.onnx"},
+	{header.ONNX, "*.onnx"},
+}
+
+func (s *Source) openFolder(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fileError(folder, err)
+	}
+	var patterns []string
+	for _, of := range folderFiles {
+		pattern := of.pattern
+		if !s.options.accepts(of.format) {
+			continue
+		}
+		patterns = append(patterns, pattern)
+		var found []string
+		for _, entry := range entries {
+			if match, _ := filepath.Match(pattern, entry.Name()); match && !entry.IsDir() {
+				found = append(found, filepath.Join(folder, entry.Name()))
+			}
+		}
+		switch {
+		case len(found) == 0:
+			continue
+		case strings.HasSuffix(pattern, indexSuffix):
+			return s.openIndex(found[0])
+		case len(found) > header.MaxShards:
+			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: has more than %d files %s", folder, header.MaxShards, pattern)
+		}
+		slices.Sort(found)
+		if pattern == "*"+partEnding {
+			return s.openOnlyModel(folder, found)
+		}
+		for _, path := range found {
+			if err := s.add(path, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return device.Errorf(device.CodeNotFound, opOpen, "%s: there is no file of tensors: none of %s", folder, strings.Join(patterns, ", "))
+}
+
+func (s *Source) openIndex(path string) error {
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	index, err := header.ReadIndex(f.input())
+	_ = f.close()
+	if err != nil {
+		return err
+	}
+	for place, name := range index.Files {
+		shard, err := inFolder(path, name)
+		if err == nil {
+			err = s.add(shard, func(tensor string) bool {
+				at, listed := index.FileOf[tensor]
+				return !listed || at == place
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for tensor, place := range index.FileOf {
+		if _, ok := s.byName[tensor]; !ok {
+			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: weight_map.%q: the tensor is not in %s", path, tensor, index.Files[place])
+		}
+	}
+	return nil
+}
+
+// add opens a file and takes in its tensors. belongs says which of them the index has there.
+func (s *Source) add(path string, belongs func(tensor string) bool) error {
+	f, h, err := s.read(path)
+	if err != nil {
+		return err
+	}
+	return s.addTensors(f, h, belongs)
+}
+
+// read opens a file, keeps it and reads its header.
+func (s *Source) read(path string) (*file, *header.Header, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.keep(f)
+	h, err := s.readHeader(f)
+	return f, h, err
+}
+
+func (s *Source) readHeader(f *file) (*header.Header, error) {
+	h, err := header.Read(f.input())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !s.options.accepts(h.Format):
+		return nil, device.Errorf(device.CodeInvalidArgument, opOpen, "%s: is of format %s, and only %v is accepted", f.name, h.Format, s.options.Formats)
+	case s.Format == "":
+		s.Format, s.values = h.Format, h.Values
+	case s.Format != h.Format:
+		return nil, device.Errorf(device.CodeInvalidFormat, opOpen, "%s: is of format %s, and the files before it are of %s", f.name, h.Format, s.Format)
+	}
+	s.parts++
+	for key, value := range h.Extra {
+		s.extra[key] = value
+	}
+	// An array of NumPy has no name: the name of its file is that.
+	if len(h.Tensors) == 1 && h.Tensors[0].Name == "" {
+		base := filepath.Base(f.name)
+		h.Tensors[0].Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return h, nil
+}
+
+func (s *Source) addTensors(f *file, h *header.Header, belongs func(tensor string) bool) error {
+	outside := map[string]*file{}
+	for _, t := range h.Tensors {
+		if at, twice := s.byName[t.Name]; twice {
+			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %q: the tensor is in %s too", f.name, t.Name, s.tensors[at].File())
+		}
+		if belongs != nil && !belongs(t.Name) {
+			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %q: the index has the tensor in another file", f.name, t.Name)
+		}
+		if len(s.tensors) >= header.MaxTensors {
+			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: with it there are more than %d tensors", f.name, header.MaxTensors)
+		}
+		of := Tensor{Tensor: t, file: f}
+		if t.External != nil {
+			other, err := s.external(f, t, outside)
+			if err != nil {
+				return err
+			}
+			of.file = other
+		}
+		s.byName[t.Name] = len(s.tensors)
+		s.tensors = append(s.tensors, of)
+	}
+	return nil
+}
+
+// external opens the file that holds a tensor of an ONNX model, once for all of its tensors.
+func (s *Source) external(model *file, t header.Tensor, outside map[string]*file) (*file, error) {
+	other := outside[t.External.Location]
+	if other == nil {
+		if model.opened == nil {
+			return nil, device.Errorf(device.CodeUnsupported, opOpen, "%s: %q: the tensor is in another file, and the model is in memory", model.name, t.Name)
+		}
+		path, err := inFolder(model.name, t.External.Location)
+		if err != nil {
+			return nil, err
+		}
+		if other, err = openFile(path); err != nil {
+			return nil, err
+		}
+		s.keep(other)
+		outside[t.External.Location] = other
+	}
+	if t.Offset > other.size || t.Size > other.size-t.Offset {
+		return nil, device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %q: bytes %d to %d of %s, which has %d", model.name, t.Name, t.Offset, t.Offset+t.Size, other.name, other.size)
+	}
+	return other, nil
+}
+
+// Values are the metadata of a GGUF file with their types; of a model in several files those of the
+// first. They are nil for other formats, and are not changed.
+func (s *Source) Values() map[string]header.Value { return s.values }
+
+// Files is how many files with a header the source has.
+func (s *Source) Files() int { return s.parts }
+
+// Tensors are all tensors, in the order of their files. They are not changed.
+func (s *Source) Tensors() []Tensor { return s.tensors }
+
+// Find finds a tensor by its name. Errors: CodeNotFound, which names the nearest.
+func (s *Source) Find(name string) (*Tensor, error) {
+	at, ok := s.byName[name]
+	if !ok {
+		return nil, device.Errorf(device.CodeNotFound, "weights.find", "%s: there is no tensor %q among %d", s.Name, name, len(s.tensors))
+	}
+	return &s.tensors[at], nil
+}

@@ -1,0 +1,242 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"ferrum_mem/core/device"
+)
+
+const opLoad = "weights.load"
+
+// job is one tensor to read, and where its result goes.
+type job struct {
+	plan *plan
+	// host is the memory itself, if the host can write it; otherwise a lane copies the result to
+	// addr.
+	host []byte
+	addr device.Addr
+	lane *lane
+}
+
+func (j *job) size() uint64 {
+	size, _ := j.plan.kind.Size(j.plan.view.elements() * j.plan.unit)
+	return size
+}
+
+// lane has the staging buffers of one device. spare has those that no worker uses.
+type lane struct {
+	buffers []buffer
+	spare   chan buffer
+}
+
+// buffer is host memory that a device copies from, with the stream of these copies, which no other
+// buffer has. The length is a multiple of 4096 bytes.
+type buffer struct {
+	memory []byte
+	addr   device.HostAddr
+	stream device.Stream
+}
+
+func newLane(buffers []buffer) *lane {
+	l := &lane{buffers: buffers, spare: make(chan buffer, len(buffers))}
+	for _, b := range buffers {
+		l.spare <- b
+	}
+	return l
+}
+
+// drain waits for the copies. The memory of the buffers is their owner's again afterwards.
+func (l *lane) drain() error {
+	var failed error
+	for _, b := range l.buffers {
+		if err := b.stream.Synchronize(device.Forever); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// chunkBytes is how much of a result one thread reads at a time.
+const chunkBytes = 4 << 20
+
+// chunk is a part of a job: elements [first, first+count).
+type chunk struct {
+	job          *job
+	first, count uint64
+}
+
+// transfer reads jobs into their places.
+type transfer struct {
+	jobs  []*job
+	lanes []*lane
+	// threads is how many threads read; at least 1.
+	threads int
+	// tell is called with the bytes that are in their places, from one thread at a time, and at
+	// last with all of them. nil: nobody listens.
+	tell func(done, all uint64)
+
+	stop context.CancelCauseFunc
+	all  uint64
+	done atomic.Uint64
+	// telling is held while tell runs.
+	telling sync.Mutex
+}
+
+// run reads all jobs. When it returns, also with an error, no read and no copy is queued or running.
+// After an error the content of all places is undefined. A context that ends is CodeCancelled.
+func (t *transfer) run(ctx context.Context) error {
+	for _, j := range t.jobs {
+		t.all += j.size()
+	}
+	ctx, t.stop = context.WithCancelCause(ctx)
+	defer t.stop(nil)
+	work := make(chan chunk)
+	var workers []<-chan struct{}
+	for range max(t.threads, 1) {
+		workers = append(workers, device.Go(opLoad, func() { t.work(ctx, work) }))
+	}
+	t.cut(ctx, work)
+	close(work)
+	for _, over := range workers {
+		<-over
+	}
+	for _, l := range t.lanes {
+		if err := l.drain(); err != nil {
+			t.stop(err)
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		var typed *device.Error
+		if errors.As(cause, &typed) {
+			return cause
+		}
+		return device.Errorf(device.CodeCancelled, opLoad, "after %d of %d bytes: %w", t.done.Load(), t.all, cause)
+	}
+	t.report(0)
+	return nil
+}
+
+// report counts bytes and tells them.
+func (t *transfer) report(bytes uint64) {
+	t.done.Add(bytes)
+	if t.tell == nil {
+		return
+	}
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.tell(t.done.Load(), t.all)
+}
+
+// cut hands out the jobs in chunks of whole blocks.
+func (t *transfer) cut(ctx context.Context, work chan<- chunk) {
+	for _, j := range t.jobs {
+		p := j.plan
+		elements := p.view.elements() * p.unit
+		each, width := p.kind.Block()
+		per := chunkBytes / width * each
+		if p.encoded() {
+			per = max(elements, 1) // one thread decodes it as a whole
+		}
+		for first := uint64(0); first < elements; first += per {
+			select {
+			case work <- chunk{job: j, first: first, count: min(per, elements-first)}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// work is one thread of a transfer.
+func (t *transfer) work(ctx context.Context, work <-chan chunk) {
+	w := worker{transfer: t, tiles: map[*job]*tiles{}}
+	for c := range work {
+		if ctx.Err() != nil {
+			continue
+		}
+		if err := w.safely(c); err != nil {
+			t.stop(err)
+		}
+	}
+}
+
+// safely makes a fault of memory an error: memory of the caller that is not mapped, or a mapped file
+// that became shorter.
+func (w *worker) safely(c chunk) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		value := recover()
+		if value == nil {
+			return
+		}
+		fault, is := value.(interface{ Addr() uintptr })
+		if !is {
+			w.stop(device.Errorf(device.CodeInternal, opLoad, "a thread of the load failed"))
+			panic(value)
+		}
+		t := c.job.plan.tensor
+		err = device.Errorf(device.CodeInvalidAddress, opLoad, "%s: %q: the memory at %#x is not mapped, or its file became shorter", t.File(), t.Name, fault.Addr())
+	}()
+	return w.do(c)
+}
+
+type worker struct {
+	*transfer
+	tiles map[*job]*tiles
+}
+
+func (w *worker) do(c chunk) error {
+	t := w.tiles[c.job]
+	if t == nil {
+		var err error
+		if t, err = c.job.plan.open(); err != nil {
+			return err
+		}
+		clear(w.tiles) // chunks come in the order of the jobs
+		w.tiles[c.job] = t
+	}
+	start, err := t.kind.Size(c.first)
+	if err != nil {
+		return err
+	}
+	size, err := t.kind.Size(c.count)
+	if err != nil {
+		return err
+	}
+	if c.job.lane != nil {
+		return w.staged(t, c, start, size)
+	}
+	if err := t.read(c.job.host[start:start+size], c.first, c.count); err != nil {
+		return err
+	}
+	w.report(size)
+	return nil
+}
+
+// staged reads a chunk in parts that fit a staging buffer, and queues a copy of each.
+func (w *worker) staged(t *tiles, c chunk, start, size uint64) error {
+	each, width := t.kind.Block()
+	for done := uint64(0); done < size; {
+		b := <-c.job.lane.spare
+		part := min(size-done, uint64(len(b.memory))/width*width)
+		count := part / width * each
+		err := b.stream.Synchronize(device.Forever) // the copy before, from the same memory
+		if err == nil {
+			err = t.read(b.memory[:part], c.first+done/width*each, count)
+		}
+		if err == nil {
+			err = b.stream.CopyFromHost(c.job.addr+device.Addr(start+done), b.addr, part)
+		}
+		c.job.lane.spare <- b
+		if err != nil {
+			return err
+		}
+		done += part
+		w.report(part)
+	}
+	return nil
+}
