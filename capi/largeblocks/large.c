@@ -53,6 +53,27 @@ static inline void fm_pause(void) {
 #endif
 }
 
+static inline bool fm_loan_try(struct fm_loan *loan) {
+    uint64_t word = FM_LOAN_LENT;
+    return __atomic_compare_exchange_n(&loan->word, &word, FM_LOAN_WORKING,
+                                       false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+/* Waits until a loan can be taken, and takes it. Returns false if the pool owns
+ * its tables, or another thread stays at work. */
+static __attribute__((noinline)) bool fm_loan_wait(struct fm_loan *loan) {
+    for (int looks = 0; looks < FM_LOAN_LOOKS; looks++) {
+        uint64_t word = __atomic_load_n(&loan->word, __ATOMIC_RELAXED);
+        if (word == FM_LOAN_OWNED)
+            return false;
+        if (word == FM_LOAN_LENT && fm_loan_try(loan))
+            return true;
+        fm_pause();
+    }
+    return false;
+}
+
 /* Takes what a pool has lent, for one call. NULL if the pool owns its tables,
  * or another thread stays at work. */
 static inline struct fm_loan *fm_loan_take(uint64_t pool) {
@@ -61,23 +82,12 @@ static inline struct fm_loan *fm_loan_take(uint64_t pool) {
         return NULL;
     struct fm_loan *loan =
         atomic_load_explicit(&fm_loans[slot], memory_order_acquire);
-    if (FM_UNLIKELY(loan == NULL))
+    if (FM_UNLIKELY(loan == NULL) ||
+        (FM_UNLIKELY(!fm_loan_try(loan)) && !fm_loan_wait(loan)))
         return NULL;
-    for (int looks = 0; looks < FM_LOAN_LOOKS; looks++) {
-        uint64_t word = __atomic_load_n(&loan->word, __ATOMIC_RELAXED);
-        if (word == FM_LOAN_OWNED)
-            return NULL;
-        if (word == FM_LOAN_LENT &&
-            __atomic_compare_exchange_n(&loan->word, &word, FM_LOAN_WORKING,
-                                        false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
-            if (FM_LIKELY(loan->pool == pool))
-                return loan;
-            __atomic_store_n(&loan->word, FM_LOAN_LENT, __ATOMIC_RELEASE);
-            return NULL;
-        }
-        fm_pause();
-    }
+    if (FM_LIKELY(loan->pool == pool))
+        return loan;
+    __atomic_store_n(&loan->word, FM_LOAN_LENT, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -116,160 +126,126 @@ static inline uint32_t *fm_info(const struct fm_loan *loan, uint32_t slot) {
 
 /* -------------------------------------------------------------------- books */
 
-struct fm_block_sizes {
-    uint64_t requested, allocated;
-};
+/* The counters of blocks and bytes are those of the places; lending.Books
+ * states what follows from them. */
 
-/* Reports whether the totals are accurate enough with so many active bytes. */
-static inline bool fm_books_may_be(const struct fm_loan_books *books,
-                                   uint64_t active) {
-    return active >= books->low && active < books->above;
+static inline void fm_books_alloc(struct fm_loan *loan, uint64_t requested) {
+    struct fm_loan_books *books = &loan->books;
+    books->requested += requested;
+    if (books->requested > books->requested_high)
+        books->requested_high = books->requested;
+    if (loan->places.free_units < books->free_low)
+        books->free_low = loan->places.free_units;
+    if (loan->places.live_count > books->live_high)
+        books->live_high = loan->places.live_count;
 }
 
-static inline void fm_books_rise(struct fm_loan_books *books, int gauge,
-                                 uint64_t n) {
-    uint64_t value = books->now[gauge] + n;
-    books->now[gauge] = value;
-    if (value > books->high[gauge])
-        books->high[gauge] = value;
-}
-
-static void fm_books_alloc(struct fm_loan_books *books,
-                           struct fm_block_sizes sizes) {
-    books->now[FM_CACHED] -= sizes.allocated;
-    fm_books_rise(books, FM_REQUESTED, sizes.requested);
-    fm_books_rise(books, FM_ALLOCATED, sizes.allocated);
-    fm_books_rise(books, FM_ACTIVE, sizes.allocated);
-    fm_books_rise(books, FM_LIVE, 1);
-    books->allocations++;
-}
-
-static void fm_books_free(struct fm_loan_books *books,
-                          struct fm_block_sizes sizes) {
-    books->now[FM_REQUESTED] -= sizes.requested;
-    books->now[FM_ALLOCATED] -= sizes.allocated;
-    books->now[FM_ACTIVE] -= sizes.allocated;
-    books->now[FM_LIVE]--;
-    fm_books_rise(books, FM_CACHED, sizes.allocated);
+static inline void fm_books_free(struct fm_loan *loan, uint64_t requested) {
+    struct fm_loan_books *books = &loan->books;
+    books->requested -= requested;
     books->frees++;
+    if (loan->places.free_units > books->free_high)
+        books->free_high = loan->places.free_units;
 }
 
-/* The changes of a tag in this loan. */
-static struct fm_loan_tag *fm_tag(struct fm_loan *loan, uint32_t tag) {
+/* Adds to the changes of a tag in this loan. The use of tag 0 is the rest of all
+ * changes. */
+static inline void fm_tag_add(struct fm_loan *loan, uint32_t tag,
+                              uint64_t requested, uint64_t allocated,
+                              uint64_t blocks) {
+    if (tag == 0)
+        return;
+    struct fm_loan_tag *use = &loan->tags[tag];
     if ((loan->tags_changed >> tag & 1) == 0) {
         loan->tags_changed |= UINT64_C(1) << tag;
-        loan->tags[tag] = (struct fm_loan_tag){0};
+        *use = (struct fm_loan_tag){0};
     }
-    return &loan->tags[tag];
+    use->requested_bytes += requested;
+    use->allocated_bytes += allocated;
+    use->blocks += blocks;
 }
 
 /* ---------------------------------------------------------------- the calls */
 
-static bool fm_loan_alloc(struct fm_loan *loan, uint64_t size_bytes,
-                          uint64_t alignment_bytes, uint32_t tag,
-                          uint64_t *address_out) {
+static inline bool fm_loan_alloc(struct fm_loan *loan, uint64_t size_bytes,
+                                 uint64_t alignment_bytes, uint32_t tag,
+                                 uint64_t *address_out) {
     struct fm_loan_places *places = &loan->places;
     struct fm_loan_segment *segment = &loan->segment;
-    uint64_t mask = (UINT64_C(1) << places->granule_shift) - 1;
-    struct fm_block_sizes sizes = {.requested = size_bytes,
-                                   .allocated = (size_bytes + mask) & ~mask};
-    uint64_t slack = sizes.allocated - size_bytes;
-    if (alignment_bytes > mask + 1 || tag >= loan->tag_count ||
-        sizes.allocated >= segment->full || slack > FM_INFO_SLACK_MAX ||
-        !fm_books_may_be(&loan->books,
-                         loan->books.now[FM_ACTIVE] + sizes.allocated))
+    uint64_t shift = places->granule_shift;
+    uint64_t need = ((size_bytes - 1) >> shift) + 1;
+    uint64_t slack = (need << shift) - size_bytes;
+    if (alignment_bytes >> shift > 1 || tag >= loan->tag_count ||
+        slack > FM_INFO_SLACK_MAX)
         return false;
-    uint64_t need = sizes.allocated >> places->granule_shift;
     uint32_t run = fm_places_find(places, need);
-    if (run == FM_RECORD_NONE)
+    if (run == FM_RECORD_NONE ||
+        places->free_units - need < loan->books.free_least)
         return false;
     uint32_t slot = fm_places_slot(places, run, need);
     if (slot == FM_RECORD_NONE || slot >= segment->slots)
         return false;
-    uint64_t offset = (uint64_t)fm_records(places)[run].start
-                      << places->granule_shift;
-    struct fm_page_run pages =
-        fm_pages_of(&loan->pages, offset, sizes.allocated);
+    uint64_t offset = (uint64_t)fm_records(places)[run].start << shift;
     if (loan->pages.entries != 0 &&
-        !fm_pages_touch(&loan->pages, &pages, offset, sizes.allocated))
+        !fm_pages_touch(&loan->pages, offset, need << shift))
         return false;
-    fm_places_take(places, run, need);
+    fm_places_take(places, run, slot, need);
     *fm_info(loan, slot) = FM_INFO_LIVE | tag << FM_INFO_TAG_SHIFT |
                            (uint32_t)slack << FM_INFO_SLACK_SHIFT;
-    segment->blocks++;
-    struct fm_loan_tag *use = fm_tag(loan, tag);
-    use->requested_bytes += sizes.requested;
-    use->allocated_bytes += sizes.allocated;
-    use->blocks++;
-    fm_books_alloc(&loan->books, sizes);
+    fm_tag_add(loan, tag, size_bytes, need << shift, 1);
+    fm_books_alloc(loan, size_bytes);
     *address_out = segment->base_addr + offset;
     return true;
 }
 
-/* Finds a live block that only the default stream uses. */
-static uint32_t fm_loan_find(const struct fm_loan *loan, uint64_t address) {
+/* Finds the link to a live block that only the default stream uses. NULL if
+ * there is no such block. */
+static inline uint32_t *fm_loan_find(const struct fm_loan *loan,
+                                     uint64_t address) {
     const struct fm_loan_places *places = &loan->places;
     uint64_t offset = address - loan->segment.base_addr;
-    uint64_t mask = (UINT64_C(1) << places->granule_shift) - 1;
-    if (offset >= loan->segment.size_bytes || (offset & mask) != 0)
-        return FM_RECORD_NONE;
-    uint32_t at = fm_places_find_live(places, offset >> places->granule_shift);
-    if (at == FM_RECORD_NONE ||
-        (*fm_info(loan, at) & (FM_INFO_STATE | FM_INFO_RECORDED)) !=
+    uint64_t start = offset >> places->granule_shift;
+    if (offset >= loan->segment.size_bytes ||
+        start << places->granule_shift != offset)
+        return NULL;
+    uint32_t *link = fm_places_link(places, start);
+    if (*link == FM_RECORD_NONE ||
+        (*fm_info(loan, *link) & (FM_INFO_STATE | FM_INFO_RECORDED)) !=
             FM_INFO_LIVE)
-        return FM_RECORD_NONE;
-    return at;
+        return NULL;
+    return link;
 }
 
-static inline struct fm_block_sizes fm_sizes_of(const struct fm_loan *loan,
-                                                uint32_t at) {
-    uint64_t whole = (uint64_t)fm_records(&loan->places)[at].units
-                     << loan->places.granule_shift;
-    uint32_t slack = *fm_info(loan, at) >> FM_INFO_SLACK_SHIFT;
-    return (struct fm_block_sizes){whole - slack, whole};
-}
-
-static bool fm_loan_free(struct fm_loan *loan, uint64_t address,
-                         uint64_t requested_bytes) {
+static inline bool fm_loan_free(struct fm_loan *loan, uint64_t address,
+                                uint64_t requested_bytes) {
     struct fm_loan_places *places = &loan->places;
-    struct fm_loan_segment *segment = &loan->segment;
-    uint32_t at = fm_loan_find(loan, address);
-    if (at == FM_RECORD_NONE)
+    uint32_t *link = fm_loan_find(loan, address);
+    if (link == NULL)
         return false;
-    uint32_t tag = *fm_info(loan, at) >> FM_INFO_TAG_SHIFT & FM_INFO_TAG_MASK;
-    struct fm_block_sizes sizes = fm_sizes_of(loan, at);
+    uint32_t info = *fm_info(loan, *link);
+    uint32_t tag = info >> FM_INFO_TAG_SHIFT & FM_INFO_TAG_MASK;
+    uint64_t units = fm_records(places)[*link].units;
+    uint64_t allocated = units << places->granule_shift;
+    uint64_t requested = allocated - (info >> FM_INFO_SLACK_SHIFT);
     if (tag >= loan->tag_count ||
-        (requested_bytes != 0 && requested_bytes != sizes.requested) ||
-        !fm_books_may_be(&loan->books,
-                         loan->books.now[FM_ACTIVE] - sizes.allocated) ||
-        !fm_places_may_give(places, at) || !fm_loan_is_dry(loan))
+        (requested_bytes != 0 && requested_bytes != requested) ||
+        places->free_units + units > loan->books.free_most ||
+        !fm_places_may_give(places, *link) || !fm_loan_is_dry(loan))
         return false;
-    struct fm_page_run pages = fm_pages_of(
-        &loan->pages, address - segment->base_addr, sizes.allocated);
-    if (loan->pages.entries != 0) {
-        if (!fm_pages_may_release(&loan->pages, &pages))
-            return false;
-        fm_pages_release(&loan->pages, &pages);
-    }
-    uint64_t run = fm_places_give(places, at) << places->granule_shift;
-    if (segment->full < run + 1)
-        segment->full = run + 1;
-    segment->blocks--;
-    struct fm_loan_tag *use = fm_tag(loan, tag);
-    use->requested_bytes -= sizes.requested;
-    use->allocated_bytes -= sizes.allocated;
-    use->blocks--;
-    fm_books_free(&loan->books, sizes);
+    if (loan->pages.entries != 0 &&
+        !fm_pages_release(&loan->pages, address - loan->segment.base_addr,
+                          allocated))
+        return false;
+    fm_places_give(places, link);
+    fm_tag_add(loan, tag, -requested, -allocated, UINT64_MAX);
+    fm_books_free(loan, requested);
     return true;
 }
-
-/* The longest request that can be rounded up without a check for overflow. */
-#define FM_LARGE_MOST (UINT64_C(1) << 62)
 
 bool fm_large_alloc(uint64_t pool, uint64_t size_bytes,
                     uint64_t alignment_bytes, uint32_t tag,
                     uint64_t *address_out) {
-    if (size_bytes <= FM_LARGE_ABOVE || size_bytes > FM_LARGE_MOST ||
+    if (size_bytes <= FM_LARGE_ABOVE ||
         (alignment_bytes & (alignment_bytes - 1)) != 0)
         return false;
     struct fm_loan *loan = fm_loan_take(pool);
@@ -277,7 +253,6 @@ bool fm_large_alloc(uint64_t pool, uint64_t size_bytes,
         return false;
     bool done =
         fm_loan_alloc(loan, size_bytes, alignment_bytes, tag, address_out);
-    loan->calls += done;
     fm_loan_put(loan);
     return done;
 }
@@ -287,7 +262,6 @@ bool fm_large_free(uint64_t pool, uint64_t address, uint64_t requested_bytes) {
     if (loan == NULL)
         return false;
     bool done = fm_loan_free(loan, address, requested_bytes);
-    loan->calls += done;
     fm_loan_put(loan);
     return done;
 }
@@ -296,11 +270,13 @@ bool fm_large_usable_size(uint64_t pool, uint64_t address, uint64_t *size_out) {
     struct fm_loan *loan = fm_loan_take(pool);
     if (loan == NULL)
         return false;
-    uint32_t at = fm_loan_find(loan, address);
-    bool found = at != FM_RECORD_NONE;
-    if (found)
-        *size_out = fm_sizes_of(loan, at).allocated;
-    loan->calls += found;
+    const struct fm_loan_places *places = &loan->places;
+    const uint32_t *link = fm_loan_find(loan, address);
+    if (link != NULL) {
+        *size_out = (uint64_t)fm_records(places)[*link].units
+                    << places->granule_shift;
+        loan->books.looks++;
+    }
     fm_loan_put(loan);
-    return found;
+    return link != NULL;
 }

@@ -4,6 +4,7 @@ package largeblocks
 #cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../../include -fvisibility=hidden -O2 -Wall -Wextra -Wno-unused-parameter
 #include "large.h"
 #include "loan.h"
+#include "pages.h"
 #include "places.h"
 */
 import "C"
@@ -29,8 +30,9 @@ var (
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Places{}.LiveCount)-unsafe.Offsetof(C.struct_fm_loan_places{}.live_count)]
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Places{}.FewOrder)-unsafe.Offsetof(C.struct_fm_loan_places{}.few_order)]
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Places{}.FewAt)-unsafe.Offsetof(C.struct_fm_loan_places{}.few_at)]
-	_ = [1]struct{}{}[unsafe.Offsetof(lending.Books{}.Low)-unsafe.Offsetof(C.struct_fm_loan_books{}.low)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.Books{}.Frees)-unsafe.Offsetof(C.struct_fm_loan_books{}.frees)]
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Pages{}.Entries)-unsafe.Offsetof(C.struct_fm_loan_pages{}.entries)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.Pages{}.Edges)-unsafe.Offsetof(C.struct_fm_loan_pages{}.edges)]
 	_ = [1]struct{}{}[unsafe.Sizeof(lending.Page{})-unsafe.Sizeof(C.struct_fm_page{})]
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Page{}.Blocks)-unsafe.Offsetof(C.struct_fm_page{}.blocks)]
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Page{}.Large)-unsafe.Offsetof(C.struct_fm_page{}.large)]
@@ -70,11 +72,11 @@ func take(p *lending.Places, granules uint64) (slot uint32, done bool) {
 	if run == 0 {
 		return 0, false
 	}
-	slot = uint32(C.fm_places_slot(places, run, C.uint64_t(granules)))
-	if slot != 0 {
-		C.fm_places_take(places, run, C.uint64_t(granules))
+	made := C.fm_places_slot(places, run, C.uint64_t(granules))
+	if made != 0 {
+		C.fm_places_take(places, run, made, C.uint64_t(granules))
 	}
-	return slot, slot != 0
+	return uint32(made), made != 0
 }
 
 // taken is take; it returns the granule at which the block starts.
@@ -89,9 +91,20 @@ func taken(p *lending.Places, granules uint64) (granule uint64, done bool) {
 
 func give(p *lending.Places, granule uint64) (runGranules uint64, done bool) {
 	places := (*C.struct_fm_loan_places)(unsafe.Pointer(p))
-	at := C.fm_places_find_live(places, C.uint64_t(granule))
-	if at == 0 || !C.fm_places_may_give(places, at) {
+	link := C.fm_places_link(places, C.uint64_t(granule))
+	if *link == 0 || !C.fm_places_may_give(places, *link) {
 		return 0, false
 	}
-	return uint64(C.fm_places_give(places, at)), true
+	return uint64(C.fm_places_give(places, link)), true
+}
+
+// touch and release add and subtract a block in a table of pages alone, for tests.
+func touch(p *lending.Pages, offset, sizeBytes uint64) (done bool) {
+	pages := (*C.struct_fm_loan_pages)(unsafe.Pointer(p))
+	return bool(C.fm_pages_touch(pages, C.uint64_t(offset), C.uint64_t(sizeBytes)))
+}
+
+func release(p *lending.Pages, offset, sizeBytes uint64) (done bool) {
+	pages := (*C.struct_fm_loan_pages)(unsafe.Pointer(p))
+	return bool(C.fm_pages_release(pages, C.uint64_t(offset), C.uint64_t(sizeBytes)))
 }

@@ -222,6 +222,43 @@ func TestLentPoolKeepsTheTotalsOfSeveralPools(t *testing.T) {
 	require.True(t, free(theHandle, addr, 0), "8 MiB are near enough")
 	_, done = alloc(theHandle, 100*mib, 0, 0)
 	require.False(t, done, "100 MiB more are not")
+	large, err = p.Alloc(pool.Request{SizeBytes: 100 * mib})
+	require.NoError(t, err)
+	lendAgain(t, p)
+	require.True(t, isLent(t))
+	require.False(t, free(theHandle, uint64(large.Addr), 0), "100 MiB less are not")
+	require.True(t, isLent(t))
+	require.NoError(t, p.Free(large.Addr, nil))
+}
+
+// Go knows which blocks C has placed and freed in a segment of fixed size: there is room
+// again, and a segment with a block is not released.
+func TestSegmentKnowsWhatCDid(t *testing.T) {
+	p, _, first := lender(t, func(c *pool.Config) {
+		c.Paging, c.InitialSizeBytes, c.AutoExpansion = pool.PagingOff, 20*mib, false
+	})
+	require.True(t, isLent(t))
+	_, err := p.Alloc(pool.Request{SizeBytes: 6 * mib})
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "4 MiB are free")
+	lendAgain(t, p)
+	require.True(t, free(theHandle, first, 0))
+	addr, err := p.Alloc(pool.Request{SizeBytes: 6 * mib})
+	require.NoError(t, err, "C has freed 8 MiB")
+	lendAgain(t, p)
+	block, done := alloc(theHandle, 4*mib, 0, 0)
+	require.True(t, done)
+	require.NoError(t, p.Free(addr.Addr, nil))
+	require.NoError(t, p.Free(device.Addr(first+8*mib), nil))
+	_, err = p.Trim(0)
+	require.NoError(t, err)
+	_, there := p.Lookup(device.Addr(block))
+	require.True(t, there)
+	require.EqualValues(t, 20*mib, p.HeldBytes())
+	lendAgain(t, p)
+	require.True(t, free(theHandle, block, 0))
+	_, err = p.Trim(0)
+	require.NoError(t, err)
+	require.Zero(t, p.HeldBytes())
 }
 
 // Pages that C leaves idle are released later, like all others.
@@ -249,6 +286,17 @@ func TestUnusedLoansPause(t *testing.T) {
 	}
 	require.Less(t, loans, 50)
 	require.Positive(t, loans)
+}
+
+// A loan in which C only looks at blocks is a used one.
+func TestLooksAreUses(t *testing.T) {
+	p, _, addr := lender(t, nil)
+	for range 200 {
+		require.True(t, isLent(t))
+		_, done := usableSize(theHandle, addr)
+		require.True(t, done)
+		lendAgain(t, p)
+	}
 }
 
 // The handle of a pool that was destroyed, or that never existed, finds no pool.

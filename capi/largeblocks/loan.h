@@ -14,8 +14,6 @@ enum { FM_LOAN_OWNED = 0, FM_LOAN_LENT = 1, FM_LOAN_WORKING = 2 };
 
 struct fm_loan_segment {
     uint64_t base_addr, size_bytes;
-    uint64_t blocks;
-    uint64_t full;
     uint64_t infos, slots;
 };
 
@@ -23,8 +21,8 @@ struct fm_loan_places {
     uint64_t granule_shift;
     uint64_t records, record_count, record_room;
     uint64_t spare, spare_count;
-    uint64_t heads, head_count, head_shift;
-    uint64_t live_count;
+    uint64_t heads, head_shift;
+    uint64_t live_count, live_most;
     uint64_t free_units, high_water;
     uint64_t total, extent, count, most;
     uint64_t binned;
@@ -50,24 +48,18 @@ struct fm_loan_pages {
     uint64_t large_bytes;
     uint64_t shift, count;
     /** 0: the segment has no pages. */
-    uint64_t entries, mapped, busy;
+    uint64_t entries, mapped;
+    uint64_t mapped_from, mapped_to;
+    uint64_t edges, edge_low, edge_high;
     uint64_t idle, low, idle_most;
 };
 
-/** The gauges of fm_loan_books.high. */
-enum {
-    FM_REQUESTED,
-    FM_ALLOCATED,
-    FM_ACTIVE,
-    FM_CACHED,
-    FM_LIVE,
-    FM_LOAN_GAUGES
-};
-
 struct fm_loan_books {
-    uint64_t now[FM_LOAN_GAUGES], high[FM_LOAN_GAUGES];
-    uint64_t allocations, frees;
-    uint64_t low, above;
+    uint64_t requested, requested_high;
+    uint64_t free_low, free_high;
+    uint64_t live_high;
+    uint64_t frees, looks;
+    uint64_t free_least, free_most;
 };
 
 struct fm_loan_tag {
@@ -77,7 +69,6 @@ struct fm_loan_tag {
 struct fm_loan {
     uint64_t word;
     uint64_t pool;
-    uint64_t calls;
     struct fm_loan_segment segment;
     struct fm_loan_places places;
     struct fm_loan_pages pages;

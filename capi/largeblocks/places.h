@@ -233,6 +233,10 @@ static inline void fm_index_bin(struct fm_loan_places *p) {
     p->binned = 1;
 }
 
+/* The parts of the index for many runs are not inlined, so that they take no
+ * registers from those for few. */
+#define FM_MANY static __attribute__((noinline, unused))
+
 static inline void fm_few_add(struct fm_loan_places *p, uint32_t at) {
     struct fm_record *n = &fm_records(p)[at];
     p->few_order[p->few_count] = fm_order_of(n->units, n->start);
@@ -258,46 +262,25 @@ static inline void fm_index_unbin(struct fm_loan_places *p) {
     }
 }
 
-static inline void fm_index_insert(struct fm_loan_places *p, uint32_t at) {
-    struct fm_record *n = &fm_records(p)[at];
-    p->count++;
-    if (!p->binned && p->few_count < FM_LOAN_FEW) {
-        fm_few_add(p, at);
-        return;
-    }
+FM_MANY void fm_bins_insert(struct fm_loan_places *p, uint32_t at) {
+    const struct fm_record *n = &fm_records(p)[at];
     if (!p->binned)
         fm_index_bin(p);
     fm_bin_add(p, fm_bin_of(p, n->units, n->start), at);
 }
 
-static inline void fm_index_remove(struct fm_loan_places *p, uint32_t at) {
-    struct fm_record *all = fm_records(p), *n = &all[at];
-    p->count--;
-    if (p->binned) {
-        uint64_t bin = fm_bin_of(p, n->units, n->start);
-        if (fm_bin_remove(p, bin, at))
-            fm_bin_clear(p, bin);
-        if (p->count <= FM_LOAN_FEW_AGAIN)
-            fm_index_unbin(p);
-        return;
-    }
-    uint32_t place = n->left;
-    uint64_t last = --p->few_count;
-    p->few_order[place] = p->few_order[last];
-    p->few_at[place] = p->few_at[last];
-    all[p->few_at[place]].left = place;
-    p->few_order[last] = UINT64_MAX;
+FM_MANY void fm_bins_remove(struct fm_loan_places *p, uint32_t at) {
+    const struct fm_record *n = &fm_records(p)[at];
+    uint64_t bin = fm_bin_of(p, n->units, n->start);
+    if (fm_bin_remove(p, bin, at))
+        fm_bin_clear(p, bin);
+    if (p->count <= FM_LOAN_FEW_AGAIN)
+        fm_index_unbin(p);
 }
 
-static inline void fm_index_resize(struct fm_loan_places *p, uint32_t at,
-                                   uint64_t offset, uint64_t size) {
+FM_MANY void fm_bins_resize(struct fm_loan_places *p, uint32_t at,
+                            uint64_t offset, uint64_t size) {
     struct fm_record *n = &fm_records(p)[at];
-    if (!p->binned) {
-        n->start = (uint32_t)offset;
-        n->units = (uint32_t)size;
-        p->few_order[n->left] = fm_order_of(size, offset);
-        return;
-    }
     uint64_t was = fm_bin_of(p, n->units, n->start);
     uint64_t bin = fm_bin_of(p, size, offset);
     bool alone = fm_bin_remove(p, was, at);
@@ -310,33 +293,9 @@ static inline void fm_index_resize(struct fm_loan_places *p, uint32_t at,
     fm_bin_add(p, bin, at);
 }
 
-/* Reads four places at a time, used or not, without a branch for each, because
- * the result of a comparison cannot be predicted. The subtraction makes an
- * order below the least one a very large number. */
-static inline uint32_t fm_few_ceil(const struct fm_loan_places *p,
-                                   uint64_t size) {
-    uint64_t least = fm_order_of(size, 0), best = UINT64_MAX - least;
-    uint64_t place = FM_LOAN_FEW;
-    for (uint64_t i = 0; i < p->few_count; i += 4) {
-        const uint64_t *order = &p->few_order[i];
-#pragma GCC unroll 4
-        for (uint64_t j = 0; j < 4; j++) {
-            uint64_t beyond = order[j] - least;
-            place = beyond < best ? i + j : place;
-            best = beyond < best ? beyond : best;
-        }
-    }
-    return place != FM_LOAN_FEW ? p->few_at[place] : FM_RECORD_NONE;
-}
-
-/* The smallest run in the index that holds a size; of several, the one with
- * the lowest address. */
-static inline uint32_t fm_index_ceil(const struct fm_loan_places *p,
-                                     uint64_t size) {
-    if (size > p->total)
-        return FM_RECORD_NONE;
-    if (!p->binned)
-        return fm_few_ceil(p, size);
+/* The smallest run in the bins that holds a size; of several, the one with the
+ * lowest address. */
+FM_MANY uint32_t fm_bins_ceil(const struct fm_loan_places *p, uint64_t size) {
     const struct fm_record *all = fm_records(p);
     uint64_t bin = fm_bin_of(p, size, 0);
     if (fm_words(p)[bin >> 6] >> (bin & 63) & 1) {
@@ -350,6 +309,62 @@ static inline uint32_t fm_index_ceil(const struct fm_loan_places *p,
     while (all[at].left != FM_RECORD_NONE)
         at = all[at].left;
     return at;
+}
+
+static inline void fm_index_insert(struct fm_loan_places *p, uint32_t at) {
+    p->count++;
+    if (!p->binned && p->few_count < FM_LOAN_FEW)
+        fm_few_add(p, at);
+    else
+        fm_bins_insert(p, at);
+}
+
+static inline void fm_index_remove(struct fm_loan_places *p, uint32_t at) {
+    p->count--;
+    if (p->binned) {
+        fm_bins_remove(p, at);
+        return;
+    }
+    struct fm_record *all = fm_records(p);
+    uint32_t place = all[at].left;
+    uint64_t last = --p->few_count;
+    p->few_order[place] = p->few_order[last];
+    p->few_at[place] = p->few_at[last];
+    all[p->few_at[place]].left = place;
+    p->few_order[last] = UINT64_MAX;
+}
+
+static inline void fm_index_resize(struct fm_loan_places *p, uint32_t at,
+                                   uint64_t offset, uint64_t size) {
+    if (p->binned) {
+        fm_bins_resize(p, at, offset, size);
+        return;
+    }
+    struct fm_record *n = &fm_records(p)[at];
+    n->start = (uint32_t)offset;
+    n->units = (uint32_t)size;
+    p->few_order[n->left] = fm_order_of(size, offset);
+}
+
+/* The smallest of the few runs that holds a size and is before another one; of
+ * several, the one with the lowest address. beyond is the order of the other
+ * run, less the least order of the size. The loop reads four places at a time,
+ * used or not, without a branch for each, because the result of a comparison
+ * cannot be predicted. The subtraction makes an order below the least one a
+ * very large number. */
+static inline uint32_t fm_few_ceil(const struct fm_loan_places *p,
+                                   uint64_t least, uint64_t beyond) {
+    uint64_t place = FM_LOAN_FEW;
+    for (uint64_t i = 0; i < p->few_count; i += 4) {
+        const uint64_t *order = &p->few_order[i];
+#pragma GCC unroll 4
+        for (uint64_t j = 0; j < 4; j++) {
+            uint64_t next = order[j] - least;
+            place = next < beyond ? i + j : place;
+            beyond = next < beyond ? next : beyond;
+        }
+    }
+    return place != FM_LOAN_FEW ? p->few_at[place] : FM_RECORD_NONE;
 }
 
 /* Adds a run to the index. The run at the end of the range is found without
@@ -375,27 +390,43 @@ static inline uint32_t *fm_head(const struct fm_loan_places *p,
     return &heads[offset * UINT64_C(0x9e3779b97f4a7c15) >> p->head_shift];
 }
 
-/** Returns the live block that starts at an offset, or FM_RECORD_NONE. */
-static inline uint32_t fm_places_find_live(const struct fm_loan_places *p,
-                                           uint64_t offset) {
-    const struct fm_record *all = fm_records(p);
-    uint32_t at = *fm_head(p, offset);
-    while (at != FM_RECORD_NONE && all[at].start != offset)
-        at = all[at].right;
-    return at;
+/** Returns the link to the live block that starts at an offset. FM_RECORD_NONE
+ *  is in the link if there is no such block. */
+static inline uint32_t *fm_places_link(const struct fm_loan_places *p,
+                                       uint64_t offset) {
+    struct fm_record *all = fm_records(p);
+    uint32_t *link = fm_head(p, offset);
+    while (*link != FM_RECORD_NONE && all[*link].start != offset)
+        link = &all[*link].right;
+    return link;
 }
 
-/** Returns the run from which a block of need granules is to be taken, or
- *  FM_RECORD_NONE. */
+/** Returns the run from which a block of need granules is to be taken: the
+ *  smallest one that holds it, and of several the one with the lowest address.
+ *  FM_RECORD_NONE if there is none. */
 static inline uint32_t fm_places_find(const struct fm_loan_places *p,
                                       uint64_t need) {
     const struct fm_record *all = fm_records(p);
-    uint32_t at = p->count != 0 ? fm_index_ceil(p, need) : FM_RECORD_NONE;
-    const struct fm_record *last = &all[all[0].prev];
-    if (fm_record_is_free(last) && last->units >= need &&
-        (at == FM_RECORD_NONE || fm_before(last, &all[at])))
-        return all[0].prev;
-    return at;
+    if (need > p->total)
+        return FM_RECORD_NONE;
+    /* The run at the end of the range is not in the index. */
+    uint32_t end = all[0].prev, at;
+    const struct fm_record *last = &all[end];
+    if (!fm_record_is_free(last) || last->units < need)
+        end = FM_RECORD_NONE;
+    uint64_t least = fm_order_of(need, 0);
+    uint64_t order = end != FM_RECORD_NONE
+                         ? fm_order_of(last->units, last->start)
+                         : UINT64_MAX;
+    if (p->binned) {
+        at = fm_bins_ceil(p, need);
+        if (at != FM_RECORD_NONE && end != FM_RECORD_NONE &&
+            fm_before(last, &all[at]))
+            at = end;
+    } else {
+        at = fm_few_ceil(p, least, order - least);
+    }
+    return at != FM_RECORD_NONE ? at : end;
 }
 
 /** Returns the record that a block taken from a run would have. FM_RECORD_NONE:
@@ -404,7 +435,7 @@ static inline uint32_t fm_places_slot(const struct fm_loan_places *p,
                                       uint32_t run, uint64_t need) {
     const struct fm_record *r = &fm_records(p)[run];
     uint64_t end = (uint64_t)r->start + need;
-    if (p->live_count >= p->head_count / 2 * 3 ||
+    if (p->live_count >= p->live_most ||
         (end > p->high_water && end > p->extent))
         return FM_RECORD_NONE;
     if (r->units == need)
@@ -415,26 +446,30 @@ static inline uint32_t fm_places_slot(const struct fm_loan_places *p,
                                             : FM_RECORD_NONE;
 }
 
-/* Inserts a block behind its neighbour in address order. There is a record for
- * it. */
-static inline uint32_t fm_insert_after(struct fm_loan_places *p, uint32_t at,
-                                       uint64_t offset, uint64_t size) {
-    struct fm_record *all = fm_records(p);
-    uint32_t fresh = (uint32_t)p->spare;
-    if (fresh != FM_RECORD_NONE) {
-        p->spare = all[fresh].right;
+/* Splits a run: its first granules become a block with the record that
+ * fm_places_slot has returned. */
+static inline void fm_split(struct fm_loan_places *p, uint32_t run,
+                            uint32_t slot, uint64_t need) {
+    struct fm_record *all = fm_records(p), *r = &all[run], *block = &all[slot];
+    uint32_t start = r->start, prev = r->prev;
+    if (p->spare != FM_RECORD_NONE) {
+        p->spare = block->right;
         p->spare_count--;
     } else {
-        fresh = (uint32_t)p->record_count++;
+        p->record_count++;
     }
-    uint32_t next = all[at].next;
-    all[fresh] = (struct fm_record){.start = (uint32_t)offset,
-                                    .units = (uint32_t)size,
-                                    .prev = at,
-                                    .next = next};
-    all[at].next = fresh;
-    all[next].prev = fresh;
-    return fresh;
+    if (r->next == 0) {
+        r->start = start + (uint32_t)need;
+        r->units -= (uint32_t)need;
+    } else {
+        fm_index_resize(p, run, start + need, r->units - need);
+    }
+    block->start = start;
+    block->units = (uint32_t)need;
+    block->prev = prev;
+    block->next = run;
+    all[prev].next = slot;
+    r->prev = slot;
 }
 
 /* Removes a record from the ring and keeps it for reuse. */
@@ -448,29 +483,21 @@ static inline void fm_drop(struct fm_loan_places *p, uint32_t at) {
     p->spare_count++;
 }
 
-/** Makes the first granules of a run live, after fm_places_slot has returned
- *  the record. */
+/** Makes the first granules of a run a live block with the record that
+ *  fm_places_slot has returned. */
 static inline void fm_places_take(struct fm_loan_places *p, uint32_t run,
-                                  uint64_t need) {
-    struct fm_record *all = fm_records(p), *r = &all[run];
-    uint64_t start = r->start, rest = r->units - need;
-    uint32_t at = run;
-    if (rest == 0) {
+                                  uint32_t slot, uint64_t need) {
+    uint64_t start = fm_records(p)[run].start;
+    if (slot == run)
         fm_forget(p, run);
-    } else {
-        if (r->next == 0) {
-            r->start = (uint32_t)(start + need);
-            r->units = (uint32_t)rest;
-        } else {
-            fm_index_resize(p, run, start + need, rest);
-        }
-        at = fm_insert_after(p, r->prev, start, need);
-    }
+    else
+        fm_split(p, run, slot, need);
+    struct fm_record *block = &fm_records(p)[slot];
     uint32_t *head = fm_head(p, start);
+    block->left = FM_RECORD_LIVE;
+    block->right = *head;
+    *head = slot;
     p->live_count++;
-    all[at].left = FM_RECORD_LIVE;
-    all[at].right = *head;
-    *head = at;
     p->free_units -= need;
     if (start + need > p->high_water)
         p->high_water = start + need;
@@ -499,23 +526,17 @@ static inline void fm_grow(struct fm_loan_places *p, uint32_t at, uint32_t next,
     r->left = r->right = FM_RECORD_NONE;
 }
 
-static inline void fm_unlink_live(struct fm_loan_places *p, uint32_t at) {
-    struct fm_record *all = fm_records(p);
-    uint32_t *link = fm_head(p, all[at].start);
-    while (*link != at)
-        link = &all[*link].right;
-    *link = all[at].right;
-    p->live_count--;
-}
-
-/** Makes a live block free, and returns the length of the free run that
- *  contains it then. */
-static inline uint64_t fm_places_give(struct fm_loan_places *p, uint32_t at) {
+/** Makes the live block of a link free, and returns the length of the free run
+ *  that contains it then. */
+static inline uint64_t fm_places_give(struct fm_loan_places *p,
+                                      uint32_t *link) {
+    uint32_t at = *link;
     struct fm_record *all = fm_records(p), *r = &all[at];
     uint32_t prev = r->prev, next = r->next;
     uint64_t size = r->units;
     struct fm_record *before = &all[prev], *behind = &all[next];
-    fm_unlink_live(p, at);
+    *link = r->right;
+    p->live_count--;
     p->free_units += size;
     if (fm_record_is_free(behind) && fm_record_is_free(before)) {
         fm_forget(p, next);

@@ -10,8 +10,6 @@ type State struct {
 	Word atomic.Uint64
 	// Pool is the pool's handle; 0 means that no pool lends here.
 	Pool uint64
-	// Calls counts what C has done in this loan.
-	Calls uint64
 
 	// Segment is the segment that contains all blocks.
 	Segment Segment
@@ -24,8 +22,8 @@ type State struct {
 	// Queue is the queue of the default stream.
 	Queue Queue
 	// TagCount is the number of tags that C may use, from 0 on. TagsChanged has a bit for
-	// each tag that C did use, and Tags has its changes. The entries of other tags are
-	// out of date.
+	// each tag except 0 that C did use, and Tags has its changes. The entries of other
+	// tags are out of date. The rest of all changes is tag 0's.
 	TagCount, TagsChanged uint64
 	Tags                  [TagsMost]Tag
 }
@@ -37,10 +35,6 @@ const TagsMost = 64
 type Segment struct {
 	// BaseAddr is the address of offset 0; SizeBytes is the length.
 	BaseAddr, SizeBytes uint64
-	// Blocks counts the blocks that the strategy has allocated.
-	Blocks uint64
-	// Full is a size that is known not to fit; no larger size fits either.
-	Full uint64
 	// Infos is the table with a 32-bit word for each block, by slot. Slots is the number
 	// of slots that it has room for.
 	Infos, Slots uint64
@@ -54,10 +48,11 @@ type Places struct {
 	// in use, and RecordRoom the number that it has room for.
 	Records, RecordCount, RecordRoom uint64
 	Spare, SpareCount                uint64
-	// Heads is the hash table of live blocks.
-	Heads, HeadCount, HeadShift uint64
-	LiveCount                   uint64
-	FreeUnits, HighWater        uint64
+	// Heads is the hash table of live blocks. LiveMost is the number of live blocks for
+	// which it is long enough.
+	Heads, HeadShift     uint64
+	LiveCount, LiveMost  uint64
+	FreeUnits, HighWater uint64
 
 	// The index of free runs. Extent is the highest value of HighWater before the index
 	// is rebuilt, and Most is the most runs that it may have.
@@ -92,27 +87,39 @@ type Page struct {
 	Large bool
 }
 
-// Pages is the table of the pages of the segment. Entries has a Page for each of them,
-// and Mapped and Busy have a bit. LargeBytes is the size of a large page, of which a
-// block has all or nothing; 0 means there are none.
+// Pages is the table of the pages of the segment. Entries has a Page for each of them, and
+// Mapped has a bit. LargeBytes is the size of a large page, of which a block has all or
+// nothing; 0 means there are none.
 type Pages struct {
-	LargeBytes            uint64
-	Shift, Count          uint64
-	Entries, Mapped, Busy uint64
+	LargeBytes      uint64
+	Shift, Count    uint64
+	Entries, Mapped uint64
+	// All pages in [MappedFrom, MappedTo) are mapped and are no parts of large pages.
+	MappedFrom, MappedTo uint64
+	// Edges has a bit for each page, and one more. A bit is set where a run of pages that
+	// became busy or idle in this loan starts or ends. Two edges at one page cancel each
+	// other. So a page has changed if the number of edges up to it is odd, and a block of
+	// any size changes two bits. All edges are in [EdgeLow, EdgeHigh].
+	Edges, EdgeLow, EdgeHigh uint64
 	// Idle is the number of mapped pages of the pool that contain no part of a block. Low
 	// is its lowest value in this window. IdleMost is its largest value before the pool
 	// has to act.
 	Idle, Low, IdleMost uint64
 }
 
-// Books has the present values of the gauges, in the order of their names, and their
-// highest values since they were last published.
+// Books has the counters of a placement that Places has not. The allocated, active and
+// cached bytes follow from Places.FreeUnits, and the live blocks from Places.LiveCount.
 type Books struct {
-	RequestedBytes, AllocatedBytes, ActiveBytes, CachedBytes, LiveBlocks uint64
-	High                                                                 [5]uint64
-	Allocations, Frees                                                   uint64
-	// Low and Above bound the active bytes; between them the totals are accurate enough.
-	Low, Above uint64
+	RequestedBytes, RequestedHigh uint64
+	// FreeLow and FreeHigh are the lowest and highest values of Places.FreeUnits in this
+	// loan, and LiveHigh is the highest value of Places.LiveCount.
+	FreeLow, FreeHigh uint64
+	LiveHigh          uint64
+	// Frees counts the frees, and Looks the queries of a block.
+	Frees, Looks uint64
+	// FreeLeast and FreeMost bound Places.FreeUnits. Between them the totals are accurate
+	// enough.
+	FreeLeast, FreeMost uint64
 }
 
 // Queue has the addresses of two counts of a stream: no work is queued while they are

@@ -85,7 +85,7 @@ func (l *loans) arePossible(s *segment) bool {
 func (l *loans) fill(s *segment) bool {
 	lender, ok := s.strategy.(rangealloc.Lender)
 	to, h := l.to, l.heap
-	if !ok || !lender.Lend(&to.Places) || !h.books.Lend(&to.Books) {
+	if !ok || !lender.Lend(&to.Places) || !h.books.Lend(&to.Books, &to.Places) {
 		return false
 	}
 	infos, ok := s.wordMemory.Share(&s.words)
@@ -93,8 +93,7 @@ func (l *loans) fill(s *segment) bool {
 		return false
 	}
 	to.Segment = lending.Segment{
-		BaseAddr: uint64(s.base), SizeBytes: s.usable, Blocks: s.blocks, Full: s.full,
-		Infos: infos, Slots: uint64(s.slots),
+		BaseAddr: uint64(s.base), SizeBytes: s.usable, Infos: infos, Slots: uint64(s.slots),
 	}
 	to.Pages = lending.Pages{}
 	if s.pages != nil {
@@ -108,7 +107,7 @@ func (l *loans) fill(s *segment) bool {
 		completed, submitted := queue.QueueCounts()
 		to.Queue = lending.Queue{Completed: uint64(completed), Submitted: uint64(submitted)}
 	}
-	to.Calls, to.TagCount, to.TagsChanged = 0, h.tags.Lendable(), 0
+	to.TagCount, to.TagsChanged = h.tags.Lendable(), 0
 	return true
 }
 
@@ -134,18 +133,23 @@ func (l *loans) takeBack() {
 	from, s, h := l.to, l.of, l.heap
 	from.Recall()
 	l.of = nil
-	if from.Calls == 0 {
-		if l.unused++; l.unused == maxUnusedLoans {
+	change := h.books.Absorb(&from.Books, &from.Places)
+	if change.Blocks == 0 && from.Books.Frees == 0 {
+		if from.Books.Looks != 0 {
+			l.unused = 0
+		} else if l.unused++; l.unused == maxUnusedLoans {
 			l.unused, l.pauses = 0, pausedCalls
 		}
 		return
 	}
 	l.unused = 0
 	s.strategy.(rangealloc.Lender).Absorb(&from.Places)
-	s.blocks, s.full = from.Segment.Blocks, from.Segment.Full
+	s.blocks += change.Blocks
+	if from.Books.Frees != 0 {
+		s.full = anyFits
+	}
 	if s.pages != nil {
 		s.pages.Absorb(&from.Pages)
 	}
-	h.books.Absorb(&from.Books)
-	h.tags.Absorb(from)
+	h.tags.Absorb(from, change)
 }

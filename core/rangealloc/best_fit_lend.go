@@ -21,8 +21,9 @@ func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	to.GranuleShift = uint64(b.shift)
 	to.Records, to.RecordCount, to.RecordRoom = records, uint64(len(t.all)), min(uint64(cap(t.all)), t.limit)
 	to.Spare, to.SpareCount = uint64(t.spare), t.spareCount
-	to.Heads, to.HeadCount, to.HeadShift = heads, uint64(len(b.live.heads)), uint64(b.live.shift)
-	to.LiveCount, to.FreeUnits, to.HighWater = b.live.count, b.freeUnits, b.highWater
+	to.Heads, to.HeadShift = heads, uint64(b.live.shift)
+	to.LiveCount, to.LiveMost = b.live.count, b.live.most()
+	to.FreeUnits, to.HighWater = b.freeUnits, b.highWater
 	to.Total, to.Extent, to.Count, to.Most = f.total, f.extent, f.count, f.most
 	f.few.lend(to)
 	return true

@@ -34,9 +34,12 @@ func (l *liveIndex[U]) head(offset uint64) *uint32 {
 	return &l.heads[offset*0x9e3779b97f4a7c15>>(l.shift&63)]
 }
 
+// most is the number of live blocks for which the table is long enough.
+func (l *liveIndex[U]) most() uint64 { return uint64(len(l.heads)) / 2 * 3 }
+
 // insert marks the record live and adds it.
 func (l *liveIndex[U]) insert(all []record[U], at uint32) {
-	if l.count >= uint64(len(l.heads))/2*3 {
+	if l.count >= l.most() {
 		l.grow(all)
 	}
 	l.count++

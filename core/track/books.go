@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/lending"
 )
 
 // Books has the counters of one pool. Its methods are called with the pool's lock held,
@@ -23,6 +22,9 @@ type Books struct {
 	outside Outside
 	// While low <= active < above, the totals are accurate enough.
 	low, above uint64
+	// lent has the numbers of places when the counters were lent. During a loan, counters
+	// follow from their changes.
+	lent struct{ freeUnits, liveBlocks uint64 }
 
 	allocations, frees, failures uint64
 
@@ -301,39 +303,6 @@ func (s Statistics) Check() error {
 			s.ThreadCachedBytes, s.Cached.Current)
 	}
 	return nil
-}
-
-// lent are the gauges of lending.Books, in its order.
-var lent = [...]int{requested, allocated, active, cached, liveBlocks}
-
-// Lend writes the counters that a placement changes. Code outside of Go keeps them until
-// Absorb. It returns false if a watcher needs every change.
-func (b *Books) Lend(to *lending.Books) bool {
-	if b.device.Watched() {
-		return false
-	}
-	to.RequestedBytes, to.AllocatedBytes, to.ActiveBytes = b.now[requested], b.now[allocated], b.now[active]
-	to.CachedBytes, to.LiveBlocks = b.now[cached], b.now[liveBlocks]
-	for i, gauge := range lent {
-		to.High[i] = b.high[gauge]
-	}
-	to.Allocations, to.Frees = 0, 0
-	to.Low, to.Above = 0, math.MaxUint64
-	if b.shared() {
-		to.Low, to.Above = b.low, b.above
-	}
-	return true
-}
-
-// Absorb reads the changed counters of a loan.
-func (b *Books) Absorb(from *lending.Books) {
-	b.now[requested], b.now[allocated], b.now[active] = from.RequestedBytes, from.AllocatedBytes, from.ActiveBytes
-	b.now[cached], b.now[liveBlocks] = from.CachedBytes, from.LiveBlocks
-	for i, gauge := range lent {
-		b.high[gauge] = from.High[i]
-	}
-	b.allocations += from.Allocations
-	b.frees += from.Frees
 }
 
 func (b *Books) rise(gauge int, n uint64) {

@@ -3,7 +3,8 @@
 //
 // It owns numbers only. Books belongs to one pool, is guarded by that pool's lock, and has
 // plain fields: a change costs no atomic operation. Every number is counted separately,
-// and none is derived from another; Books.Check compares them. The bytes that thread
+// and none is derived from another; Books.Check compares them. Only while the counters are
+// lent (Books.Lend), they follow from fewer numbers. The bytes that thread
 // caches hold are a part of the counters that is replaced as a whole (Books.SetOutside).
 // Totals adds up many pools (of a device, or of a group). The counters update their Totals
 // when they are read, and also when they have changed by much or are monitored. No
@@ -17,5 +18,5 @@
 //
 // # Files in reading order
 //
-// statistics.go, brief.go, clock.go, totals.go, books.go, segments.go, tags.go.
+// statistics.go, brief.go, clock.go, totals.go, books.go, books_lend.go, segments.go, tags.go.
 package track

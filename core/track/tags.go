@@ -141,15 +141,24 @@ func (t *Tags) idle(number uint32, use *TagUse) {
 // Lendable returns how many tags, from 0 on, code outside of Go may count.
 func (t *Tags) Lendable() uint64 { return uint64(min(len(t.kept), lending.TagsMost)) }
 
-// Absorb adds the changes of the lent tags.
-func (t *Tags) Absorb(from *lending.State) {
+// Absorb adds the changes of the lent tags. sum is the sum of all changes; what the other
+// tags leave of it is tag 0's.
+func (t *Tags) Absorb(from *lending.State, sum lending.Tag) {
 	for changed := from.TagsChanged; changed != 0; changed &= changed - 1 {
 		number := bits.TrailingZeros64(changed)
-		use, change := &t.kept[number], &from.Tags[number]
-		use.RequestedBytes += change.RequestedBytes
-		use.AllocatedBytes += change.AllocatedBytes
-		use.Blocks += change.Blocks
+		change := from.Tags[number]
+		t.kept[number].absorb(change)
+		sum.RequestedBytes -= change.RequestedBytes
+		sum.AllocatedBytes -= change.AllocatedBytes
+		sum.Blocks -= change.Blocks
 	}
+	t.kept[0].absorb(sum)
+}
+
+func (u *TagUse) absorb(change lending.Tag) {
+	u.RequestedBytes += change.RequestedBytes
+	u.AllocatedBytes += change.AllocatedBytes
+	u.Blocks += change.Blocks
 }
 
 // Name returns the tag of a number that was kept or has blocks; "" for any other.

@@ -10,5 +10,5 @@
 //
 // # Files in reading order
 //
-// bits.go, table.go, large.go, many.go, keeper.go.
+// bits.go, table.go, large.go, many.go, lend.go, keeper.go.
 package pages

@@ -52,6 +52,17 @@ type Table struct {
 
 	entryMemory              offheap.Table[lending.Page]
 	mappedMemory, busyMemory offheap.Table[uint64]
+	loan
+}
+
+// loan is what a table keeps for code outside of Go.
+type loan struct {
+	// edges is lending.Pages.Edges. All bits are 0 while the table is not lent.
+	edges      []uint64
+	edgeMemory offheap.Table[uint64]
+	// [from, to) is the longest run of mapped pages. It is up to date if known is set.
+	from, to uint64
+	known    bool
 }
 
 // New creates a table with the given page size, a power of two. Its idle pages are
@@ -143,6 +154,7 @@ func (t *Table) SetLarge(first uint64, page device.Page) {
 		t.entries[at].Page, t.entries[at].Large = uint64(page), true
 	}
 	setBits(t.mapped, first, end)
+	t.known = false
 	t.counts.Idle += end - first
 }
 
@@ -220,6 +232,7 @@ func (t *Table) Set(first uint64, pages []device.Page) {
 		t.entries[first+uint64(i)].Page = uint64(page)
 	}
 	setBits(t.mapped, first, first+uint64(len(pages)))
+	t.known = false
 	t.counts.Idle += uint64(len(pages))
 }
 
@@ -231,6 +244,7 @@ func (t *Table) Drop(page uint64) device.Page {
 		t.entries[at].Page, t.entries[at].Large = 0, false
 	}
 	clearBits(t.mapped, run.First, run.Last+1)
+	t.known = false
 	t.counts.subtract(run.Count())
 	return was
 }
@@ -299,27 +313,10 @@ func (t *Table) Mapped() (runs []Run) {
 	return runs
 }
 
-// Lend writes where the table is. Code outside of Go may call Touch and Release on it
-// until Absorb. It returns false if the table cannot be lent now.
-func (t *Table) Lend(to *lending.Pages) bool {
-	entries, entriesShared := t.entryMemory.Share(&t.entries)
-	mapped, mappedShared := t.mappedMemory.Share(&t.mapped)
-	busy, busyShared := t.busyMemory.Share(&t.busy)
-	if !entriesShared || !mappedShared || !busyShared {
-		return false
-	}
-	to.Shift, to.Count, to.LargeBytes = uint64(t.shift), t.Len(), t.largeBytes
-	to.Entries, to.Mapped, to.Busy = entries, mapped, busy
-	to.Idle, to.Low = t.counts.Idle, t.counts.Low
-	return true
-}
-
-// Absorb reads the changed counts of a lent table.
-func (t *Table) Absorb(from *lending.Pages) { t.counts.Idle, t.counts.Low = from.Idle, from.Low }
-
 // Close releases the table's memory.
 func (t *Table) Close() {
 	t.entryMemory.Free(&t.entries)
 	t.mappedMemory.Free(&t.mapped)
 	t.busyMemory.Free(&t.busy)
+	t.edgeMemory.Free(&t.edges)
 }
