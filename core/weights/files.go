@@ -55,7 +55,7 @@ func (f *file) close() error {
 	if f.opened == nil {
 		return nil
 	}
-	return errors.Join(f.reader.(*diskfile.File).Close(), f.opened.Close())
+	return errors.Join(f.reader.(io.Closer).Close(), f.opened.Close())
 }
 
 // fileError is an error of finding, opening or reading a file.

@@ -34,5 +34,5 @@ func (g *guard) begin() error {
 // end ends the guard.
 func (g *guard) end() error {
 	close(g.over)
-	return g.stream.Close()
+	return twice(g.stream.Close)
 }

@@ -92,7 +92,7 @@ func (s *Set) Segments() []Range {
 // release frees segments from the last to the first, and returns those that are left.
 func release(segments []segment) (left []segment, err error) {
 	for _, of := range slices.Backward(segments) {
-		if failed := of.memory.Free(of.addr, of.size); failed != nil {
+		if failed := twice(func() error { return of.memory.Free(of.addr, of.size) }); failed != nil {
 			left, err = append(left, of), errors.Join(err, failed)
 		}
 	}

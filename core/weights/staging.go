@@ -2,6 +2,7 @@ package weights
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -20,12 +21,20 @@ const (
 	buffersInFlight = 4
 )
 
-// stage is the staging memory for one device: page-locked memory of a pool that the books of the
-// device list as "weights staging", or host memory where the device has no page-locked memory.
+// staged counts the staging memory of all loads.
+var staged atomic.Int64
+
+// StagingBytes is the staging memory that all loads of the process hold now. It is host memory, so
+// the books of no device count it.
+func StagingBytes() uint64 { return uint64(staged.Load()) }
+
+// stage is the staging memory for one device: page-locked memory, or other host memory where the
+// device has none of that.
 type stage struct {
 	*lane
+	// bytes are counted in staged.
+	bytes int64
 	pool  *pool.Pool
-	addr  device.Addr
 	block *offheap.Block
 }
 
@@ -42,7 +51,8 @@ func newStage(e *engine.Engine, bytes uint64) (*stage, error) {
 			buffers = append(buffers, b)
 		}
 	}
-	s.lane = newLane(buffers)
+	s.lane, s.bytes = newLane(buffers), int64(len(memory))
+	staged.Add(s.bytes)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -63,23 +73,39 @@ func (s *stage) allocate(e *engine.Engine, bytes uint64) ([]byte, error) {
 	}
 	block, err := p.Alloc(pool.Request{SizeBytes: bytes, AlignmentBytes: 4096})
 	if err != nil {
-		return nil, errors.Join(err, p.Close(true))
+		return nil, errors.Join(err, twice(func() error { return p.Close(true) }))
 	}
-	s.pool, s.addr = p, block.Addr
+	s.pool = p
 	return offheap.View(uintptr(p.HostAddr(block.Addr)), int(bytes)), nil
 }
 
-// close frees everything. No copy is queued.
+// close frees everything. No copy is queued. Memory whose stream cannot be closed stays, because a
+// copy might still read it.
 func (s *stage) close() error {
 	var failed error
 	for _, b := range s.buffers {
-		failed = errors.Join(failed, b.stream.Close())
+		failed = errors.Join(failed, twice(b.stream.Close))
+	}
+	if failed != nil {
+		return failed
 	}
 	if s.block != nil {
 		s.block.Free()
 	}
 	if s.pool != nil {
-		failed = errors.Join(failed, s.pool.Free(s.addr, nil), s.pool.Close(true))
+		failed = twice(func() error { return s.pool.Close(true) })
+	}
+	if failed == nil {
+		staged.Add(-s.bytes)
 	}
 	return failed
+}
+
+// twice calls a function that frees something, and once more if it fails: nobody else would free it.
+func twice(free func() error) error {
+	err := free()
+	if err != nil {
+		err = free()
+	}
+	return err
 }
