@@ -27,6 +27,10 @@
 // with several copies in flight. Package diskfile reads around the page cache what the cache does not
 // hold.
 //
+// Map loads without a copy: the tensors are the pages of the files. Preload reads files into the page
+// cache and can be undone. Verify compares the bytes of the files with SHA-256 sums; nothing else
+// computes sums.
+//
 // Rules of a spec: Shape is compared with the stored shape, before transformations; Type with the type
 // of the result, after them. A folder is opened by its index, else by its files of one format.
 //
@@ -45,5 +49,6 @@
 // # Files in reading order
 //
 // files.go, source.go, parts.go, view.go, transformation.go, tile.go, spec.go, memory.go, transfer.go,
-// layout.go, staging.go, guard.go, load.go, loading.go, metadata.go.
+// layout.go, staging.go, guard.go, load.go, loading.go, mapped.go, preload.go,
+// verify.go, metadata.go.
 package weights

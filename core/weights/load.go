@@ -12,6 +12,7 @@ import (
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/weights/diskfile"
 )
 
 // LoadOptions are the settings of a load.
@@ -61,6 +62,8 @@ type Set struct {
 	// Tensors are in the order of the specs.
 	Tensors  []Loaded
 	segments []segment
+	// mapped has the files of Map.
+	mapped map[*file]*diskfile.Mapping
 }
 
 // Free frees the memory that the load allocated, but not memory of the caller. The tensors are not
@@ -68,6 +71,13 @@ type Set struct {
 func (s *Set) Free() error {
 	left, err := release(s.segments)
 	s.segments = left
+	for f, m := range s.mapped {
+		if failed := m.Close(); failed != nil {
+			err = errors.Join(err, fileError(f.name, failed))
+			continue
+		}
+		delete(s.mapped, f)
+	}
 	return err
 }
 
@@ -125,7 +135,8 @@ func (s *Source) Load(ctx context.Context, specs []Spec, options LoadOptions) (*
 		}
 		return nil, err
 	}
-	return &Set{Tensors: run.loaded(specs), segments: l.segments}, nil
+	inDevice := func(it *item) device.ID { return it.memory.Engine().ID() }
+	return &Set{Tensors: l.loaded(specs, inDevice), segments: l.segments}, nil
 }
 
 func (o *LoadOptions) check() error {
@@ -255,13 +266,14 @@ func rate(bytes uint64, in time.Duration) float64 {
 	return math.Round(float64(bytes) / in.Seconds())
 }
 
-func (l *loading) loaded(specs []Spec) []Loaded {
+// loaded describes the tensors of all specs. deviceOf tells where an item is.
+func (l *layout) loaded(specs []Spec, deviceOf func(*item) device.ID) []Loaded {
 	list := make([]Loaded, len(specs))
 	for at := range specs {
 		it := &l.items[l.itemOf[at]]
 		list[at] = Loaded{
 			Name: specs[at].Name, Type: it.job.plan.kind, Shape: it.job.plan.shape,
-			Device: it.memory.Engine().ID(), Addr: it.job.addr, SizeBytes: it.job.size(),
+			Device: deviceOf(it), Addr: it.job.addr, SizeBytes: it.job.size(),
 		}
 		if first := it.names[0]; first != at {
 			list[at].TiedTo = specs[first].Name

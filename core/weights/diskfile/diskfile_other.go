@@ -28,3 +28,22 @@ func (f *File) ReadAt(out []byte, offset int64) (int, error) {
 	f.through.Add(uint64(n))
 	return n, err
 }
+
+// Warm reads a part of a file into the page cache. It cannot tell what was there before.
+func (f *File) Warm(offset, size int64) (read bool, err error) {
+	buffer := make([]byte, windowBytes)
+	for done := int64(0); done < size; {
+		part := min(size-done, windowBytes)
+		if _, err := f.file.ReadAt(buffer[:part], offset+done); err != nil {
+			return false, err
+		}
+		done += part
+	}
+	return false, nil
+}
+
+// Ahead does nothing.
+func (f *File) Ahead(_, _ int64) {}
+
+// Forget does nothing.
+func (f *File) Forget(_, _ int64) {}

@@ -15,10 +15,13 @@
 // only to the owner of a file and those who may write it; for others a read that must not wait
 // (RWF_NOWAIT) tells.
 //
+// Warm reads a part of a file into the page cache, and Forget gives its pages back. A Mapping is a whole
+// file in the address space.
+//
 // The package owns its descriptor for direct reads and its mapping until Close. Lock order: the
 // package has no locks. ReadAt may be called from any number of threads at a time.
 //
 // # Files in reading order
 //
-// diskfile.go, cache_linux.go, diskfile_linux.go, diskfile_other.go.
+// diskfile.go, cache_linux.go, diskfile_linux.go, warm_linux.go, diskfile_other.go, mapping.go.
 package diskfile

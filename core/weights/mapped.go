@@ -1,0 +1,124 @@
+package weights
+
+import (
+	"errors"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/weights/diskfile"
+)
+
+const opMap = "weights.map"
+
+// Map gives tensors without copying them: each is a part of its file in the address space of the
+// process. Pages are read at their first use, and the page cache keeps them. The tensors are only read;
+// a write is a fault. They are usable until Set.Free, also after the source is closed.
+//
+// A tensor can be mapped if the file has its bytes as they are to be: transformations may only reshape
+// it, or slice it to bytes that follow each other. Memory and Into of the specs are not used.
+//
+// A program that makes the file shorter while it is mapped takes pages away, and the use of such a page
+// is a signal SIGBUS, which ends the process unless it has a handler. So a file that other programs
+// may change is loaded with Load, whose reads return CodeIO. CheckMapped tells whether the files are
+// still whole; a file that is replaced by another one with the same name is.
+//
+// Errors: those of Load; CodeUnsupported, with the reason, for a tensor that cannot be mapped.
+func (s *Source) Map(specs []Spec) (*Set, error) {
+	l, err := s.layoutOf(specs, noMemory{})
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{mapped: map[*file]*diskfile.Mapping{}}
+	for at := range l.items {
+		if err := set.mapItem(&l.items[at]); err != nil {
+			return nil, errors.Join(err, set.Free())
+		}
+	}
+	set.Tensors = l.loaded(specs, func(*item) device.ID { return device.ID{Backend: hostBackend} })
+	return set, nil
+}
+
+// hostBackend is the backend of memory of the process.
+const hostBackend = "cpu"
+
+// noMemory stands for the memory of specs that need none.
+type noMemory struct{ Memory }
+
+func (s *Set) mapItem(it *item) error {
+	p := it.job.plan
+	t := p.tensor
+	offset, err := p.mappedAt()
+	if err != nil {
+		return err
+	}
+	m := s.mapped[t.file]
+	if m == nil {
+		if m, err = diskfile.Map(t.file.opened, int64(t.file.size)); err != nil {
+			return device.Errorf(device.CodeResourceExhausted, opMap, "%s: the system cannot map the file: %w", t.File(), err)
+		}
+		s.mapped[t.file] = m
+		if m.IsShorter() {
+			return device.Errorf(device.CodeIO, opMap, "%s: the file became shorter after it was opened", t.File())
+		}
+	}
+	if it.job.size() > 0 {
+		it.job.addr = device.Addr(offheap.AddressOf(m.Bytes()[offset:]))
+	}
+	return nil
+}
+
+// mappedAt is where the file has the bytes of a result as they are.
+func (p *plan) mappedAt() (offset uint64, err error) {
+	t := p.tensor
+	cannot := func(why string) error {
+		return device.Errorf(device.CodeUnsupported, opMap, "%s: %q: cannot be mapped: %s", t.File(), t.Name, why)
+	}
+	each, width := t.Type.Block()
+	switch {
+	case t.file.opened == nil:
+		return 0, cannot("the source is memory")
+	case p.encoded():
+		return 0, cannot("the file has its bytes compressed, or as varints")
+	case t.IsBigEndian && width > 1:
+		return 0, cannot("the file has the highest byte of an element first")
+	case len(p.steps) > 0 || p.kind != t.Type:
+		return 0, cannot("the transformations change the elements")
+	}
+	runs, first, count := 0, uint64(0), p.view.elements()
+	stop := errors.New("enough")
+	if err := p.view.runs(0, count, func(r run) error {
+		if runs++; runs > 1 || r.step != 1 && r.count > 1 {
+			runs = 2
+			return stop
+		}
+		first = r.first
+		return nil
+	}); err != nil && !errors.Is(err, stop) {
+		return 0, err
+	}
+	if runs > 1 {
+		return 0, cannot("the elements do not follow each other in the file")
+	}
+	if p.unit > 1 {
+		return t.Offset + first*width, nil
+	}
+	if first%each != 0 {
+		return 0, cannot("the first element does not begin with a byte")
+	}
+	offset = t.Offset + first/each*width
+	if each == 1 && width <= 16 && offset%width != 0 {
+		return 0, cannot("the file has it at a place that is no multiple of the size of an element")
+	}
+	return offset, nil
+}
+
+// CheckMapped states whether the files of a mapped set are as long as they were: nil if they are, and
+// always for a set of Load. Errors: CodeIO, which names the file.
+func (s *Set) CheckMapped() error {
+	for f, m := range s.mapped {
+		if m.IsShorter() {
+			return device.Errorf(device.CodeIO, opMap, "%s: the file became shorter while it is mapped: its end must not be used", f.name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package weights_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/weights"
+)
+
+func TestMapsTensorsWithoutCopies(t *testing.T) {
+	m := newModel(t, 9<<20, 1, 300, 5<<20)
+	s := m.open(t)
+	read := weights.CountBytes(s)
+	specs := all(t, s)
+	from := uint64(100)
+	specs = append(specs, weights.Spec{Name: "part", Tensor: m.order[2], Transformations: []weights.Transformation{
+		{Kind: weights.Slice, Start: &from}, {Kind: weights.Reshape, Shape: []uint64{10, 20}},
+	}})
+	set, err := s.Map(specs)
+	require.NoError(t, err)
+	assert.Zero(t, read())
+	require.NoError(t, s.Close(), "the set does not need its source")
+	for _, of := range set.Tensors[:4] {
+		assert.Equal(t, m.bytes[of.Name], bytesOf(of))
+		assert.Equal(t, "cpu:0", of.Device.String())
+	}
+	assert.Equal(t, m.bytes[m.order[2]][100:], bytesOf(set.Tensors[4]))
+	assert.Equal(t, []uint64{10, 20}, set.Tensors[4].Shape)
+	assert.Equal(t, set.Tensors[2].Addr+100, set.Tensors[4].Addr)
+	assert.Zero(t, set.Bytes(), "nothing is allocated")
+	require.NoError(t, set.CheckMapped())
+	require.NoError(t, set.Free())
+	require.NoError(t, set.Free())
+}
+
+func TestTensorsThatCannotBeMapped(t *testing.T) {
+	folder := sharded(t)
+	s, err := weights.Open(folder, weights.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	to := uint64(16)
+	for says, of := range map[string][]weights.Transformation{
+		"the elements do not follow each other": {{Kind: weights.Transpose, Dim1: 1}},
+		"the elements do not follow each":       {{Kind: weights.Slice, Dim0: 1, End: &to}},
+		"the transformations change":            {{Kind: weights.Cast, Type: dtype.F32}},
+	} {
+		_, err := s.Map([]weights.Spec{{Name: "o", Transformations: of}})
+		require.ErrorIs(t, err, device.CodeUnsupported)
+		assert.ErrorContains(t, err, says)
+		assert.ErrorContains(t, err, folder)
+	}
+	m := newModel(t, 10)
+	data, err := os.ReadFile(m.path)
+	require.NoError(t, err)
+	memory, err := weights.OpenMemory("memory", data, weights.Options{})
+	require.NoError(t, err)
+	_, err = memory.Map([]weights.Spec{{Name: m.order[0]}})
+	require.ErrorIs(t, err, device.CodeUnsupported)
+	assert.ErrorContains(t, err, "the source is memory")
+}
+
+// A file that becomes shorter while it is mapped: the set tells it, and a use of a lost page in Go code
+// that asks for it is a panic and not the end of the process.
+func TestAMappedFileBecomesShorter(t *testing.T) {
+	m := newModel(t, 9<<20, 9<<20)
+	s := m.open(t)
+	set, err := s.Map(all(t, s))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, set.Free()) }()
+	require.NoError(t, os.Truncate(m.path, 10<<20))
+	require.ErrorIs(t, set.CheckMapped(), device.CodeIO)
+	assert.ErrorContains(t, set.CheckMapped(), m.path)
+	assert.Equal(t, m.bytes[set.Tensors[0].Name][:4<<20], bytesOf(set.Tensors[0])[:4<<20], "pages that are left")
+	last := bytesOf(set.Tensors[1])
+	assert.Panics(t, func() {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		_ = last[len(last)-1] + 1
+		t.Log(last[len(last)-1])
+	})
+	_, err = s.Map(all(t, s))
+	require.ErrorIs(t, err, device.CodeIO, "a file that is too short already")
+}
+
+// A file of 64 GiB needs neither memory nor time: its pages are holes.
+func TestFilesLargerThanMemory(t *testing.T) {
+	const tensors, each = 1000, 64 << 30 / 1000 / 4096 * 4096
+	var text strings.Builder
+	text.WriteString("{")
+	for n := range uint64(tensors) {
+		if n > 0 {
+			text.WriteString(",")
+		}
+		fmt.Fprintf(&text, `"t%d":{"dtype":"F32","shape":[%d],"data_offsets":[%d,%d]}`, n, uint64(each/4), n*each, (n+1)*each)
+	}
+	text.WriteString("}")
+	path := filepath.Join(t.TempDir(), "large.safetensors")
+	header := text.String() + strings.Repeat(" ", (8-text.Len()%8)%8)
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	_, err = file.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...))
+	require.NoError(t, err)
+	end := int64(8+len(header)) + tensors*each
+	require.NoError(t, file.Truncate(end))
+	_, err = file.WriteAt([]byte{7}, end-1)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+
+	s, err := weights.Open(path, weights.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	set, err := s.Map([]weights.Spec{{Name: "t0"}, {Name: "t999"}})
+	require.NoError(t, err)
+	last := bytesOf(set.Tensors[1])
+	assert.Equal(t, byte(7), last[len(last)-1])
+	assert.Zero(t, bytesOf(set.Tensors[0])[0])
+	require.NoError(t, set.Free())
+
+	from := uint64(each/4 - 2)
+	loaded, err := s.Load(context.Background(), []weights.Spec{{Name: "t999", Transformations: []weights.Transformation{{Kind: weights.Slice, Start: &from}}}},
+		weights.LoadOptions{Memory: weights.InPool(newPool(t, newHost(t)), "")})
+	require.NoError(t, err)
+	assert.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 7}, bytesOf(loaded.Tensors[0]))
+	require.NoError(t, loaded.Free())
+}
+
+func TestVerifies(t *testing.T) {
+	m := newModel(t, 3<<20, 5)
+	s := m.open(t)
+	data, err := os.ReadFile(m.path)
+	require.NoError(t, err)
+	digest := sha256.Sum256(data)
+	want := hex.EncodeToString(digest[:])
+	last := uint64(0)
+	sums, err := s.Sums(context.Background(), func(done, _ uint64) { last = done })
+	require.NoError(t, err)
+	assert.Equal(t, []weights.Sum{{File: m.path, SizeBytes: uint64(len(data)), SHA256: want}}, sums)
+	assert.EqualValues(t, len(data), last)
+	background := context.Background()
+	require.NoError(t, s.Verify(background, map[string]string{"": want}, nil))
+	require.NoError(t, s.Verify(background, map[string]string{"model.safetensors": strings.ToUpper(want)}, nil))
+	other := strings.Repeat("0", 64)
+	for code, known := range map[device.Code]map[string]string{
+		device.CodeCorrupted:       {"": other},
+		device.CodeInvalidArgument: {"": want[:63]},
+		device.CodeNotFound:        {"model.safetensors": want, "more.safetensors": want},
+	} {
+		assert.ErrorIs(t, s.Verify(background, known, nil), code)
+	}
+	assert.ErrorContains(t, s.Verify(background, map[string]string{"other": want}, nil), "no SHA-256 of the file is given")
+	cancelled, cancel := context.WithCancel(background)
+	cancel()
+	require.ErrorIs(t, s.Verify(cancelled, map[string]string{"": want}, nil), device.CodeCancelled)
+	require.NoError(t, os.Truncate(m.path, 1<<20))
+	require.ErrorIs(t, s.Verify(background, map[string]string{"": want}, nil), device.CodeIO)
+}
