@@ -26,7 +26,7 @@ func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 		return err
 	}
 	if wanted, err := toType.Size(elements); err != nil || wanted != uint64(len(to)) {
-		return device.Errorf(device.CodeInvalidArgument, opDType, "%d bytes do not hold %d elements of %s", len(to), elements, toType)
+		return device.Errorf(device.CodeInvalidArgument, opDType, "%v do not hold %d elements of %s", device.Size(len(to)), elements, toType)
 	}
 	if fromType == toType {
 		copy(to, from)
@@ -48,7 +48,7 @@ func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 func countIn(t DType, size uint64) (uint64, error) {
 	each, bytes := t.Block()
 	if size%bytes != 0 {
-		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%d bytes are no whole elements of %s, which take %d", size, t, bytes)
+		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%v are no whole elements of %s, which take %d", device.Size(size), t, bytes)
 	}
 	return size / bytes * each, nil
 }
@@ -314,7 +314,7 @@ func Scale(t DType, to, from []byte, factor float32) error {
 		return err
 	}
 	if len(to) != len(from) {
-		return device.Errorf(device.CodeInvalidArgument, opDType, "%d bytes do not hold %d elements of %s", len(to), elements, t)
+		return device.Errorf(device.CodeInvalidArgument, opDType, "%v do not hold %d elements of %s", device.Size(len(to)), elements, t)
 	}
 	var wide [tile]float64
 	for at := uint64(0); at < elements; at += tile {

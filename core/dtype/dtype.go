@@ -145,7 +145,7 @@ func (t DType) Size(elements uint64) (uint64, error) {
 		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%d is not a data type", int32(t))
 	}
 	if elements%each != 0 {
-		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%d elements of %s are not a multiple of %d, which take %d bytes together", elements, t, each, bytes)
+		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%d elements of %s are not a multiple of %d, which take %v together", elements, t, each, device.Size(bytes))
 	}
 	high, size := bits.Mul64(elements/each, bytes)
 	if high != 0 {

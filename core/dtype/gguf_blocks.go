@@ -19,7 +19,7 @@ func Dequantise(t DType, out []float32, data []byte) error {
 	elements, bytes := t.Block()
 	blocks := uint64(len(data)) / bytes
 	if blocks*bytes != uint64(len(data)) || blocks*elements != uint64(len(out)) {
-		return device.Errorf(device.CodeInvalidArgument, opDType, "%d bytes of %s do not hold %d elements", len(data), t, len(out))
+		return device.Errorf(device.CodeInvalidArgument, opDType, "%v of %s do not hold %d elements", device.Size(len(data)), t, len(out))
 	}
 	read := dequantiser(t)
 	for i := range blocks {

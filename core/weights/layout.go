@@ -68,7 +68,7 @@ func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
 		case it.memory == nil:
 			return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%q: neither the spec nor the load has a memory", spec.Name)
 		case it.into != nil && it.into.SizeBytes < it.job.size():
-			return nil, device.Errorf(device.CodeInvalidSize, opLoad, "%q: takes %d bytes, and the memory of the caller has %d", spec.Name, it.job.size(), it.into.SizeBytes)
+			return nil, device.Errorf(device.CodeInvalidSize, opLoad, "%q: takes %v, and the memory of the caller has %v", spec.Name, device.Size(it.job.size()), device.Size(it.into.SizeBytes))
 		case it.into == nil:
 			key := fmt.Sprintf("%p %s", it.memory, p.key(spec.Transformations))
 			if other, is := tied[key]; is {

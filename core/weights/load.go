@@ -144,7 +144,7 @@ func (o *LoadOptions) check() error {
 	case o.Threads < 0:
 		return device.Errorf(device.CodeInvalidArgument, opLoad, "threads is %d: it is at least 0", o.Threads)
 	case o.StagingBytes > maxStaging:
-		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: it is at most %d", o.StagingBytes, maxStaging)
+		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: it is at most %d", o.StagingBytes, uint64(maxStaging))
 	}
 	if o.Threads == 0 {
 		o.Threads = min(runtime.GOMAXPROCS(0), maxThreads)

@@ -38,17 +38,24 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 	if err != nil {
 		return nil, err
 	}
-	for _, of := range parts {
-		of.file.Ahead(of.offset, of.size)
+	// What is missing is known before the first read: reading ahead changes it.
+	missing := make([]bool, len(parts))
+	for at, of := range parts {
+		missing[at] = !of.file.Holds(of.offset, of.size)
+	}
+	for at, of := range parts {
+		if missing[at] {
+			of.file.Ahead(of.offset, of.size)
+		}
 	}
 	p, done := &Preloaded{}, uint64(0)
-	for _, of := range parts {
+	for at, of := range parts {
 		if err := ctx.Err(); err != nil {
 			p.Undo()
-			return nil, device.Errorf(device.CodeCancelled, opPreload, "%s: after %d of %d bytes: %w", s.Name, done, all, err)
+			return nil, device.Errorf(device.CodeCancelled, opPreload, "%s: after %v of %v: %w", s.Name, device.Size(done), device.Size(all), err)
 		}
-		read, err := of.file.Warm(of.offset, of.size)
-		if read {
+		err := of.file.Warm(of.offset, of.size)
+		if missing[at] {
 			p.parts = append(p.parts, of)
 			p.Bytes += uint64(of.size)
 		}

@@ -45,7 +45,7 @@ func (p *plan) open() (*tiles, error) {
 		return t, nil
 	}
 	if p.tensor.Size > maxDecoded {
-		return nil, device.Errorf(device.CodeUnsupported, opRead, "%s: %q: %d bytes are stored encoded, and at most %d can be read so", p.tensor.File(), p.tensor.Name, p.tensor.Size, maxDecoded)
+		return nil, device.Errorf(device.CodeUnsupported, opRead, "%s: %q: %v are stored encoded, and at most %v can be read so", p.tensor.File(), p.tensor.Name, device.Size(p.tensor.Size), device.Size(maxDecoded))
 	}
 	var err error
 	if p.tensor.Varints != 0 {

@@ -114,7 +114,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if errors.As(cause, &typed) {
 			return cause
 		}
-		return device.Errorf(device.CodeCancelled, opLoad, "after %d of %d bytes: %w", t.done.Load(), t.all, cause)
+		return device.Errorf(device.CodeCancelled, opLoad, "after %v of %v: %w", device.Size(t.done.Load()), device.Size(t.all), cause)
 	}
 	t.report(0)
 	return nil

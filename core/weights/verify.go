@@ -33,11 +33,11 @@ func (s *Source) Sums(ctx context.Context, tell func(done, all uint64)) ([]Sum, 
 		sum := sha256.New()
 		for at := uint64(0); at < f.size; {
 			if err := ctx.Err(); err != nil {
-				return nil, device.Errorf(device.CodeCancelled, opVerify, "%s: after %d of %d bytes: %w", s.Name, done, all, err)
+				return nil, device.Errorf(device.CodeCancelled, opVerify, "%s: after %v of %v: %w", s.Name, device.Size(done), device.Size(all), err)
 			}
 			part := buffer[:min(f.size-at, uint64(len(buffer)))]
 			if n, err := f.reader.ReadAt(part, int64(at)); n < len(part) {
-				return nil, device.Errorf(device.CodeIO, opVerify, "%s: %d bytes at %d cannot be read, or the file became shorter: %w", f.name, len(part), at, err)
+				return nil, device.Errorf(device.CodeIO, opVerify, "%s: %v at %d cannot be read, or the file became shorter: %w", f.name, device.Size(len(part)), at, err)
 			}
 			sum.Write(part)
 			at += uint64(len(part))

@@ -23,5 +23,5 @@
 //
 // # Files in reading order
 //
-// diskfile.go, cache_linux.go, diskfile_linux.go, warm_linux.go, diskfile_other.go, mapping.go.
+// diskfile.go, cache_linux.go, diskfile_linux.go, warm_linux.go, mapping.go.
 package diskfile

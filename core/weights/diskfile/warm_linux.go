@@ -6,29 +6,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Warm reads a part of a file into the page cache unless it is there. It reports whether it was not.
-func (f *File) Warm(offset, size int64) (read bool, err error) {
-	buffer := make([]byte, windowBytes)
+// Holds states whether the page cache has all of a part of the file.
+func (f *File) Holds(offset, size int64) bool {
 	for done := int64(0); done < size; {
-		at := offset + done
-		part := min(size-done, windowBytes-at%windowBytes)
-		if !f.view.holds(at, part) {
-			read = true
-			if _, err := f.file.ReadAt(buffer[:part], at); err != nil {
-				return read, err
-			}
+		part := min(size-done, windowBytes)
+		if !f.view.holds(offset+done, part) {
+			return false
 		}
 		done += part
 	}
-	return read, nil
+	return true
 }
 
-// Ahead asks the system to begin reading a part of a file into the page cache.
+// Warm reads a part of the file into the page cache.
+func (f *File) Warm(offset, size int64) error {
+	buffer := make([]byte, min(size, windowBytes))
+	for done := int64(0); done < size; {
+		part := buffer[:min(size-done, windowBytes)]
+		if _, err := f.file.ReadAt(part, offset+done); err != nil {
+			return err
+		}
+		done += int64(len(part))
+	}
+	return nil
+}
+
+// Ahead asks the system to begin reading a part of the file into the page cache.
 func (f *File) Ahead(offset, size int64) {
 	_ = unix.Fadvise(int(f.file.Fd()), offset, size, unix.FADV_WILLNEED)
 }
 
-// Forget gives back the pages of the page cache that a part of a file has to itself. Pages that a
+// Forget gives back the pages of the page cache that a part of the file has to itself. Pages that a
 // program has mapped stay.
 func (f *File) Forget(offset, size int64) {
 	page := int64(os.Getpagesize())

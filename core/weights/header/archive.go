@@ -50,7 +50,7 @@ func openArchive(in Input) (*archive, error) {
 		case twice:
 			return nil, in.wrong("%s: the member is there twice", label)
 		case len(m.name) > maxName:
-			return nil, in.wrong("%s: the name is longer than %d bytes", label, maxName)
+			return nil, in.wrong("%s: the name is longer than %v", label, device.Size(maxName))
 		case file.Flags&1 != 0:
 			return nil, in.unsupported("%s: the member is encrypted", label)
 		case file.Method != zip.Store && file.Method != zip.Deflate:
@@ -97,7 +97,7 @@ func (in Input) zipError(label string, err error) error {
 // content reads the first bytes of a member. The caller has bounded size.
 func (a *archive) content(m member, size uint64) ([]byte, error) {
 	if size > m.file.UncompressedSize64 {
-		return nil, a.in.wrong("%s: has %d bytes and not %d", quote(m.name), m.file.UncompressedSize64, size)
+		return nil, a.in.wrong("%s: has %v and not %d", quote(m.name), device.Size(m.file.UncompressedSize64), size)
 	}
 	reader, err := m.file.Open()
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *archive) content(m member, size uint64) ([]byte, error) {
 		return nil, a.in.zipError(quote(m.name)+": ", err)
 	}
 	if uint64(len(data)) != size {
-		return nil, a.in.wrong("%s: ends after %d bytes and not %d", quote(m.name), len(data), size)
+		return nil, a.in.wrong("%s: ends after %v and not %d", quote(m.name), device.Size(len(data)), size)
 	}
 	return data, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 )
 
@@ -153,9 +154,9 @@ func (r *ggufReader) ended(err error) {
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		r.err = r.in.failed(err)
 	case r.limit < r.in.Size:
-		r.fail("the header is longer than %d bytes", MaxBytes)
+		r.fail("the header is longer than %v", device.Size(MaxBytes))
 	default:
-		r.fail("the file of %d bytes ends inside its header", r.in.Size)
+		r.fail("the file of %v ends inside its header", device.Size(r.in.Size))
 	}
 }
 
@@ -210,7 +211,7 @@ func (r *ggufReader) text(what string, longest uint64, skips bool) string {
 		r.skip(length)
 		return ""
 	}
-	r.fail("%s at byte %d has %d bytes and not at most %d", what, r.at, length, longest)
+	r.fail("%s at byte %d has %v and not at most %d", what, r.at, device.Size(length), longest)
 	return ""
 }
 
@@ -419,7 +420,7 @@ func (r *ggufReader) checkLayout(start, alignment uint64) error {
 		case t.Offset < end:
 			return r.in.wrong("%s: begins at %d, inside the tensor before it, which ends at %d", label, t.Offset, end)
 		case t.Offset > data || t.Size > data-t.Offset:
-			return r.in.wrong("%s: %d bytes at %d go beyond the %d bytes of data", label, t.Size, t.Offset, data)
+			return r.in.wrong("%s: %v at %d go beyond the %v of data", label, device.Size(t.Size), t.Offset, device.Size(data))
 		}
 		end = t.Offset + t.Size
 		t.Offset += start

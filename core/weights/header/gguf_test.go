@@ -165,7 +165,7 @@ func TestGGUFCountsAreNotTrusted(t *testing.T) {
 	long := new(gguf).bits("a", ggufString, []byte{})
 	_ = binary.Write(&long.keys, binary.LittleEndian, uint64(200_000_000))
 	_, err = Read(Input{Name: "m.gguf", Bytes: bytes.NewReader(long.bytes()), Size: 1 << 40})
-	assert.ErrorContains(t, err, "the header is longer than 100000000 bytes")
+	assert.ErrorContains(t, err, "the header is longer than 95.37 MiB (100000000 bytes)")
 }
 
 // sparse is a file whose first 8 bytes are its value, followed by zeros.

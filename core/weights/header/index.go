@@ -3,6 +3,8 @@ package header
 import (
 	"strings"
 	"unicode/utf8"
+
+	"ferrum_mem/core/device"
 )
 
 // Bounds of an index of several files.
@@ -26,7 +28,7 @@ type Index struct {
 // refused.
 func ReadIndex(in Input) (*Index, error) {
 	if in.Size > MaxIndexBytes {
-		return nil, in.wrong("the index of %d bytes is longer than %d", in.Size, MaxIndexBytes)
+		return nil, in.wrong("the index of %v is longer than %v", device.Size(in.Size), device.Size(MaxIndexBytes))
 	}
 	text, err := in.read(0, in.Size)
 	if err != nil {

@@ -45,7 +45,7 @@ func (in Input) failed(err error) error {
 // read gives size bytes from an offset. The caller has bounded size.
 func (in Input) read(offset, size uint64) ([]byte, error) {
 	if offset > in.Size || size > in.Size-offset {
-		return nil, in.wrong("%d bytes at %d are beyond the end of the file of %d", size, offset, in.Size)
+		return nil, in.wrong("%v at %d are beyond the end of the file of %v", device.Size(size), offset, device.Size(in.Size))
 	}
 	buffer := make([]byte, size)
 	n, err := in.Bytes.ReadAt(buffer, int64(offset))

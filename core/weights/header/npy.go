@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 )
 
@@ -57,7 +58,7 @@ func npyType(descr string) (t dtype.DType, bigEndian, known bool) {
 // be a member of an archive; label is what errors say of it.
 func readNPY(in Input, label string, size uint64, source func(offset, size uint64) ([]byte, error)) (Tensor, error) {
 	if size < 10 {
-		return Tensor{}, in.wrong("%shas %d bytes, too few for an array of NumPy", label, size)
+		return Tensor{}, in.wrong("%shas %v, too few for an array of NumPy", label, device.Size(size))
 	}
 	start, err := source(0, 10)
 	if err != nil {
@@ -71,7 +72,7 @@ func readNPY(in Input, label string, size uint64, source func(offset, size uint6
 	case 1:
 	case 2, 3:
 		if size < 12 {
-			return Tensor{}, in.wrong("%shas %d bytes, too few for an array of NumPy", label, size)
+			return Tensor{}, in.wrong("%shas %v, too few for an array of NumPy", label, device.Size(size))
 		}
 		if start, err = source(0, 12); err != nil {
 			return Tensor{}, err
@@ -81,10 +82,10 @@ func readNPY(in Input, label string, size uint64, source func(offset, size uint6
 		return Tensor{}, in.unsupported("%sversion %d of the format, and only 1, 2 and 3 are read", label, version)
 	}
 	if length > maxNPYHeader {
-		return Tensor{}, in.wrong("%sthe header of %d bytes is longer than %d", label, length, maxNPYHeader)
+		return Tensor{}, in.wrong("%sthe header of %v is longer than %d", label, device.Size(length), maxNPYHeader)
 	}
 	if length > size-begin {
-		return Tensor{}, in.wrong("%sthe header of %d bytes goes beyond the %d bytes of the array", label, length, size)
+		return Tensor{}, in.wrong("%sthe header of %v goes beyond the %v of the array", label, device.Size(length), device.Size(size))
 	}
 	text, err := source(0, begin+length)
 	if err != nil {
@@ -114,7 +115,7 @@ func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor
 		return Tensor{}, in.overflow(strings.TrimSuffix(label, ": "), f.shape)
 	}
 	if t.Size != size-begin {
-		return Tensor{}, in.wrong("%s%d bytes follow the header, where a shape of %d of %s takes %d", label, size-begin, f.shape, f.descr, t.Size)
+		return Tensor{}, in.wrong("%s%v follow the header, where a shape of %d of %s takes %d", label, device.Size(size-begin), f.shape, f.descr, t.Size)
 	}
 	if f.fortran && len(f.shape) > 1 {
 		t.Strides = make([]uint64, len(f.shape))

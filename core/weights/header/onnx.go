@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 )
 
@@ -272,7 +273,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 		return
 	}
 	if places[0].size != t.Size {
-		r.fail("%s: has %d bytes, where a shape of %d of %s takes %d", label, places[0].size, t.Shape, t.TypeName, t.Size)
+		r.fail("%s: has %v, where a shape of %d of %s takes %d", label, device.Size(places[0].size), t.Shape, t.TypeName, t.Size)
 	}
 }
 
@@ -301,7 +302,7 @@ func (r *onnxReader) external(t *initialiser, label string) {
 		*into = n
 	}
 	if e.Length != 0 && e.Length != t.Size {
-		r.fail("%s: external data of %d bytes, where a shape of %d of %s takes %d", label, e.Length, t.Shape, t.TypeName, t.Size)
+		r.fail("%s: external data of %v, where a shape of %d of %s takes %d", label, device.Size(e.Length), t.Shape, t.TypeName, t.Size)
 		return
 	}
 	t.External, t.Offset = e, e.Offset

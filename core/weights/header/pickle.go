@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"ferrum_mem/core/device"
 )
 
 // The values of a pickle: nil, bool, int64, float64, string, []byte, tuple, *list, *dict,
@@ -113,7 +115,7 @@ func (m *machine) line() string {
 
 func (m *machine) text(length uint64) string {
 	if length > maxPickleText {
-		m.fail("a text of %d bytes is longer than %d", length, maxPickleText)
+		m.fail("a text of %v is longer than %d", device.Size(length), maxPickleText)
 	}
 	return string(m.take(length))
 }
@@ -377,7 +379,7 @@ func (m *machine) doPlain(op byte) {
 // computes with it.
 func (m *machine) long(width uint64) any {
 	if width > 1<<10 {
-		m.fail("a number has %d bytes", width)
+		m.fail("a number has %v", device.Size(width))
 		return nil
 	}
 	raw := m.take(width)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 )
 
@@ -67,7 +68,7 @@ const safetensorsPrefix = 8
 // file without a hole.
 func readSafetensors(in Input) (*Header, error) {
 	if in.Size < safetensorsPrefix {
-		return nil, in.wrong("has %d bytes, too few for the length of a header", in.Size)
+		return nil, in.wrong("has %v, too few for the length of a header", device.Size(in.Size))
 	}
 	first, err := in.read(0, safetensorsPrefix)
 	if err != nil {
@@ -75,10 +76,10 @@ func readSafetensors(in Input) (*Header, error) {
 	}
 	length := binary.LittleEndian.Uint64(first)
 	if length > in.Size-safetensorsPrefix {
-		return nil, in.wrong("the header of %d bytes goes beyond the file of %d", length, in.Size)
+		return nil, in.wrong("the header of %v goes beyond the file of %v", device.Size(length), device.Size(in.Size))
 	}
 	if length > MaxBytes {
-		return nil, in.wrong("the header of %d bytes is longer than %d", length, MaxBytes)
+		return nil, in.wrong("the header of %v is longer than %v", device.Size(length), device.Size(MaxBytes))
 	}
 	text, err := in.read(safetensorsPrefix, length)
 	if err != nil {
@@ -165,7 +166,7 @@ func (r *safetensorsReader) tensor(name string) {
 	case len(r.header.Tensors) >= MaxTensors:
 		r.fail("has more than %d tensors", MaxTensors)
 	case name == "" || len(name) > maxName:
-		r.fail("the name of tensor %d is empty or longer than %d bytes", len(r.header.Tensors), maxName)
+		r.fail("the name of tensor %d is empty or longer than %v", len(r.header.Tensors), device.Size(maxName))
 	}
 	t := Tensor{Name: name}
 	var offsets []uint64
@@ -230,7 +231,7 @@ func (r *safetensorsReader) place(t *Tensor, where string, offsets []uint64) {
 	}
 	begin, end, data := offsets[0], offsets[1], r.in.Size-r.start
 	if begin > end || end > data {
-		r.fail("%s.data_offsets: %d to %d do not lie in the %d bytes of data", where, begin, end, data)
+		r.fail("%s.data_offsets: %d to %d do not lie in the %v of data", where, begin, end, device.Size(data))
 		return
 	}
 	var fits bool
@@ -244,7 +245,7 @@ func (r *safetensorsReader) place(t *Tensor, where string, offsets []uint64) {
 		return
 	}
 	if size != end-begin {
-		r.fail("%s.data_offsets: has %d bytes, where %d elements of %s take %d", where, end-begin, t.Elements, t.TypeName, size)
+		r.fail("%s.data_offsets: has %v, where %d elements of %s take %d", where, device.Size(end-begin), t.Elements, t.TypeName, size)
 	}
 	t.Offset, t.Size = r.start+begin, size
 }
@@ -262,7 +263,7 @@ func (r *safetensorsReader) checkLayout() error {
 		end = t.Offset + t.Size
 	}
 	if end != r.in.Size {
-		return r.in.wrong("the tensors end at %d of the %d bytes of data", end-r.start, r.in.Size-r.start)
+		return r.in.wrong("the tensors end at %d of the %v of data", end-r.start, device.Size(r.in.Size-r.start))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"ferrum_mem/core/device"
 )
 
 // maxNesting is how deep dictionaries and lists of a checkpoint may be in each other.
@@ -24,7 +26,7 @@ func readTorchZip(a *archive) (*Header, error) {
 	}
 	size := a.members[pickle].file.UncompressedSize64
 	if size > MaxBytes {
-		return nil, a.in.wrong("data.pkl of %d bytes is longer than %d", size, MaxBytes)
+		return nil, a.in.wrong("data.pkl of %v is longer than %v", device.Size(size), device.Size(MaxBytes))
 	}
 	data, err := a.content(a.members[pickle], size)
 	if err != nil {
@@ -167,7 +169,7 @@ func (f *flattener) tensor(name string, p *pickledTensor) error {
 	label := quote(name)
 	switch {
 	case len(name) > maxName:
-		return f.in.wrong("%s: the name is longer than %d bytes", label, maxName)
+		return f.in.wrong("%s: the name is longer than %v", label, device.Size(maxName))
 	case f.seen[name]:
 		return f.in.wrong("%s: the tensor is there twice", label)
 	case len(f.header.Tensors) >= MaxTensors:
@@ -361,7 +363,7 @@ func (m *machine) legacyPlaces(keys any, storages map[string]*storage) (map[stri
 		_, width := s.of.Block()
 		size, fits := product(s.elements, width)
 		if !fits || size > m.in.Size-at {
-			return nil, m.in.wrong("storage %s of %d bytes is beyond the end of the file", quote(key), size)
+			return nil, m.in.wrong("storage %s of %v is beyond the end of the file", quote(key), device.Size(size))
 		}
 		begins[key] = at
 		at += size

@@ -1,5 +1,7 @@
 package header
 
+import "ferrum_mem/core/device"
+
 // wire reads protocol buffers in place: it looks at the file through a window, and passes over
 // the content of tensors without reading it. After the first error everything it gives is zero.
 //
@@ -92,7 +94,7 @@ func (w *wire) next() (number uint64, kind uint8, size uint64, more bool) {
 		w.fail("a field before byte %d has number 0", w.at)
 	}
 	if w.err == nil && size > w.end-w.at {
-		w.fail("a field of %d bytes at byte %d goes beyond its message", size, w.at)
+		w.fail("a field of %v at byte %d goes beyond its message", device.Size(size), w.at)
 	}
 	return number, kind, size, w.err == nil
 }
@@ -109,7 +111,7 @@ func (w *wire) skip(kind uint8, size uint64) {
 // text reads a value of at most longest bytes.
 func (w *wire) text(what string, size, longest uint64) string {
 	if size > longest {
-		w.fail("%s at byte %d has %d bytes and not at most %d", what, w.at, size, longest)
+		w.fail("%s at byte %d has %v and not at most %d", what, w.at, device.Size(size), longest)
 	}
 	if w.err != nil {
 		return ""
