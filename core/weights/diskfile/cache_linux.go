@@ -2,6 +2,7 @@ package diskfile
 
 import (
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,4 +80,13 @@ func (v *cacheView) readsAtOnce(offset int64) bool {
 	var b [1]byte
 	n, err := unix.Preadv2(v.fd, [][]byte{b[:]}, offset, unix.RWF_NOWAIT)
 	return err == nil && n == 1
+}
+
+// mincore asks for each page of a mapping whether it is in memory.
+func mincore(mapping, held []byte) error {
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(mapping))), uintptr(len(mapping)), uintptr(unsafe.Pointer(unsafe.SliceData(held))))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }

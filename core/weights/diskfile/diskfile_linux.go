@@ -137,12 +137,3 @@ func (f *File) buffered(out []byte, offset int64) (int, error) {
 	}
 	return n, err
 }
-
-// mincore asks for each page of a mapping whether it is in memory.
-func mincore(mapping, held []byte) error {
-	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(mapping))), uintptr(len(mapping)), uintptr(unsafe.Pointer(unsafe.SliceData(held))))
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
