@@ -35,6 +35,10 @@ from dataclasses import asdict, dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEST = ROOT / "build/test"
 GENERATIONS = ("11020", "12000", "12040", "12090", "13000")
+# A device with neither virtual memory nor stream-ordered pools. Only programs that need no
+# ranges run there, and none whose queued work waits for the program: cuMemFree waits for the
+# queued work, so such a program would wait for itself.
+PLAIN = "12090-plain"
 # A drill with this number of findings does not run again.
 FINDINGS_MOST = 5
 KEPT_LINES = 60
@@ -116,7 +120,7 @@ def places() -> dict[str, dict[str, str]]:
         }
         for generation in GENERATIONS
     }
-    kinds["12090-plain"] = {"SIMCUDA_WITHOUT": "vmm,pools,peer,fd,fabric", "SIMCUDA_JITTER_US": "5"}
+    kinds[PLAIN] = {"SIMCUDA_WITHOUT": "vmm,pools,peer,fd,fabric", "SIMCUDA_JITTER_US": "5"}
     for name, settings in kinds.items():
         library = TEST / "simcuda" / name[:5] / "libcuda.so.1"
         found[name] = {
@@ -149,7 +153,10 @@ def drills() -> list[Drill]:
 
         c = TEST / "c"
         add("programs", (str(TEST / "soak/programs"), "{seed}0", "10"), 3, traces=True)
-        for name in ("programs", "pools", "virtual", "threads"):
+        add("random_programs", (str(c / "test_random_programs"), "{seed}"))
+        if place == PLAIN:
+            continue
+        for name in ("pools", "virtual", "threads"):
             add(f"random_{name}", (str(c / f"test_random_{name}"), "{seed}"))
         add("random_owners", (str(c / "test_random_owners"), "2", "{seed}"))
         corpus = str(ROOT / "tests/corpus/pool_calls")
