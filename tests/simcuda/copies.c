@@ -50,7 +50,7 @@ CUresult run_copy(Op *op) {
  * neither time nor memory. */
 static bool zero_by_holes(char *to, const Op *op) {
     return op->value == 0 && op->value_size == 1 &&
-           op->size >= (size_t)1 << 20 && (uintptr_t)to % 4096 == 0 &&
+           op->size >= (size_t)1 << 15 && (uintptr_t)to % 4096 == 0 &&
            op->size % 4096 == 0 && madvise(to, op->size, MADV_REMOVE) == 0;
 }
 
