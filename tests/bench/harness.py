@@ -116,6 +116,12 @@ def umf_files() -> tuple[pathlib.Path, pathlib.Path, str] | None:
     return include, library, wheel.version
 
 
+def crates(quick: bool) -> pathlib.Path:
+    """The library of the peers from crates."""
+    folder = "debug" if quick else "release"
+    return ROOT / "build" / "rust" / folder / "libferrum_bench_peers.so"
+
+
 def relative(path: pathlib.Path) -> str:
     """A path as one would type it in the repository's root."""
     try:
@@ -161,7 +167,13 @@ def compile_program(
 class Harness:
     """The compiled harness."""
 
-    def __init__(self, folder: pathlib.Path, library: pathlib.Path, patience_s: float = 0) -> None:
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        library: pathlib.Path,
+        patience_s: float = 0,
+        quick: bool = False,
+    ) -> None:
         self.library = library
         self.folder = folder
         self.program = folder / "bench"
@@ -170,8 +182,10 @@ class Harness:
         folder.mkdir(parents=True, exist_ok=True)
         self._build_program()
         self.calm = Calm(self._loop_ns, patience_s)
-        self.crates = ROOT / "build" / "rust" / "release" / "libferrum_bench_peers.so"
-        cargo = [os.environ.get("CARGO", "cargo"), "build", "--release", "--locked"]
+        # A quick run measures no speed, so it takes the peers that are built quickly.
+        profile = "dev" if quick else "release"
+        self.crates = crates(quick)
+        cargo = [os.environ.get("CARGO", "cargo"), "build", "--profile", profile, "--locked"]
         target = ["--target-dir", str(ROOT / "build" / "rust")]
         self.no_crates = built([*cargo, *target], SOURCES / "peers", self.crates)
         self.crossing = folder.absolute() / "libcrossing.so"

@@ -55,7 +55,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
     if not library.exists():
         raise BenchError(f"there is no {library}; make build makes it")
     progress("building the harness")
-    harness = Harness(output.parent, library.absolute(), patience(quick, short))
+    harness = Harness(output.parent, library.absolute(), patience(quick, short), quick)
     allocators = [harness.find(name) for names in GROUPS.values() for name in names]
     left_out = []
     for allocator in allocators:

@@ -234,7 +234,7 @@ def test_a_peer_that_cannot_be_built_is_left_out_with_the_reason(tmp_path: pathl
     assert harness.built([sys.executable, "-c", ""], tmp_path, library).endswith("made no lib.so")
 
 
-CRATES = str(harness.ROOT / "build" / "rust" / "release" / "libferrum_bench_peers.so")
+CRATES = str(harness.crates(quick=True))
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_fragmentation_of_every_trace(quick: pathlib.Path) -> None:
             traces.trace_file(trace)
     except harness.NotHereError as reason:
         pytest.skip(str(reason))
-    built = harness.Harness(quick.parent, LIBRARY.absolute())
+    built = harness.Harness(quick.parent, LIBRARY.absolute(), quick=True)
     peers = [built.find(name) for name in fragmentation.PEERS]
     found = fragmentation.Fragmentation(built, peers, quick=True).run(lambda _: None)
     for trace in (traces.AZURE, traces.MOONCAKE, *traces.MINIMALLOC):
