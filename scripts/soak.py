@@ -185,6 +185,9 @@ def drills() -> list[Drill]:
     found.append(
         Drill("long:test_cuda", ("scripts/test_cuda_suites.sh",), {"SOAK": "1"}, 1900, 0.3)
     )
+    # make check only checks the types of the host backend for macOS.
+    vet, darwin = ("go", "vet", "./drivers/host/..."), {"GOOS": "darwin", "CGO_ENABLED": "0"}
+    found.append(Drill("long:vet_darwin", vet, darwin, 1900, 0.1))
     # make test runs these for less time, or with less memory.
     for name in ("test_signals", "test_bounded"):
         found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
