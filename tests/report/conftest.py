@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,14 @@ class Replay:
 
 
 @pytest.fixture(scope="session")
-def browser() -> str:
-    """Returns the browser, or skips the test."""
+def browser() -> Iterator[chromium.Browser]:
+    """Starts the browser, or skips the test."""
     found = chromium.find()
     if found is None:
         pytest.skip(f"none of {', '.join(chromium.NAMES)} is installed (scripts/setup.sh test)")
-    return found
+    running = chromium.Browser(found)
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .browser import Element, Page, render
+from .browser import Browser, Element, Page, render
 from .conftest import AZURE, Replay
 from .test_report import FRAME, PROBE, contrast, heights, rows, seen_by, size_text
 
@@ -61,7 +61,7 @@ def replay(
 
 
 @pytest.fixture(scope="module")
-def page(browser: str, replay: Replay) -> Page:
+def page(browser: Browser, replay: Replay) -> Page:
     return render(browser, replay.report)
 
 
@@ -203,7 +203,7 @@ def test_is_accessible(page: Page) -> None:
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1100)])
 def test_readable_everywhere(
-    browser: str, replay: Replay, tmp_path: Path, scheme: str, width: int
+    browser: Browser, replay: Replay, tmp_path: Path, scheme: str, width: int
 ) -> None:
     """The page needs no sideways scrolling on a phone and has the contrast of WCAG AA."""
     looked = replay.report.read_text().replace("</body>", LOOK)

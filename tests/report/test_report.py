@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .browser import Page, render
+from .browser import Browser, Page, render
 from .conftest import Replay, run_case
 
 SIZES = ("demand_peak_bytes", "peak_live_bytes", "high_water_bytes", "reserved_peak_bytes")
@@ -72,7 +72,7 @@ def rows(page: Page, table: str) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def page(browser: str, replay: Replay) -> Page:
+def page(browser: Browser, replay: Replay) -> Page:
     return render(browser, replay.report)
 
 
@@ -83,7 +83,7 @@ def test_renders_without_console_message(page: Page, replay: Replay) -> None:
     assert page.one("h1").text == "Replay of " + replay.result["trace"]
 
 
-def test_console_messages_are_seen(browser: str, replay: Replay, tmp_path: Path) -> None:
+def test_console_messages_are_seen(browser: Browser, replay: Replay, tmp_path: Path) -> None:
     """A broken script causes a console message, so the check above can fail."""
     broken = tmp_path / "broken.html"
     text = replay.report.read_text()
@@ -297,7 +297,7 @@ document.body.appendChild(out);
 """
 
 
-def test_map_can_be_zoomed(browser: str, command: str, tmp_path: Path) -> None:
+def test_map_can_be_zoomed(browser: Browser, command: str, tmp_path: Path) -> None:
     replay = run_case("limit", command, tmp_path)
     probed = tmp_path / "probed.html"
     probed.write_text(replay.report.read_text().replace("</body>", MAP_PROBE))
@@ -399,7 +399,7 @@ def seen_by(page: Page) -> dict[str, Any]:
     return found
 
 
-def test_values_can_be_read_off(browser: str, replay: Replay, tmp_path: Path) -> None:
+def test_values_can_be_read_off(browser: Browser, replay: Replay, tmp_path: Path) -> None:
     seen = seen_by(render(browser, probed(replay, tmp_path)))
     series = replay.result["series"]
     assert "arrow keys" in seen["hint"]
@@ -424,7 +424,7 @@ def contrast(pair: list[str]) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 390, 1100])
 def test_readable_everywhere(
-    browser: str, command: str, tmp_path: Path, scheme: str, width: int
+    browser: Browser, command: str, tmp_path: Path, scheme: str, width: int
 ) -> None:
     """The page needs no sideways scrolling on a phone and has the contrast of WCAG AA."""
     replay = run_case("limit", command, tmp_path)
