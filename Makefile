@@ -27,6 +27,11 @@ endif
 CFLAGS   ?= -O2 -g
 CXXFLAGS ?= -O2 -g
 export GO CARGO PYTHON CC CXX
+# With -trimpath Go compiles a package once for the command, the tests, vet and staticcheck.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+# Panics need line numbers only. Incremental builds cost time where everything is built once.
+export CARGO_PROFILE_DEV_DEBUG ?= line-tables-only
+export CARGO_INCREMENTAL ?= 0
 
 PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
@@ -86,6 +91,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 # Compiling the C++ programs for the sanitizer takes as long as compiling all others, so
 # only `make soak` runs them with it.
 CPP_NAMES      := $(notdir $(basename $(wildcard tests/c/test_*.cpp)))
+CPP_OPTIMISED  := $(CPP_NAMES:%=build/test/optimised/c/%)
 C_ONLY_ASAN    := $(filter-out $(CPP_NAMES:%=build/test/asan/c/%),$(C_TESTS_ASAN))
 
 # The longest packages start first: a long package that starts last leaves processors idle.
@@ -384,9 +390,12 @@ $(1)/%: tests/c/%.c $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
 $(1)/%: tests/c/%.cpp $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
 	$$(CXX) $$(CXX_FLAGS) $(3) $(4) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lgtest -lgtest_main)
 endef
-$(eval $(call test_rules,build/test/c,build/lib,))
-# -O0: with optimisation the compiler takes three times as long for code with sanitizers.
-$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN),-O0))
+# C++ takes the compiler twice as long with -O2 and debug information, so only `make soak`
+# runs the C++ programs with them.
+$(eval $(call test_rules,build/test/c,build/lib,,-O0 -g0))
+$(eval $(call test_rules,build/test/optimised/c,build/lib,,))
+# -O2 takes the compiler three times as long for code with sanitizers.
+$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN) -O1,-O0))
 # Programs that run for hours: see scripts/soak.py.
 build/test/soak/%: tests/soak/%.c tests/soak/hostile.c $(wildcard tests/soak/*.h) build/test/c/libsupport.a build/lib/$(FILE) $(C_HEADERS) | ready-test
 	@mkdir -p $(dir $@)
@@ -497,7 +506,7 @@ test-wheel: ready-test build
 	@$(SUITE) $@ steps -- scripts/test_wheel.sh build/wheel
 
 .PHONY: soak
-soak: build simcuda $(LIBRARY_TEST) $(C_TESTS) $(C_TESTS_ASAN) $(SOAK_PROGRAMS) $(WORK_LIBRARY) ## random programs, hostile calls, properties and fuzzers for DURATION=24h (ONLY=DRILL SEED=N repeats one run)
+soak: build simcuda $(LIBRARY_TEST) $(C_TESTS) $(C_TESTS_ASAN) $(CPP_OPTIMISED) $(SOAK_PROGRAMS) $(WORK_LIBRARY) ## random programs, hostile calls, properties and fuzzers for DURATION=24h (ONLY=DRILL SEED=N repeats one run)
 	@$(LIBRARY_ENV) $(PYTHON) scripts/soak.py --duration $(DURATION) $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED))
 
 .PHONY: suites

@@ -199,7 +199,7 @@ def drills() -> list[Drill]:
 
 
 def with_sanitizer() -> list[Drill]:
-    """Returns the programs that make test runs in part, or never, with the address sanitizer."""
+    """Returns the programs that make test runs in part, or never, with a sanitizer or optimised."""
     programs, options = TEST / "asan/c", {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
     found = [
         Drill(f"asan_{name}@host", (str(programs / f"test_{name}"), "{seed}"), options, 900)
@@ -209,11 +209,13 @@ def with_sanitizer() -> list[Drill]:
     found.append(Drill("asan_pool_calls@host", (*words, "400", "{seed}"), options, 900))
     whole = {**options, "SOAK": "1"}
     found.append(Drill("long:asan_bounded", (str(programs / "test_bounded"),), whole, 1900, 0.3))
-    # make test runs the C++ programs without the sanitizer only.
+    # make test runs the C++ programs without the sanitizer and without optimisation only.
     library = {**options, "FERRUM_TEST_LIBRARY": str(TEST / "libferrum_mem.so")}
     for source in sorted((ROOT / "tests/c").glob("test_*.cpp")):
         name = source.stem.removeprefix("test_")
-        found.append(Drill(f"long:asan_{name}", (str(programs / source.stem),), library, 900, 0.1))
+        for way, folder in (("asan", programs), ("optimised", TEST / "optimised/c")):
+            program = str(folder / source.stem)
+            found.append(Drill(f"long:{way}_{name}", (program,), library, 900, 0.1))
     return found
 
 

@@ -28,7 +28,7 @@ static int set_up(void **state) {
     ferrum_manager_config manager = FERRUM_MANAGER_CONFIG_INIT;
     manager.pool_configs[FERRUM_MEMORY_GENERAL] = &keeping;
     for (int i = 0; i < 3; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "cpu:%d", i);
         assert_ok(ferrum_device_open(id, &devices[i]));
         assert_ok(ferrum_manager_create(devices[i], &manager, &managers[i]));
