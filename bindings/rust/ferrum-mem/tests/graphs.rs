@@ -63,7 +63,10 @@ fn beside_the_driver() {
     pool.trim(0).unwrap();
     assert!(!snapshot_json().unwrap().contains("/graph 1"));
     // The next capture works as usual. Its blocks have call sites if the pool records them.
-    let config = PoolConfig { debug: DebugFlags::CALL_SITES, ..Default::default() };
+    let config = PoolConfig {
+        debug: DebugFlags::CALL_SITES,
+        ..Default::default()
+    };
     let pool = device.create_pool(&config).unwrap();
     cuda("cuStreamBeginCapture_v2", native, 0);
     let again = pool.capture(Some(&stream), None).unwrap();
