@@ -106,6 +106,24 @@ ferrum_elastic_pool_alloc_batch(ferrum_elastic_pool pool, const char *model,
                                             &options_full));
 }
 
+ferrum_status ferrum_elastic_pool_alloc_batch_anywhere(
+    ferrum_elastic_pool pool, const char *model, const uint64_t *sizes,
+    uint64_t count, const ferrum_batch_options *options,
+    uint64_t *offsets_out) {
+    FM_ENTER();
+    FM_REQUIRE(offsets_out);
+    if (count <= FERRUM_BATCH_MAX)
+        memset(offsets_out, 0, count * sizeof(*offsets_out));
+    FM_REQUIRE(model);
+    FM_REQUIRE(sizes);
+    ferrum_batch_options options_full = FERRUM_BATCH_OPTIONS_INIT;
+    if (options != NULL)
+        FM_STRUCT_IN(options, options_full);
+    FM_RETURN(fmgo_elastic_pool_alloc_batch_anywhere(
+        pool.id, (char *)model, (uint64_t *)sizes, count, &options_full,
+        offsets_out));
+}
+
 ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                        const char *model, uint64_t offset_bytes,
                                        uint64_t size_bytes,
@@ -137,6 +155,16 @@ ferrum_status ferrum_elastic_pool_record_stream(ferrum_elastic_pool pool,
     FM_REQUIRE(model);
     FM_RETURN(fmgo_elastic_pool_record_stream(
         pool.id, (char *)model, offset_bytes, size_bytes, stream.id));
+}
+
+ferrum_status ferrum_elastic_pool_record_stream_batch(
+    ferrum_elastic_pool pool, const char *model,
+    const ferrum_byte_range *ranges, uint64_t count, ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(model);
+    FM_REQUIRE(ranges);
+    FM_RETURN(fmgo_elastic_pool_record_stream_batch(
+        pool.id, (char *)model, (ferrum_byte_range *)ranges, count, stream.id));
 }
 
 ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,

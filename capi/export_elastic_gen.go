@@ -136,6 +136,32 @@ func fmgo_elastic_pool_alloc_batch(pool C.uint64_t, model *C.char, ranges *C.fer
 	return done(library.CallError(object.AllocBatch(modelText, rangesGiven, optionsGiven), object))
 }
 
+//export fmgo_elastic_pool_alloc_batch_anywhere
+func fmgo_elastic_pool_alloc_batch_anywhere(pool C.uint64_t, model *C.char, sizes *C.uint64_t, count C.uint64_t, options *C.ferrum_batch_options, offsetsOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	modelText, err := textOf("model", model)
+	if err != nil {
+		return fail(err)
+	}
+	sizesGiven, err := arrayOf[uint64]("sizes", sizes, count)
+	if err != nil {
+		return fail(err)
+	}
+	optionsGiven, err := batchOptionsOf("options", options)
+	if err != nil {
+		return fail(err)
+	}
+	offsetsGiven, err := arrayOf[uint64]("offsets", offsetsOut, count)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.ElasticPool("elastic_pool.alloc_batch_anywhere", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.AllocBatchAnywhere(modelText, sizesGiven, optionsGiven, offsetsGiven), object))
+}
+
 //export fmgo_elastic_pool_free
 func fmgo_elastic_pool_free(pool C.uint64_t, model *C.char, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -180,6 +206,24 @@ func fmgo_elastic_pool_record_stream(pool C.uint64_t, model *C.char, offsetBytes
 		return fail(err)
 	}
 	return done(library.CallError(object.RecordStream(modelText, rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
+}
+
+//export fmgo_elastic_pool_record_stream_batch
+func fmgo_elastic_pool_record_stream_batch(pool C.uint64_t, model *C.char, ranges *C.ferrum_byte_range, count C.uint64_t, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	modelText, err := textOf("model", model)
+	if err != nil {
+		return fail(err)
+	}
+	rangesGiven, err := recordsOf("ranges", ranges, count, byteRangeOf)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.ElasticPool("elastic_pool.record_stream_batch", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RecordStreamBatch(modelText, rangesGiven, uint64(stream)), object))
 }
 
 //export fmgo_elastic_pool_is_mapped

@@ -123,6 +123,20 @@ func fmgo_pool_record_stream(pool C.uint64_t, address C.uint64_t, stream C.uint6
 	return done(library.CallError(object.RecordStream(device.Addr(address), uint64(stream)), object))
 }
 
+//export fmgo_pool_record_stream_batch
+func fmgo_pool_record_stream_batch(pool C.uint64_t, addresses *C.uint64_t, count C.uint64_t, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	addressesGiven, err := arrayOf[device.Addr]("addresses", addresses, count)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.Pool("pool.record_stream_batch", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RecordStreamBatch(addressesGiven, uint64(stream)), object))
+}
+
 //export fmgo_pool_usable_size
 func fmgo_pool_usable_size(pool C.uint64_t, address C.uint64_t, sizeBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)

@@ -127,6 +127,20 @@ func fmgo_vpool_record_stream(vpool C.uint64_t, offsetBytes C.uint64_t, sizeByte
 	return done(library.CallError(object.RecordStream(rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
 }
 
+//export fmgo_vpool_record_stream_batch
+func fmgo_vpool_record_stream_batch(vpool C.uint64_t, ranges *C.ferrum_byte_range, count C.uint64_t, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	rangesGiven, err := recordsOf("ranges", ranges, count, byteRangeOf)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := lib.VPool("vpool.record_stream_batch", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RecordStreamBatch(rangesGiven, uint64(stream)), object))
+}
+
 //export fmgo_vpool_is_mapped
 func fmgo_vpool_is_mapped(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, mappedOut *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)

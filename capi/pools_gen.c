@@ -38,6 +38,16 @@ ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
     FM_RETURN(fmgo_pool_record_stream(pool.id, address, stream.id));
 }
 
+ferrum_status ferrum_pool_record_stream_batch(ferrum_pool pool,
+                                              const ferrum_address *addresses,
+                                              uint64_t count,
+                                              ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(addresses);
+    FM_RETURN(fmgo_pool_record_stream_batch(
+        pool.id, (ferrum_address *)addresses, count, stream.id));
+}
+
 ferrum_status ferrum_pool_capture_begin(ferrum_pool pool, ferrum_stream stream,
                                         uint64_t shared_graph,
                                         uint64_t *graph_out) {

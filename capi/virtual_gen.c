@@ -91,6 +91,16 @@ ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
                                        stream.id));
 }
 
+ferrum_status ferrum_vpool_record_stream_batch(ferrum_vpool vpool,
+                                               const ferrum_byte_range *ranges,
+                                               uint64_t count,
+                                               ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(ranges);
+    FM_RETURN(fmgo_vpool_record_stream_batch(
+        vpool.id, (ferrum_byte_range *)ranges, count, stream.id));
+}
+
 ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool, uint64_t offset_bytes,
                                      uint64_t size_bytes,
                                      uint32_t *mapped_out) {

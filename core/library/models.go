@@ -86,6 +86,21 @@ func (p *ElasticPool) AllocBatch(model string, ranges []ByteRange, r BatchReques
 	return m.AllocBatch(ranges, r.BatchRequest)
 }
 
+// AllocBatchAnywhere maps many ranges of a model, each at the first free place, or none. It
+// writes their offsets to offsets, which is as long as sizes.
+func (p *ElasticPool) AllocBatchAnywhere(model string, sizes []uint64, r BatchRequest, offsets []uint64) error {
+	m, err := p.Model(model)
+	if err != nil {
+		return err
+	}
+	if r.Stream, err = p.library.registry.streamOrDefault("model.alloc_batch_anywhere", r.StreamHandle, p.device); err != nil {
+		return err
+	}
+	placed, err := m.AllocBatchAnywhere(sizes, r.BatchRequest)
+	copy(offsets, placed)
+	return err
+}
+
 // FreeBatch frees many ranges of a model, or none.
 func (p *ElasticPool) FreeBatch(model string, ranges []ByteRange, stream uint64) error {
 	m, err := p.Model(model)
@@ -110,6 +125,20 @@ func (p *ElasticPool) RecordStream(model string, r ByteRange, stream uint64) err
 		return err
 	}
 	return m.RecordStream(r.OffsetBytes, r.SizeBytes, user)
+}
+
+// RecordStreamBatch records that a stream (0: the default one) also uses many ranges of a
+// model, or none.
+func (p *ElasticPool) RecordStreamBatch(model string, ranges []ByteRange, stream uint64) error {
+	m, err := p.Model(model)
+	if err != nil {
+		return err
+	}
+	user, err := p.library.registry.streamOrDefault("model.record_stream_batch", stream, p.device)
+	if err != nil {
+		return err
+	}
+	return m.RecordStreamBatch(ranges, user)
 }
 
 // IsMapped reports whether every page that a range of a model touches is mapped.

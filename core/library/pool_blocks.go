@@ -88,6 +88,16 @@ func (p *Pool) RecordStream(addr device.Addr, stream uint64) error {
 	return p.callErrorOn(stream, p.Pool.RecordStream(addr, user))
 }
 
+// RecordStreamBatch makes the frees of live blocks wait for a further stream: of all, or
+// of none.
+func (p *Pool) RecordStreamBatch(addrs []device.Addr, stream uint64) error {
+	user, err := p.streamOf("pool.record_stream_batch", stream)
+	if err != nil {
+		return err
+	}
+	return p.callErrorOn(stream, p.Pool.RecordStreamBatch(addrs, user))
+}
+
 // Reset frees every live block on the stream.
 func (p *Pool) Reset(stream uint64) error {
 	last, err := p.streamOf("pool.reset", stream)

@@ -102,6 +102,16 @@ func (p *VPool) RecordStream(r ByteRange, stream uint64) error {
 	return p.Pool.RecordStream(r.OffsetBytes, r.SizeBytes, user)
 }
 
+// RecordStreamBatch records that a stream (0: the default one) also uses many ranges, or
+// none.
+func (p *VPool) RecordStreamBatch(ranges []ByteRange, stream uint64) error {
+	user, err := p.library.registry.streamOrDefault("vpool.record_stream_batch", stream, p.device)
+	if err != nil {
+		return err
+	}
+	return p.Pool.RecordStreamBatch(ranges, user)
+}
+
 // IsMapped reports whether every page that a range touches is mapped.
 func (p *VPool) IsMapped(r ByteRange) bool { return p.Pool.IsMapped(r.OffsetBytes, r.SizeBytes) }
 

@@ -61,3 +61,34 @@ func (m *Model) FreeBatch(ranges []ByteRange, stream device.Stream) error {
 	}
 	return m.free(listOf(ranges), stream)
 }
+
+// AllocBatchAnywhere is AllocTagged for each size of a list: for all, or none. In the order
+// of the list, each range gets the first free run that is long enough. The result has their
+// offsets in the same order. The pages of all ranges are one order, as in AllocBatch.
+// Errors: those of AllocTagged; an error about one size names it by its index.
+func (m *Model) AllocBatchAnywhere(sizes []uint64, r BatchRequest) (offsets []uint64, err error) {
+	if len(sizes) == 0 {
+		return nil, nil
+	}
+	p := placing{op: "alloc", targets: sizesOf(sizes), anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait}
+	if _, err := m.allocate(p); err != nil {
+		return nil, err
+	}
+	offsets = make([]uint64, len(sizes))
+	for _, at := range p.all {
+		offsets[at.index] = at.span.Offset
+	}
+	return offsets, nil
+}
+
+// RecordStreamBatch is RecordStream for each range of a list: for all, or none. Errors:
+// those of RecordStream, and CodeInvalidOffset for two ranges with a page in common.
+func (p *Pool) RecordStreamBatch(ranges []ByteRange, stream device.Stream) error {
+	return p.space.recordStreams("record_stream", listOf(ranges), stream)
+}
+
+// RecordStreamBatch is Pool.RecordStreamBatch for a model. It returns CodeModelNotFound
+// when the model is unregistered.
+func (m *Model) RecordStreamBatch(ranges []ByteRange, stream device.Stream) error {
+	return m.recordStreams(listOf(ranges), stream)
+}

@@ -414,7 +414,7 @@ func TestRandomProgramsOnAElasticPool(t *testing.T) {
 		n.stream.Hold()
 		t.Repeat(map[string]func(*rapid.T){
 			"register": n.register, "unregister": n.unregister, "allocate": n.allocate, "allocate2": n.allocate,
-			"allocateAt": n.allocateAt, "deallocate": n.deallocate, "finish": n.finish, "limit": n.setLimit,
+			"allocateAt": n.allocateAt, "allocateAnywhere": n.allocateAnywhere, "deallocate": n.deallocate, "finish": n.finish, "limit": n.setLimit,
 			"model": n.setModel, "settle": func(*rapid.T) { n.shared.physical.Settle() },
 			"tick": func(*rapid.T) { n.shared.physical.tick() }, "": n.compare,
 		})

@@ -1,7 +1,6 @@
 package vmm
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -16,8 +15,9 @@ import (
 // are made or none.
 type placing struct {
 	op string
-	// targets has the ranges; each becomes an allocation. With anywhere it has one range, of
-	// which only the size counts, and the first free run that is long enough is used.
+	// targets has the ranges; each becomes an allocation. With anywhere only their sizes
+	// count. In the order of the caller's list, each gets the first free run that is long
+	// enough; then they have their offsets.
 	targets
 	anywhere bool
 	// tag names the allocations in reports; "" means the space's own name.
@@ -33,8 +33,7 @@ func (p *placing) prepare(e *extent.Extent) (err error) {
 	if !p.anywhere {
 		return p.locate(e, p.op)
 	}
-	p.all[0].run.Pages, err = e.PagesFor(p.op, p.all[0].span.Size)
-	return err
+	return p.measure(e, p.op)
 }
 
 // claim is a placing that has its offsets and its charge. Its thread holds no lock.
@@ -114,12 +113,6 @@ func (s *space) claimNow(c *claim) error {
 	return nil
 }
 
-func (t *pageTable) putFree(runs []pageset.Run) {
-	for _, r := range runs {
-		t.free.Put(r)
-	}
-}
-
 // place removes the address ranges of a claim from the free map. The caller holds mu,
 // which is released while place waits.
 func (s *space) place(c *claim) error {
@@ -133,14 +126,13 @@ func (s *space) place(c *claim) error {
 			return err
 		}
 		if c.anywhere {
-			again, err := s.findPlace(c, &wait)
-			if err != nil {
-				return err
-			}
+			again, err := s.findPlaces(c, &wait)
 			if again {
 				continue
 			}
-		} else if err := s.table.clash(c.placing); err != nil {
+			return err
+		}
+		if err := s.table.clash(c.placing); err != nil {
 			return err
 		}
 		held := s.table.takeAll(c.all)
@@ -153,27 +145,6 @@ func (s *space) place(c *claim) error {
 	}
 }
 
-// findPlace finds the first free run that is long enough, for a claim without an offset.
-// again reports that it has waited, and that the caller must check again.
-func (s *space) findPlace(c *claim, wait *placeWait) (again bool, err error) {
-	t := &c.all[0]
-	start, ok := s.table.free.FirstFit(t.run.Pages)
-	switch {
-	case ok:
-		t.run.Start, t.span.Offset = start, start*s.table.extent.PageBytes
-		return false, nil
-	case s.landEach():
-		return true, nil
-	case s.unparking > 0:
-		s.changed.Wait()
-		return true, nil
-	}
-	if again, err = s.awaitPlace(t.run.Pages, wait); again {
-		return true, nil
-	}
-	return false, cmp.Or(err, s.table.noPlace(c.placing))
-}
-
 // takeAll removes all ranges from the free map and returns nil, or removes none and returns
 // a range with a page that is not free.
 func (t *pageTable) takeAll(all []target) (held *target) {
@@ -181,23 +152,10 @@ func (t *pageTable) takeAll(all []target) (held *target) {
 		if t.free.Take(all[i].run) {
 			continue
 		}
-		for _, taken := range all[:i] {
-			t.free.Put(taken.run)
-		}
+		t.putTargets(all[:i])
 		return &all[i]
 	}
 	return nil
-}
-
-// noPlace is the error of an allocation for which no free run is long enough.
-func (t *pageTable) noPlace(p placing) error {
-	size := p.all[0].span.Size
-	return t.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
-		"size %d: the longest free run of %q is %v of %v, %v are retiring", size, t.extent.Name,
-		device.Size(t.free.Longest()*t.extent.PageBytes), device.Size(t.extent.Bytes()),
-		device.Size(t.retiring*t.extent.PageBytes)).
-		Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, t.extent.Bytes()).
-		Stating(device.FactLargestFreeBytes, t.free.Longest()*t.extent.PageBytes)
 }
 
 // clash returns an error if a page of the ranges is live, and nil otherwise.

@@ -1,8 +1,12 @@
 package vmm
 
-import "cmp"
+import (
+	"cmp"
 
-// look checks the range of an allocation and returns its number of pages. It waits for
+	"ferrum_mem/core/device"
+)
+
+// look checks the ranges of an allocation and returns their number of pages. It waits for
 // address space that is being freed, before other models have to release pages for the
 // allocation.
 func (s *space) look(p placing) (pages uint64, err error) {
@@ -19,14 +23,16 @@ func (s *space) look(p placing) (pages uint64, err error) {
 		if !p.anywhere {
 			return pages, s.table.clash(p)
 		}
-		if s.table.free.Longest() >= pages || s.unparking > 0 {
+		p.inListOrder()
+		left := s.table.unplaced(p.all)
+		if left == nil || s.unparking > 0 {
 			return pages, nil
 		}
 		if s.landEach() {
 			continue
 		}
-		if again, err := s.awaitPlace(pages, &wait); !again {
-			return 0, cmp.Or(err, s.table.noPlace(p))
+		if again, err := s.awaitPlace(p.all, &wait); !again {
+			return 0, cmp.Or(err, p.named(left, s.table.noPlace(p.op, left)))
 		}
 	}
 }
@@ -35,4 +41,39 @@ func (s *space) hasRetiring() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.retiring > 0
+}
+
+// findPlaces removes the first free runs that are long enough from the free map, for a claim
+// without offsets. again reports that it has waited, and that the caller must check again.
+func (s *space) findPlaces(c *claim, wait *placeWait) (again bool, err error) {
+	c.inListOrder()
+	unplaced := s.table.takeFirst(c.all)
+	switch {
+	case unplaced == nil:
+		for i := range c.all {
+			c.all[i].span.Offset = c.all[i].run.Start * s.table.extent.PageBytes
+		}
+		c.inOffsetOrder()
+		return false, nil
+	case s.landEach():
+		return true, nil
+	case s.unparking > 0:
+		s.changed.Wait()
+		return true, nil
+	}
+	if again, err = s.awaitPlace(c.all, wait); again {
+		return true, nil
+	}
+	return false, cmp.Or(err, c.named(unplaced, s.table.noPlace(c.op, unplaced)))
+}
+
+// noPlace is the error of a range for which no free run is long enough.
+func (t *pageTable) noPlace(op string, at *target) error {
+	size := at.span.Size
+	return t.extent.Fault(device.CodeOutOfVirtualMemory, op,
+		"size %d: the longest free run of %q is %v of %v, %v are retiring", size, t.extent.Name,
+		device.Size(t.free.Longest()*t.extent.PageBytes), device.Size(t.extent.Bytes()),
+		device.Size(t.retiring*t.extent.PageBytes)).
+		Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, t.extent.Bytes()).
+		Stating(device.FactLargestFreeBytes, t.free.Longest()*t.extent.PageBytes)
 }

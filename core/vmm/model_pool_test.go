@@ -261,7 +261,7 @@ func TestRandomProgramsAgainstAModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"allocate": n.allocate, "allocate2": n.allocate, "deallocate": n.deallocate, "deallocate2": n.deallocate,
-			"allocateList": n.allocateList, "deallocateList": n.deallocateList,
+			"allocateList": n.allocateList, "deallocateList": n.deallocateList, "recordList": n.recordList,
 			"isMapped": func(t *rapid.T) {
 				offset, size := n.anyRange(t)
 				code, cells, _ := n.want(offset, size)

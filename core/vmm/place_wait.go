@@ -29,11 +29,11 @@ type placeWait struct {
 	round  int
 }
 
-// awaitPlace waits a little for retiring ranges, if they may make a free run of that
-// many pages. again reports that the caller should check again. The caller holds mu,
+// awaitPlace waits a little for retiring ranges, if the given ranges find free runs after
+// that. again reports that the caller should check again. The caller holds mu,
 // which is released during the wait.
-func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
-	if w.waited >= s.patience || len(s.retirees.queues) == 0 || !s.physical.engine.MayWait() || s.longestSoon() < pages {
+func (s *space) awaitPlace(all []target, w *placeWait) (again bool, err error) {
+	if w.waited >= s.patience || len(s.retirees.queues) == 0 || !s.physical.engine.MayWait() || !s.fitSoon(all) {
 		return false, nil
 	}
 	// Wait for the streams in turns, so that a stalled stream does not delay the
@@ -49,9 +49,9 @@ func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
 	return err == nil, err
 }
 
-// longestSoon returns the longest run of pages that are free now or after all retiring
-// ranges were parked.
-func (s *space) longestSoon() uint64 {
+// fitSoon reports whether the ranges will all find a free run after all retiring ranges
+// were parked. It places them in the free map as it will be then, and undoes that.
+func (s *space) fitSoon(all []target) bool {
 	var retiring []pageset.Run
 	for _, q := range s.retirees.queues {
 		for _, f := range q.fences {
@@ -63,24 +63,52 @@ func (s *space) longestSoon() uint64 {
 	slices.SortFunc(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })
 	// A range is listed once for each stream that uses it.
 	retiring = slices.Compact(retiring)
-	longest := s.table.free.Longest()
-	for len(retiring) > 0 {
-		joined := retiring[0]
-		retiring = retiring[1:]
-		if before, ok := s.table.free.Around(joined.Start); ok && before.End() == joined.Start {
-			joined = pageset.Run{Start: before.Start, Pages: before.Pages + joined.Pages}
-		}
-		for {
-			if len(retiring) > 0 && retiring[0].Start == joined.End() {
-				joined.Pages += retiring[0].Pages
-				retiring = retiring[1:]
-			} else if after, ok := s.table.free.Around(joined.End()); ok && after.Start == joined.End() {
-				joined.Pages += after.Pages
-			} else {
-				break
-			}
-		}
-		longest = max(longest, joined.Pages)
+	s.table.putFree(retiring)
+	fit := s.table.unplaced(all) == nil
+	for _, r := range retiring {
+		s.table.free.Take(r)
 	}
-	return longest
+	return fit
+}
+
+// unplaced returns the first range that finds no free run now, after the ranges before it
+// have taken theirs; nil means that all find one.
+func (t *pageTable) unplaced(all []target) *target {
+	if len(all) == 1 && t.free.Longest() >= all[0].run.Pages {
+		return nil
+	}
+	at := t.takeFirst(all)
+	if at == nil {
+		t.putTargets(all)
+	}
+	return at
+}
+
+// takeFirst removes for each range, in this order, the first free run that is long enough
+// and returns nil. If one finds none, it removes nothing and returns that range.
+func (t *pageTable) takeFirst(all []target) (left *target) {
+	for i := range all {
+		at := &all[i]
+		start, ok := t.free.FirstFit(at.run.Pages)
+		if !ok {
+			t.putTargets(all[:i])
+			return at
+		}
+		at.run.Start = start
+		t.free.Take(at.run)
+	}
+	return nil
+}
+
+// putTargets adds the pages of ranges to the free map.
+func (t *pageTable) putTargets(all []target) {
+	for i := range all {
+		t.free.Put(all[i].run)
+	}
+}
+
+func (t *pageTable) putFree(runs []pageset.Run) {
+	for _, r := range runs {
+		t.free.Put(r)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // An allocation waits for retiring address space if no free run is long enough and the
@@ -91,8 +92,9 @@ func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 	p.quit(t)
 }
 
-// longestSoon equals the longest run in a slice of pages.
-func TestLongestSoonMatchesASlice(t *testing.T) {
+// fitSoon agrees with a slice of pages, where each range takes the first run that is long
+// enough. It leaves the free map as it was.
+func TestFitSoonMatchesASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.CapacityBytes = 40 * page })
 		s := r.pool.space
@@ -119,15 +121,16 @@ func TestLongestSoonMatchesASlice(t *testing.T) {
 				require.NoError(t, r.pool.Free(uint64(at)*page, page, streams[at%2]))
 			}
 		}
-		longest, row := uint64(0), uint64(0)
-		for _, is := range usable {
-			if row++; !is {
-				row = 0
-			}
-			longest = max(longest, row)
-		}
 		s.mu.Lock()
-		require.Equal(t, longest, s.longestSoon())
+		longest := s.table.free.Longest()
+		for range 4 {
+			var list []target
+			for _, pages := range rapid.SliceOfN(rapid.IntRange(1, 12), 1, 5).Draw(t, "pages") {
+				list = append(list, target{run: pageset.Run{Pages: uint64(pages)}})
+			}
+			require.Equal(t, firstFits(usable, list), s.fitSoon(list))
+			require.Equal(t, longest, s.table.free.Longest())
+		}
 		s.mu.Unlock()
 		streams[1].Release()
 		require.NoError(t, streams[1].Synchronize(device.Forever))
@@ -136,4 +139,23 @@ func TestLongestSoonMatchesASlice(t *testing.T) {
 		require.NoError(t, streams[1].Close())
 		r.quit(t)
 	})
+}
+
+// firstFits reports whether each range finds a run of usable pages, one after the other.
+func firstFits(usable [40]bool, list []target) bool {
+next:
+	for _, at := range list {
+		row := 0
+		for page := range usable {
+			if row++; !usable[page] {
+				row = 0
+			}
+			if row == int(at.run.Pages) {
+				clear(usable[page+1-row : page+1])
+				continue next
+			}
+		}
+		return false
+	}
+	return true
 }

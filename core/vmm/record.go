@@ -15,38 +15,52 @@ import (
 // that is asleep, CodeBusy for a page that is being put to sleep or woken. A failed
 // call changes nothing.
 func (p *Pool) RecordStream(offset, size uint64, stream device.Stream) error {
-	return p.space.recordStream("record_stream", extent.Span{Offset: offset, Size: size}, stream)
+	return p.space.recordStreams("record_stream", only(extent.Span{Offset: offset, Size: size}), stream)
 }
 
 // RecordStream is Pool.RecordStream for a model. It returns CodeModelNotFound when the
 // model is unregistered.
 func (m *Model) RecordStream(offset, size uint64, stream device.Stream) error {
+	return m.recordStreams(only(extent.Span{Offset: offset, Size: size}), stream)
+}
+
+func (m *Model) recordStreams(ranges targets, stream device.Stream) error {
 	const op = "record_stream"
-	err := m.space.recordStream(op, extent.Span{Offset: offset, Size: size}, stream)
+	err := m.space.recordStreams(op, ranges, stream)
 	if err == nil {
 		return nil
 	}
 	return m.goneInsteadOf(op, err)
 }
 
-func (s *space) recordStream(op string, b extent.Span, stream device.Stream) error {
-	r, err := s.table.extent.RunOf(op, b)
-	if err != nil {
+func (s *space) recordStreams(op string, ranges targets, stream device.Stream) error {
+	if err := ranges.locate(&s.table.extent, op); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	err = s.table.mayRecord(op, b, r)
-	if err != nil {
-		s.mu.Unlock()
-		return err
-	}
-	s.table.users.Add(r, stream)
-	many := s.table.users.Most(r)
-	s.mu.Unlock()
-	if many >= manyUsers && many&(many-1) == 0 {
+	crowded, err := s.addUser(op, ranges, stream)
+	for _, r := range crowded {
 		s.forgetClosed(r)
 	}
-	return nil
+	return err
+}
+
+// addUser adds a stream to the users of ranges: of all, or of none. It returns the ranges
+// whose users are so many that closed streams should be removed.
+func (s *space) addUser(op string, ranges targets, stream device.Stream) (crowded []pageset.Run, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = ranges.each(func(t *target) error { return s.table.mayRecord(op, t.span, t.run) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range ranges.all {
+		r := ranges.all[i].run
+		s.table.users.Add(r, stream)
+		if many := s.table.users.Most(r); many >= manyUsers && many&(many-1) == 0 {
+			crowded = append(crowded, r)
+		}
+	}
+	return crowded, nil
 }
 
 // mayRecord returns an error if the users of a range cannot be changed. The caller

@@ -28,9 +28,9 @@ type target struct {
 // have a page in common.
 type targets struct {
 	all []target
-	// listed states that the caller passed a list, so that errors name an element of
-	// it.
-	listed bool
+	// list is the name of the caller's list, so that errors name an element of it; ""
+	// means that the caller passed no list.
+	list string
 }
 
 // only returns the one range of a call without a list.
@@ -38,11 +38,47 @@ func only(b extent.Span) targets { return targets{all: []target{{span: b}}} }
 
 // listOf returns the ranges of a list, in any order.
 func listOf(ranges []ByteRange) targets {
-	list := targets{all: make([]target, len(ranges)), listed: true}
+	list := targets{all: make([]target, len(ranges)), list: "ranges"}
 	for i, r := range ranges {
 		list.all[i] = target{span: extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, index: i}
 	}
 	return list
+}
+
+// sizesOf returns ranges of a list of sizes, whose offsets are not known yet.
+func sizesOf(sizes []uint64) targets {
+	list := targets{all: make([]target, len(sizes)), list: "sizes"}
+	for i, size := range sizes {
+		list.all[i] = target{span: extent.Span{Size: size}, index: i}
+	}
+	return list
+}
+
+// measure finds the numbers of pages of ranges without offsets. Errors: those of
+// extent.PagesFor, and CodeOutOfVirtualMemory for more pages than the address space has.
+func (l *targets) measure(e *extent.Extent, op string) error {
+	total := uint64(0)
+	return l.each(func(t *target) (err error) {
+		if t.run.Pages, err = e.PagesFor(op, t.span.Size); err != nil {
+			return err
+		}
+		if total += t.run.Pages; total > e.Pages {
+			return e.Fault(device.CodeOutOfVirtualMemory, op, "size %d: with the sizes before it, it takes %d pages of %v, and the capacity is %v",
+				t.span.Size, total, device.Size(e.PageBytes), device.Size(e.Bytes())).Stating(device.FactRequestedBytes, total*e.PageBytes).
+				Stating(device.FactCapacityBytes, e.Bytes())
+		}
+		return nil
+	})
+}
+
+// inListOrder sorts the ranges by their index in the caller's list.
+func (l *targets) inListOrder() {
+	slices.SortFunc(l.all, func(a, b target) int { return cmp.Compare(a.index, b.index) })
+}
+
+// inOffsetOrder sorts the ranges by their pages.
+func (l *targets) inOffsetOrder() {
+	slices.SortFunc(l.all, func(a, b target) int { return cmp.Compare(a.run.Start, b.run.Start) })
 }
 
 // locate finds the pages of all ranges, and sorts the ranges by offset. Errors: those
@@ -77,10 +113,10 @@ func (l *targets) locate(e *extent.Extent, op string) (err error) {
 
 // named adds the element of the list to the error that is about it.
 func (l *targets) named(t *target, err error) error {
-	if err == nil || !l.listed {
+	if err == nil || l.list == "" {
 		return err
 	}
-	return device.AtIndex("ranges", t.index, err)
+	return device.AtIndex(l.list, t.index, err)
 }
 
 // each calls fn for the ranges until one returns an error, and adds the range to that

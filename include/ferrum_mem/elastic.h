@@ -269,6 +269,34 @@ ferrum_elastic_pool_alloc_batch(ferrum_elastic_pool pool, const char *model,
                                 const ferrum_batch_options *options);
 
 /**
+ * Maps memory at many ranges of a model, each at the first free place that is long
+ * enough, like ferrum_elastic_pool_alloc: all of them, or none on failure. The
+ * library places the ranges in the order of the list. The pages of all ranges are
+ * one request to the pool, as in ferrum_elastic_pool_alloc_batch. Each range becomes
+ * an allocation of its own, and is freed alone or with others.
+ *
+ * @param sizes  sizes of the ranges; none is 0.
+ * @param count  at most FERRUM_BATCH_MAX; 0 does nothing.
+ * @param options  as for ferrum_vpool_alloc_batch.
+ * @param offsets_out  room for count offsets from the model's base address, in the
+ *                order of sizes. All are zero on failure, unless count is out of
+ *                bounds.
+ * @return as ferrum_elastic_pool_alloc_with with at_offset 0. An error about one
+ *         size names it by its index, such as sizes[3];
+ *         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY also when the sizes together exceed
+ *         the address space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY states the size of
+ *         all ranges. Nothing has changed after an error.
+ *
+ * @optional options
+ * @batch offsets_out
+ * @by-hand cpp it fills a list whose length the caller gives
+ * @by-hand python,rust a method of the model
+ */
+FERRUM_API ferrum_status ferrum_elastic_pool_alloc_batch_anywhere(
+    ferrum_elastic_pool pool, const char *model, const uint64_t *sizes,
+    uint64_t count, const ferrum_batch_options *options, uint64_t *offsets_out);
+
+/**
  * Frees a range of a model, like ferrum_vpool_free.
  *
  * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_free.
@@ -309,6 +337,18 @@ FERRUM_API ferrum_status ferrum_elastic_pool_free_batch(
 FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
     ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
     uint64_t size_bytes, ferrum_stream stream);
+
+/**
+ * The same as ferrum_vpool_record_stream_batch, for ranges of a model.
+ *
+ * @return also FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @optional stream
+ * @by-hand python,rust a method of the model
+ */
+FERRUM_API ferrum_status ferrum_elastic_pool_record_stream_batch(
+    ferrum_elastic_pool pool, const char *model,
+    const ferrum_byte_range *ranges, uint64_t count, ferrum_stream stream);
 
 /**
  * The same as ferrum_vpool_is_mapped, for a range of a model.

@@ -59,6 +59,31 @@ class elastic_pool : public detail::unique_handle<ferrum_elastic_pool,
     model_range alloc(const char *model, std::uint64_t size) const {
         return try_alloc(model, size).value();
     }
+    /** Maps ranges of these sizes at the first free places: all of them, or none.
+     *  Returns their offsets, in the order of sizes. */
+    result<std::vector<std::uint64_t>> try_alloc_batch_anywhere(
+        const char *model, const std::vector<std::uint64_t> &sizes,
+        const ferrum_batch_options *options = nullptr) const {
+        /* With a list that is too long, the library uses no array. */
+        std::vector<std::uint64_t> out(
+            sizes.size() <= FERRUM_BATCH_MAX ? sizes.size() : 0);
+        /* The data of an empty vector may be NULL, which the library rejects. */
+        if (sizes.empty())
+            return out;
+        std::uint64_t none = 0;
+        ferrum_status status = ferrum_elastic_pool_alloc_batch_anywhere(
+            get(), model, sizes.data(), sizes.size(), options,
+            out.empty() ? &none : out.data());
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return out;
+    }
+    std::vector<std::uint64_t>
+    alloc_batch_anywhere(const char *model,
+                         const std::vector<std::uint64_t> &sizes,
+                         const ferrum_batch_options *options = nullptr) const {
+        return try_alloc_batch_anywhere(model, sizes, options).value();
+    }
     /** The callable gets the number of needed bytes and returns the number of bytes that
      *  it freed. An exception from it terminates the process. */
     result<registration>

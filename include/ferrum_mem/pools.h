@@ -410,6 +410,25 @@ FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
                                                    ferrum_stream stream);
 
 /**
+ * Records a further stream that uses many blocks, like ferrum_pool_record_stream: all
+ * of them, or none on failure. An address may occur twice. The call checks a list of
+ * more than 4096 blocks as a whole and then records the stream in parts, and other
+ * threads wait for one part at most. If another thread frees a block of such a list
+ * meanwhile, the call may fail with some blocks recorded.
+ *
+ * @param count  at most FERRUM_BATCH_MAX; 0 does nothing.
+ * @param stream  optional.
+ * @return as ferrum_pool_record_stream. The message states the index of the first
+ *         wrong address. Nothing has changed after an error.
+ *
+ * @optional stream
+ * @by-hand python,rust a method of the batch
+ */
+FERRUM_API ferrum_status ferrum_pool_record_stream_batch(
+    ferrum_pool pool, const ferrum_address *addresses, uint64_t count,
+    ferrum_stream stream);
+
+/**
  * Returns the usable size of a live block: at least the requested size. All of
  * these bytes belong to the block.
  *

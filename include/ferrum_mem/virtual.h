@@ -338,6 +338,25 @@ FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
                                                     ferrum_stream stream);
 
 /**
+ * Records a further stream that uses many ranges: all of them, or none on failure.
+ * Each range follows the rules of ferrum_vpool_record_stream. The call makes no call
+ * of the driver before it has recorded the stream for all ranges.
+ *
+ * @param ranges  in any order. No two ranges may touch the same page.
+ * @param count  at most FERRUM_BATCH_MAX; 0 does nothing.
+ * @param stream  {0}: the default stream.
+ * @return as ferrum_vpool_record_stream. An error about one range names it by its
+ *         index. FERRUM_ERROR_INVALID_OFFSET also for two ranges that touch the
+ *         same page, with both indices. Nothing has changed after an error.
+ *
+ * @optional stream
+ * @by-hand rust the stream is always named
+ */
+FERRUM_API ferrum_status ferrum_vpool_record_stream_batch(
+    ferrum_vpool vpool, const ferrum_byte_range *ranges, uint64_t count,
+    ferrum_stream stream);
+
+/**
  * Returns whether every page that a range touches is mapped (1) or not (0). The
  * result is 0 for a range that ends outside the pool or has no bytes.
  *

@@ -80,7 +80,12 @@ def _output(argument: Argument) -> list[str]:
     if argument.role is Role.BYTES:
         return [f"FM_REQUIRE({first});"]
     if argument.role is Role.BATCH:
-        raise ShapeError(f"{first}: a batch is checked by hand: tag its function @by-hand c")
+        # The core rejects any other count.
+        return [
+            f"FM_REQUIRE({first});",
+            "if (count <= FERRUM_BATCH_MAX)",
+            f"memset({first}, 0, count * sizeof(*{first}));",
+        ]
     zeroed = _zeroed(argument, first)
     if argument.is_optional:
         return [f"if ({first} != NULL)", zeroed]

@@ -174,6 +174,20 @@ static const parameter parameters_elastic_pool_alloc_batch[] = {
     PARAMETER(options, STRUCT_IN, .type = &type_ferrum_batch_options,
               .is_optional = 1)};
 
+static ferrum_status call_elastic_pool_alloc_batch_anywhere(const argument *a) {
+    return ferrum_elastic_pool_alloc_batch_anywhere(
+        (ferrum_elastic_pool){a[0].number}, a[1].pointer, a[2].pointer,
+        (uint64_t)a[3].number, a[4].pointer, a[5].pointer);
+}
+static const parameter parameters_elastic_pool_alloc_batch_anywhere[] = {
+    PARAMETER(pool, HANDLE, .kind = ELASTIC_POOL),
+    PARAMETER(model, TEXT),
+    PARAMETER(sizes, ARRAY, .size = sizeof(uint64_t)),
+    PARAMETER(count, VALUE),
+    PARAMETER(options, STRUCT_IN, .type = &type_ferrum_batch_options,
+              .is_optional = 1),
+    PARAMETER(offsets_out, OUT, .size = sizeof(uint64_t))};
+
 static ferrum_status call_elastic_pool_free(const argument *a) {
     return ferrum_elastic_pool_free(
         (ferrum_elastic_pool){a[0].number}, a[1].pointer, (uint64_t)a[2].number,
@@ -203,6 +217,17 @@ static ferrum_status call_elastic_pool_record_stream(const argument *a) {
 static const parameter parameters_elastic_pool_record_stream[] = {
     PARAMETER(pool, HANDLE, .kind = ELASTIC_POOL), PARAMETER(model, TEXT),
     PARAMETER(offset_bytes, VALUE), PARAMETER(size_bytes, VALUE),
+    PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
+
+static ferrum_status call_elastic_pool_record_stream_batch(const argument *a) {
+    return ferrum_elastic_pool_record_stream_batch(
+        (ferrum_elastic_pool){a[0].number}, a[1].pointer, a[2].pointer,
+        (uint64_t)a[3].number, (ferrum_stream){a[4].number});
+}
+static const parameter parameters_elastic_pool_record_stream_batch[] = {
+    PARAMETER(pool, HANDLE, .kind = ELASTIC_POOL), PARAMETER(model, TEXT),
+    PARAMETER(ranges, ARRAY, .size = sizeof(ferrum_byte_range)),
+    PARAMETER(count, VALUE),
     PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
 
 static ferrum_status call_elastic_pool_is_mapped(const argument *a) {
@@ -333,12 +358,18 @@ const function arguments_elastic[] = {
              .parameters = parameters_elastic_pool_alloc_with, .count = 5),
     FUNCTION(elastic_pool_alloc_batch,
              .parameters = parameters_elastic_pool_alloc_batch, .count = 5),
+    FUNCTION(elastic_pool_alloc_batch_anywhere,
+             .parameters = parameters_elastic_pool_alloc_batch_anywhere,
+             .count = 6),
     FUNCTION(elastic_pool_free, .parameters = parameters_elastic_pool_free,
              .count = 5),
     FUNCTION(elastic_pool_free_batch,
              .parameters = parameters_elastic_pool_free_batch, .count = 5),
     FUNCTION(elastic_pool_record_stream,
              .parameters = parameters_elastic_pool_record_stream, .count = 5),
+    FUNCTION(elastic_pool_record_stream_batch,
+             .parameters = parameters_elastic_pool_record_stream_batch,
+             .count = 5),
     FUNCTION(elastic_pool_is_mapped,
              .parameters = parameters_elastic_pool_is_mapped, .count = 5),
     FUNCTION(elastic_pool_get_model_info,

@@ -152,6 +152,17 @@ static const parameter parameters_pool_record_stream[] = {
     PARAMETER(pool, HANDLE, .kind = POOL), PARAMETER(address, VALUE),
     PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
 
+static ferrum_status call_pool_record_stream_batch(const argument *a) {
+    return ferrum_pool_record_stream_batch((ferrum_pool){a[0].number},
+                                           a[1].pointer, (uint64_t)a[2].number,
+                                           (ferrum_stream){a[3].number});
+}
+static const parameter parameters_pool_record_stream_batch[] = {
+    PARAMETER(pool, HANDLE, .kind = POOL),
+    PARAMETER(addresses, ARRAY, .size = sizeof(ferrum_address)),
+    PARAMETER(count, VALUE),
+    PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
+
 static ferrum_status call_pool_usable_size(const argument *a) {
     return ferrum_pool_usable_size((ferrum_pool){a[0].number},
                                    (ferrum_address)a[1].number, a[2].pointer);
@@ -288,6 +299,8 @@ const function arguments_pools[] = {
              .count = 4),
     FUNCTION(pool_record_stream, .parameters = parameters_pool_record_stream,
              .count = 3),
+    FUNCTION(pool_record_stream_batch,
+             .parameters = parameters_pool_record_stream_batch, .count = 4),
     FUNCTION(pool_usable_size, .parameters = parameters_pool_usable_size,
              .count = 3),
     FUNCTION(pool_capture_begin, .parameters = parameters_pool_capture_begin,

@@ -143,6 +143,17 @@ static const parameter parameters_vpool_record_stream[] = {
     PARAMETER(size_bytes, VALUE),
     PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
 
+static ferrum_status call_vpool_record_stream_batch(const argument *a) {
+    return ferrum_vpool_record_stream_batch((ferrum_vpool){a[0].number},
+                                            a[1].pointer, (uint64_t)a[2].number,
+                                            (ferrum_stream){a[3].number});
+}
+static const parameter parameters_vpool_record_stream_batch[] = {
+    PARAMETER(vpool, HANDLE, .kind = VPOOL),
+    PARAMETER(ranges, ARRAY, .size = sizeof(ferrum_byte_range)),
+    PARAMETER(count, VALUE),
+    PARAMETER(stream, HANDLE, .kind = STREAM, .is_optional = 1)};
+
 static ferrum_status call_vpool_is_mapped(const argument *a) {
     return ferrum_vpool_is_mapped((ferrum_vpool){a[0].number},
                                   (uint64_t)a[1].number, (uint64_t)a[2].number,
@@ -225,6 +236,8 @@ const function arguments_virtual[] = {
              .count = 4),
     FUNCTION(vpool_record_stream, .parameters = parameters_vpool_record_stream,
              .count = 4),
+    FUNCTION(vpool_record_stream_batch,
+             .parameters = parameters_vpool_record_stream_batch, .count = 4),
     FUNCTION(vpool_is_mapped, .parameters = parameters_vpool_is_mapped,
              .count = 4),
     FUNCTION(vpool_get_info, .parameters = parameters_vpool_get_info,

@@ -112,6 +112,15 @@ static void after_a_record(const given *g) {
     assert_ok(ferrum_pool_record_stream(g->pool, g->block, g->other));
     assert_ok(ferrum_pool_free(g->pool, g->block, default_stream));
 }
+static void after_a_record_in_a_batch(const given *g) {
+    const ferrum_address blocks[] = {take(g->pool, g->size, default_stream),
+                                     g->block, 8};
+    assert_status(ferrum_pool_record_stream_batch(g->pool, blocks, 3, g->other),
+                  FERRUM_ERROR_INVALID_ADDRESS);
+    assert_ok(ferrum_pool_record_stream_batch(g->pool, blocks, 2, g->other));
+    assert_ok(ferrum_pool_record_stream_batch(g->pool, blocks, 0, g->other));
+    assert_ok(ferrum_pool_free_batch(g->pool, blocks, 2, default_stream));
+}
 static void *free_there(void *data) {
     const given *g = data;
     MUST(ferrum_pool_free(g->pool, g->block, (ferrum_stream){0}));
@@ -138,6 +147,7 @@ static const struct {
     {"in a batch of blocks of several streams", in_a_mixed_batch},
     {"by a reset", by_a_reset},
     {"after a record_stream", after_a_record},
+    {"after a record_stream of a batch", after_a_record_in_a_batch},
     {"on another thread", on_another_thread},
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };

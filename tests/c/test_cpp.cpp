@@ -607,6 +607,13 @@ TEST_F(Cpp, test_elastic_pools) {
     request.size_bytes = 1;
     request.tag = "weights";
     EXPECT_EQ(pool.alloc_with("chat", request).offset, 0u);
+    EXPECT_EQ(pool.alloc_batch_anywhere("chat", {page, 1}),
+              (std::vector<std::uint64_t>{page, 2 * page}));
+    pool.record_stream_batch("chat", {{page, page}, {2 * page, 1}});
+    pool.free_batch("chat", {{page, page}, {2 * page, 1}});
+    EXPECT_EQ(pool.try_alloc_batch_anywhere("chat", {page, 9 * page}).status(),
+              FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    EXPECT_TRUE(pool.alloc_batch_anywhere("chat", {}).empty());
     const ferrum_address chat = pool.model_info("chat").base_address;
     EXPECT_EQ(other.owner(chat).tag, std::string("weights"));
     EXPECT_EQ(device.try_owner(chat).status(), FERRUM_ERROR_NOT_FOUND);

@@ -78,6 +78,10 @@ TEST(CppCalls, test_elastic_pool) {
         free_batch("none", std::vector<ferrum_byte_range>(1), ferrum_stream{}));
     REFUSED(record_stream("none", std::uint64_t{}, std::uint64_t{},
                           ferrum_stream{}));
+    REFUSED(
+        record_stream_batch("none", nullptr, std::size_t{}, ferrum_stream{}));
+    REFUSED(record_stream_batch("none", std::vector<ferrum_byte_range>(1),
+                                ferrum_stream{}));
     REFUSED(is_mapped("none", std::uint64_t{}, std::uint64_t{}));
     REFUSED(model_info("none"));
     REFUSED(set_model_limits("none", ferrum_model_limits{}));
@@ -209,6 +213,9 @@ TEST(CppCalls, test_pool) {
     REFUSED(free_batch(nullptr, std::size_t{}, ferrum_stream{}));
     REFUSED(free_batch(std::vector<ferrum_address>(1), ferrum_stream{}));
     REFUSED(record_stream(ferrum_address{}, ferrum_stream{}));
+    REFUSED(record_stream_batch(nullptr, std::size_t{}, ferrum_stream{}));
+    REFUSED(
+        record_stream_batch(std::vector<ferrum_address>(1), ferrum_stream{}));
     REFUSED(usable_size(ferrum_address{}));
     REFUSED(capture_begin(ferrum_stream{}, std::uint64_t{}));
     REFUSED(capture_end(std::uint64_t{}));
@@ -263,6 +270,9 @@ TEST(CppCalls, test_vpool) {
     REFUSED(free_batch(nullptr, std::size_t{}, ferrum_stream{}));
     REFUSED(free_batch(std::vector<ferrum_byte_range>(1), ferrum_stream{}));
     REFUSED(record_stream(std::uint64_t{}, std::uint64_t{}, ferrum_stream{}));
+    REFUSED(record_stream_batch(nullptr, std::size_t{}, ferrum_stream{}));
+    REFUSED(record_stream_batch(std::vector<ferrum_byte_range>(1),
+                                ferrum_stream{}));
     REFUSED(is_mapped(std::uint64_t{}, std::uint64_t{}));
     REFUSED(info());
     REFUSED(statistics());

@@ -506,6 +506,49 @@ static void test_ranges_in_batches(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
+static void test_batches_at_the_first_free_places(void **state) {
+    (void)state;
+    ferrum_elastic_pool pool = make(6 * PAGE);
+    add(pool, "chat", 0, 0);
+    ferrum_byte_range taken[] = {{PAGE, PAGE}};
+    assert_ok(ferrum_elastic_pool_alloc_batch(pool, "chat", taken, 1, NULL));
+    /* The first is too long for the hole at 0, the second fits. */
+    uint64_t sizes[] = {2 * PAGE, PAGE, 1}, offsets[] = {7, 7, 7};
+    assert_ok(ferrum_elastic_pool_alloc_batch_anywhere(pool, "chat", sizes, 3,
+                                                       NULL, offsets));
+    assert_int_equal(offsets[0], 2 * PAGE);
+    assert_int_equal(offsets[1], 0);
+    assert_int_equal(offsets[2], 4 * PAGE);
+    assert_int_equal(info_of(pool, "chat").mapped_pages, 5);
+    /* All or none: one page is left. */
+    assert_status(ferrum_elastic_pool_alloc_batch_anywhere(
+                      pool, "chat", sizes + 1, 2, NULL, offsets),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_int_equal(offsets[0], 0);
+    assert_int_equal(offsets[1], 0);
+    assert_int_equal(info_of(pool, "chat").mapped_pages, 5);
+    uint64_t wrong[] = {PAGE, 0};
+    assert_status(ferrum_elastic_pool_alloc_batch_anywhere(pool, "chat", wrong,
+                                                           2, NULL, offsets),
+                  FERRUM_ERROR_INVALID_SIZE);
+    assert_message("sizes[1]");
+    assert_status(ferrum_elastic_pool_alloc_batch_anywhere(
+                      pool, "chat", sizes, FERRUM_BATCH_MAX + 1, NULL, offsets),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_message("1048577");
+    assert_ok(ferrum_elastic_pool_alloc_batch_anywhere(pool, "chat", sizes, 0,
+                                                       NULL, offsets));
+    ferrum_byte_range ranges[] = {{2 * PAGE, 2 * PAGE}, {4 * PAGE, 1}};
+    assert_ok(ferrum_elastic_pool_record_stream_batch(pool, "chat", ranges, 2,
+                                                      default_stream));
+    ranges[1].offset_bytes = 9 * PAGE;
+    assert_status(ferrum_elastic_pool_record_stream_batch(pool, "chat", ranges,
+                                                          2, default_stream),
+                  FERRUM_ERROR_NOT_MAPPED);
+    assert_message("ranges[1]");
+    assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -514,6 +557,7 @@ int main(void) {
         TEST(test_places),
         TEST(test_models_never_read_each_others_bytes),
         TEST(test_ranges_in_batches),
+        TEST(test_batches_at_the_first_free_places),
         TEST(test_guarantees_and_limits),
         TEST(test_models_above_their_guarantee_release_pages),
         TEST(test_free_pages_are_used_before_waiting_for_streams),

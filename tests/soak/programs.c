@@ -1,7 +1,8 @@
 /*
  * Random programs with all functions and all kinds of objects, while calls of
  * the driver fail. Most arguments are valid. Some are invalid, and those calls
- * must be rejected. No reference model predicts the results. Instead, at the
+ * must be rejected. Batches have valid lists of blocks and ranges; each is done
+ * as a whole or not at all. No reference model predicts the results. Instead, at the
  * end of each program, the faults are cleared, all objects are destroyed, and
  * nothing may remain: the leak report is empty, the counters of each device
  * are zero and consistent, the device and the library close without force, and
@@ -232,6 +233,143 @@ static void register_model(void) {
         models[draw(COUNT(models))], &config);
 }
 
+/* ------------------------------------------------------------------- batches */
+
+/* The ranges of a batch in a virtual pool, or in a model if there is one. */
+enum { BATCH = 6 };
+static struct {
+    ferrum_vpool vpool;
+    ferrum_elastic_pool pool;
+    const char *model;
+    ferrum_byte_range ranges[BATCH];
+    uint64_t count;
+} b;
+
+static unsigned mapped_ranges(void) {
+    unsigned mask = 0;
+    for (uint64_t i = 0; i < b.count; i++) {
+        uint32_t mapped = 0;
+        uint64_t at = b.ranges[i].offset_bytes, size = b.ranges[i].size_bytes;
+        if (b.model != NULL)
+            ferrum_elastic_pool_is_mapped(b.pool, b.model, at, size, &mapped);
+        else
+            ferrum_vpool_is_mapped(b.vpool, at, size, &mapped);
+        mask |= mapped << i;
+    }
+    return mask;
+}
+
+static void all_or_none(const char *what, ferrum_status status, unsigned before,
+                        unsigned after) {
+    unsigned now = mapped_ranges();
+    sum.calls++;
+    sum.refused += status != FERRUM_OK;
+    if (now != (status == FERRUM_OK ? after : before))
+        found(what, "a batch was done in part");
+}
+
+static uint64_t pages_of_model(void) {
+    ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
+    ferrum_elastic_pool_get_model_info(b.pool, b.model, &info);
+    return info.mapped_pages;
+}
+
+static void alloc_anywhere(const ferrum_batch_options *options) {
+    uint64_t sizes[BATCH], offsets[BATCH], pages = pages_of_model();
+    for (uint64_t i = 0; i < b.count; i++)
+        sizes[i] = b.ranges[i].size_bytes;
+    ferrum_status status = ferrum_elastic_pool_alloc_batch_anywhere(
+        b.pool, b.model, sizes, b.count, options, offsets);
+    if (status == FERRUM_OK)
+        for (uint64_t i = 0; i < b.count; i++)
+            b.ranges[i].offset_bytes = offsets[i];
+    else if (pages_of_model() != pages)
+        found("ferrum_elastic_pool_alloc_batch_anywhere",
+              "pages of a failed batch are mapped");
+    all_or_none("ferrum_elastic_pool_alloc_batch_anywhere", status,
+                mapped_ranges(), (1U << b.count) - 1);
+}
+
+static void batch_of_model(ferrum_stream stream) {
+    ferrum_batch_options options = FERRUM_BATCH_OPTIONS_INIT;
+    options.stream = stream;
+    if (draw(2) == 0) {
+        alloc_anywhere(&options);
+    } else {
+        unsigned before = mapped_ranges();
+        all_or_none("ferrum_elastic_pool_alloc_batch",
+                    ferrum_elastic_pool_alloc_batch(b.pool, b.model, b.ranges,
+                                                    b.count, &options),
+                    before, (1U << b.count) - 1);
+    }
+    ferrum_elastic_pool_record_stream_batch(b.pool, b.model, b.ranges, b.count,
+                                            stream);
+    unsigned before = mapped_ranges();
+    if (draw(3) != 0)
+        all_or_none("ferrum_elastic_pool_free_batch",
+                    ferrum_elastic_pool_free_batch(b.pool, b.model, b.ranges,
+                                                   b.count, stream),
+                    before, 0);
+}
+
+static void batch_of_vpool(ferrum_stream stream) {
+    ferrum_batch_options options = FERRUM_BATCH_OPTIONS_INIT;
+    options.stream = stream;
+    unsigned before = mapped_ranges();
+    all_or_none("ferrum_vpool_alloc_batch",
+                ferrum_vpool_alloc_batch(b.vpool, b.ranges, b.count, &options),
+                before, (1U << b.count) - 1);
+    ferrum_vpool_record_stream_batch(b.vpool, b.ranges, b.count, stream);
+    before = mapped_ranges();
+    if (draw(3) != 0)
+        all_or_none("ferrum_vpool_free_batch",
+                    ferrum_vpool_free_batch(b.vpool, b.ranges, b.count, stream),
+                    before, 0);
+}
+
+static void batch_of_blocks(ferrum_stream stream) {
+    ferrum_pool pool = {m.good.live[POOL]};
+    ferrum_address blocks[BATCH];
+    uint64_t count = 1 + draw(BATCH), usable = 0;
+    sum.calls++;
+    if (ferrum_pool_alloc_batch(pool, 1 + draw(UINT64_C(1) << draw(20)), count,
+                                stream, blocks) != FERRUM_OK)
+        return;
+    sum.calls += 2;
+    sum.refused += ferrum_pool_record_stream_batch(pool, blocks, count,
+                                                   stream) != FERRUM_OK;
+    ferrum_status freed =
+        draw(4) == 0 ? FERRUM_ERROR_BUSY
+                     : ferrum_pool_free_batch(pool, blocks, count, stream);
+    for (uint64_t i = 0; i < count; i++)
+        if ((ferrum_pool_usable_size(pool, blocks[i], &usable) == FERRUM_OK) ==
+            (freed == FERRUM_OK || freed == FERRUM_ERROR_CORRUPTED))
+            found("ferrum_pool_free_batch", "a batch was done in part");
+}
+
+static void batch(void) {
+    static const char *const models[] = {"chat", "code", "draft"};
+    ferrum_stream stream = {draw(2) ? m.good.live[STREAM] : 0};
+    b.vpool.id = m.good.live[VPOOL];
+    b.pool.id = m.good.live[ELASTIC_POOL];
+    b.count = 1 + draw(BATCH);
+    /* A page, and sometimes ranges that touch each other's pages. */
+    uint64_t unit = on_host() ? 1 << 16 : 1 << 21, gap = 1 + draw(3);
+    for (uint64_t i = 0; i < b.count; i++)
+        b.ranges[i] = (ferrum_byte_range){(gap * i + draw(2)) * unit,
+                                          (1 + draw(2)) * unit};
+    uint64_t what = draw(3);
+    b.model = what == 0 ? models[draw(COUNT(models))] : NULL;
+    arm_faults();
+    if (what == 0)
+        batch_of_model(stream);
+    else if (what == 1)
+        batch_of_vpool(stream);
+    else
+        batch_of_blocks(stream);
+    clear_faults();
+}
+
 static void step(void) {
     static attempt a;
     char what[WHAT_BYTES] = "allowed arguments";
@@ -239,6 +377,8 @@ static void step(void) {
     pick_objects();
     if (m.good.live[ELASTIC_POOL] != 0 && draw(20) == 0)
         register_model();
+    if (draw(12) == 0)
+        batch();
     if (is_left_out(f->name))
         return;
     attempt_prepare(&a, f, &m.good);

@@ -150,6 +150,25 @@ def test_freed_batches_are_reused_after_the_work_of_their_stream(device, caches,
         assert pool.statistics().live_blocks.current == 0
 
 
+def test_blocks_of_a_batch_are_recorded_for_a_stream(device, caches):
+    gate = threading.Event()
+    with fm.Pool(device, fm.PoolConfig(**caches)) as pool, fm.Stream(device) as other:
+        try:
+            batch = pool.alloc_batch(20 * KIB, 10)
+            addresses = batch.addresses[1:]
+            batch[0].free()
+            batch.record_stream(other)
+            other.host_function(gate.wait)
+            batch.free()
+            for address in addresses:
+                nobody_gets(pool, [None], address, 20 * KIB)
+        finally:
+            gate.set()
+        other.synchronize()
+        with pytest.raises(fm.InvalidHandleError):
+            batch.record_stream(other)
+
+
 def test_stream_may_be_destroyed_before_its_blocks(device, caches):
     with fm.Pool(device, fm.PoolConfig(**caches)) as pool:
         stream = fm.Stream(device)

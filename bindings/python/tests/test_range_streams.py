@@ -142,3 +142,41 @@ def test_guarantees_are_backed_or_wait(device: fm.Device) -> None:
             used.free()
             late.set_limits(guaranteed_bytes=7 * PAGE)
             assert late.info().guaranteed_bytes == 7 * PAGE
+
+
+def test_a_batch_is_recorded_for_a_stream(device: fm.Device, space: fm.VirtualPool | fm.Model):
+    gate = threading.Event()
+    with fm.Stream(device) as user:
+        ranges = space.alloc_batch([(0, PAGE), (4 * PAGE, 2 * PAGE)])
+        with pytest.raises(fm.NotMappedError, match=r"ranges\[2\]"):
+            space.record_stream_batch([*ranges, (9 * PAGE, PAGE)], user)
+        space.record_stream_batch([], user)
+        space.record_stream_batch([ranges[1], (0, PAGE)], user)
+        try:
+            user.host_function(gate.wait)
+            space.free_batch(ranges)
+            assert space.info().retiring_pages == 3
+        finally:
+            gate.set()
+        user.synchronize()
+    settle(space)
+
+
+def test_ranges_of_a_batch_get_the_first_free_places(device: fm.Device):
+    config = fm.ElasticPoolConfig(limit_bytes=6 * PAGE, page_bytes=PAGE, ready_pages=0)
+    with (
+        fm.ElasticPool(device, config) as pool,
+        pool.register_model("chat", fm.ModelConfig(virtual_bytes=4 * MIB)) as chat,
+    ):
+        fixed = chat.alloc(PAGE, offset_bytes=PAGE)
+        made = chat.alloc_batch_anywhere([2 * PAGE, PAGE, 1], tag="kv")
+        assert [each.offset_bytes for each in made] == [2 * PAGE, 0, 4 * PAGE]
+        assert [each.size_bytes for each in made] == [2 * PAGE, PAGE, 1]
+        assert made[2].address == chat.info().base_address + 4 * PAGE
+        with pytest.raises(fm.OutOfPhysicalMemoryError):
+            chat.alloc_batch_anywhere([PAGE, PAGE])
+        with pytest.raises(fm.InvalidSizeError, match=r"sizes\[1\]"):
+            chat.alloc_batch_anywhere([PAGE, 0])
+        assert chat.alloc_batch_anywhere([]) == []
+        assert chat.info().mapped_pages == 5
+        chat.free_batch([*made, fixed])

@@ -130,6 +130,32 @@ template <class Self> class elastic_pool_calls {
         try_record_stream(model, offset_bytes, size_bytes, stream).value();
     }
 
+    /** The same as ferrum_vpool_record_stream_batch, for ranges of a model. */
+    result<done> try_record_stream_batch(detail::c_text model,
+                                         const ferrum_byte_range *ranges,
+                                         std::size_t count,
+                                         ferrum_stream stream = {}) const {
+        return detail::outcome(ferrum_elastic_pool_record_stream_batch(
+            handle(), model.data(), ranges, count, stream));
+    }
+    void record_stream_batch(detail::c_text model,
+                             const ferrum_byte_range *ranges, std::size_t count,
+                             ferrum_stream stream = {}) const {
+        try_record_stream_batch(model, ranges, count, stream).value();
+    }
+    result<done>
+    try_record_stream_batch(detail::c_text model,
+                            const std::vector<ferrum_byte_range> &ranges,
+                            ferrum_stream stream = {}) const {
+        return try_record_stream_batch(model, ranges.data(), ranges.size(),
+                                       stream);
+    }
+    void record_stream_batch(detail::c_text model,
+                             const std::vector<ferrum_byte_range> &ranges,
+                             ferrum_stream stream = {}) const {
+        try_record_stream_batch(model, ranges, stream).value();
+    }
+
     /** The same as ferrum_vpool_is_mapped, for a range of a model. */
     result<bool> try_is_mapped(detail::c_text model, std::uint64_t offset_bytes,
                                std::uint64_t size_bytes) const {

@@ -117,6 +117,35 @@ template <class Self> class pool_calls {
     }
 
     /**
+     * Records a further stream that uses many blocks, like
+     * ferrum_pool_record_stream: all of them, or none on failure. An address
+     * may occur twice. The call checks a list of more than 4096 blocks as a
+     * whole and then records the stream in parts, and other threads wait for
+     * one part at most. If another thread frees a block of such a list
+     * meanwhile, the call may fail with some blocks recorded.
+     */
+    result<done> try_record_stream_batch(const ferrum_address *addresses,
+                                         std::size_t count,
+                                         ferrum_stream stream = {}) const {
+        return detail::outcome(ferrum_pool_record_stream_batch(
+            handle(), addresses, count, stream));
+    }
+    void record_stream_batch(const ferrum_address *addresses, std::size_t count,
+                             ferrum_stream stream = {}) const {
+        try_record_stream_batch(addresses, count, stream).value();
+    }
+    result<done>
+    try_record_stream_batch(const std::vector<ferrum_address> &addresses,
+                            ferrum_stream stream = {}) const {
+        return try_record_stream_batch(addresses.data(), addresses.size(),
+                                       stream);
+    }
+    void record_stream_batch(const std::vector<ferrum_address> &addresses,
+                             ferrum_stream stream = {}) const {
+        try_record_stream_batch(addresses, stream).value();
+    }
+
+    /**
      * Returns the usable size of a live block: at least the requested size. All
      * of these bytes belong to the block.
      */

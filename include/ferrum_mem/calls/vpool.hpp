@@ -137,6 +137,32 @@ template <class Self> class vpool_calls {
     }
 
     /**
+     * Records a further stream that uses many ranges: all of them, or none on
+     * failure. Each range follows the rules of ferrum_vpool_record_stream. The
+     * call makes no call of the driver before it has recorded the stream for
+     * all ranges.
+     */
+    result<done> try_record_stream_batch(const ferrum_byte_range *ranges,
+                                         std::size_t count,
+                                         ferrum_stream stream = {}) const {
+        return detail::outcome(
+            ferrum_vpool_record_stream_batch(handle(), ranges, count, stream));
+    }
+    void record_stream_batch(const ferrum_byte_range *ranges, std::size_t count,
+                             ferrum_stream stream = {}) const {
+        try_record_stream_batch(ranges, count, stream).value();
+    }
+    result<done>
+    try_record_stream_batch(const std::vector<ferrum_byte_range> &ranges,
+                            ferrum_stream stream = {}) const {
+        return try_record_stream_batch(ranges.data(), ranges.size(), stream);
+    }
+    void record_stream_batch(const std::vector<ferrum_byte_range> &ranges,
+                             ferrum_stream stream = {}) const {
+        try_record_stream_batch(ranges, stream).value();
+    }
+
+    /**
      * Returns whether every page that a range touches is mapped (1) or not (0).
      * The result is 0 for a range that ends outside the pool or has no bytes.
      */

@@ -180,7 +180,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 11
+FERRUM_ABI_VERSION = 12
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -1946,6 +1946,13 @@ PROTOTYPES = {
         "ferrum_address",
         "ferrum_stream",
     ),
+    "ferrum_pool_record_stream_batch": (
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_address *",
+        "uint64_t",
+        "ferrum_stream",
+    ),
     "ferrum_pool_usable_size": (
         "ferrum_status",
         "ferrum_pool",
@@ -2197,6 +2204,13 @@ PROTOTYPES = {
         "uint64_t",
         "ferrum_stream",
     ),
+    "ferrum_vpool_record_stream_batch": (
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_byte_range *",
+        "uint64_t",
+        "ferrum_stream",
+    ),
     "ferrum_vpool_is_mapped": (
         "ferrum_status",
         "ferrum_vpool",
@@ -2290,6 +2304,15 @@ PROTOTYPES = {
         "uint64_t",
         "ferrum_batch_options *",
     ),
+    "ferrum_elastic_pool_alloc_batch_anywhere": (
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint64_t *",
+        "uint64_t",
+        "ferrum_batch_options *",
+        "uint64_t *",
+    ),
     "ferrum_elastic_pool_free": (
         "ferrum_status",
         "ferrum_elastic_pool",
@@ -2311,6 +2334,14 @@ PROTOTYPES = {
         "ferrum_elastic_pool",
         "char *",
         "uint64_t",
+        "uint64_t",
+        "ferrum_stream",
+    ),
+    "ferrum_elastic_pool_record_stream_batch": (
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_byte_range *",
         "uint64_t",
         "ferrum_stream",
     ),

@@ -121,7 +121,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 11
+FERRUM_ABI_VERSION = 12
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -2405,6 +2405,12 @@ class Functions:
     # the free also waits for the work that is queued on this stream at that time. The stream that
     # the block belongs to does not need this call.
     ferrum_pool_record_stream: Callable[..., int]
+    # (pool, addresses, count, stream) Records a further stream that uses many blocks, like
+    # ferrum_pool_record_stream: all of them, or none on failure. An address may occur twice. The
+    # call checks a list of more than 4096 blocks as a whole and then records the stream in parts,
+    # and other threads wait for one part at most. If another thread frees a block of such a list
+    # meanwhile, the call may fail with some blocks recorded.
+    ferrum_pool_record_stream_batch: Callable[..., int]
     # (pool, address, size_bytes_out) Returns the usable size of a live block: at least the
     # requested size. All of these bytes belong to the block.
     ferrum_pool_usable_size: Callable[..., int]
@@ -2565,6 +2571,10 @@ class Functions:
     # this stream at that time. The range may be a part of an allocation, or of several allocations.
     # The stream that a range belongs to does not need this call.
     ferrum_vpool_record_stream: Callable[..., int]
+    # (vpool, ranges, count, stream) Records a further stream that uses many ranges: all of them, or
+    # none on failure. Each range follows the rules of ferrum_vpool_record_stream. The call makes no
+    # call of the driver before it has recorded the stream for all ranges.
+    ferrum_vpool_record_stream_batch: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, mapped_out) Returns whether every page that a range touches
     # is mapped (1) or not (0). The result is 0 for a range that ends outside the pool or has no
     # bytes.
@@ -2619,6 +2629,12 @@ class Functions:
     # one request to the pool: it waits once, and the reclaim callbacks are asked for the sum of
     # what is missing.
     ferrum_elastic_pool_alloc_batch: Callable[..., int]
+    # (pool, model, sizes, count, options, offsets_out) Maps memory at many ranges of a model, each
+    # at the first free place that is long enough, like ferrum_elastic_pool_alloc: all of them, or
+    # none on failure. The library places the ranges in the order of the list. The pages of all
+    # ranges are one request to the pool, as in ferrum_elastic_pool_alloc_batch. Each range becomes
+    # an allocation of its own, and is freed alone or with others.
+    ferrum_elastic_pool_alloc_batch_anywhere: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, stream) Frees a range of a model, like
     # ferrum_vpool_free.
     ferrum_elastic_pool_free: Callable[..., int]
@@ -2628,6 +2644,9 @@ class Functions:
     # (pool, model, offset_bytes, size_bytes, stream) The same as ferrum_vpool_record_stream, for a
     # range of a model.
     ferrum_elastic_pool_record_stream: Callable[..., int]
+    # (pool, model, ranges, count, stream) The same as ferrum_vpool_record_stream_batch, for ranges
+    # of a model.
+    ferrum_elastic_pool_record_stream_batch: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, mapped_out) The same as ferrum_vpool_is_mapped, for a
     # range of a model.
     ferrum_elastic_pool_is_mapped: Callable[..., int]

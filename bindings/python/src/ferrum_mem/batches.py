@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _abi, _native
 from ._owned import Owned, Resource, doom, views_lock
 from .blocks import LiveBlock, LiveBlocks, PoolBlock, StreamOwned, address_array
+from .streams import optional_handle
 
 if TYPE_CHECKING:
     from .pools import Pool
@@ -153,6 +154,23 @@ class PoolBatch(Resource, Sequence[PoolBlock]):
             ViewExistsError: one of them has a view; nothing has changed.
         """
         self._owned.close_on(stream)
+
+    def record_stream(self, stream: Stream | None) -> None:
+        """States that a stream uses all blocks that are not freed yet: PoolBlock.record_stream()
+        for all of them, or for none.
+
+        Args:
+            stream: None: the default stream.
+        """
+        _ = self._handle  # raises if the batch was freed
+        with views_lock:
+            left = list(self._owned.left)
+        addresses = address_array(len(left))
+        addresses[:] = left
+        record = _native.functions().ferrum_pool_record_stream_batch
+        _native.check(
+            record(self._owned.blocks.pool_handle, addresses, len(left), optional_handle(stream))
+        )
 
     def _postpone(self) -> None:
         """Does nothing: other code may have a view when the blocks could be freed."""

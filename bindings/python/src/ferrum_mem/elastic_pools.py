@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _native
@@ -16,7 +16,7 @@ from ._records import (
 )
 from ._values import i32, nanoseconds, u64
 from .devices import Device, Registration, device_for
-from .ranges import MappedRange, Spanning, unmap_pages
+from .ranges import MappedRange, Spanning, batch_options, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
 
@@ -131,6 +131,9 @@ class Model(Spanning, Sleeper):
             library.ferrum_elastic_pool_free,
         )
 
+    def _record_function(self) -> Any:
+        return _native.functions().ferrum_elastic_pool_record_stream_batch
+
     def _functions(self) -> tuple[Any, Any, Any]:
         library = _native.functions()
         return (
@@ -224,6 +227,44 @@ class Model(Spanning, Sleeper):
             tag,
             lambda at, length, stream: unmap(handle, text, at, length, stream),
         )
+
+    def alloc_batch_anywhere(
+        self,
+        sizes: Iterable[int],
+        *,
+        tag: str | None = None,
+        asleep_wait_s: float | None = 0,
+        stream: Stream | None = None,
+    ) -> list[MappedRange]:
+        """Maps many ranges in one call, each at the first free offset: all of them, or none. The
+        library places them in the order of the list.
+
+        Args:
+            sizes: size_bytes of each, not 0; at most BATCH_MAX. An empty list maps nothing.
+            tag,asleep_wait_s,stream: as for alloc(), for all of them.
+
+        Raises:
+            InvalidSizeError: a size is 0. The message names it by its index.
+            OutOfVirtualMemoryError: no free address range is long enough for one of them.
+            OutOfPhysicalMemoryError: the limits do not allow all of them.
+            InvalidStateError, TimeoutError: as for alloc().
+        """
+        given = [u64("sizes", size) for size in sizes]
+        options = batch_options(tag, asleep_wait_s, stream)
+        place, library, base = self._place(), _native.functions(), self.info().base_address
+        if not given:
+            return []
+        offsets = (ctypes.c_uint64 * len(given))()
+        _native.check(
+            library.ferrum_elastic_pool_alloc_batch_anywhere(
+                *place,
+                (ctypes.c_uint64 * len(given))(*given),
+                len(given),
+                ctypes.byref(options),
+                offsets,
+            )
+        )
+        return self._ranges(base, list(zip(offsets, given, strict=True)), tag)
 
     def free(self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None) -> None:
         """The same as VirtualPool.free()."""

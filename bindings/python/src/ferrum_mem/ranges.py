@@ -271,22 +271,47 @@ class Spanning:
             InvalidStateError, TimeoutError: as for alloc().
         """
         given = _pairs(ranges)
-        alloc, _, unmap = self._range_functions()
-        place = self._place()
-        options = _abi.ferrum_batch_options.init()
-        options.tag = _native.encode("tag", tag)
-        options.asleep_wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
-        options.stream = optional_handle(stream)
+        alloc, _, _ = self._range_functions()
+        options = batch_options(tag, asleep_wait_s, stream)
+        place, base = self._place(), self.info().base_address
         if not given:
             return []
-        base = self.info().base_address
         _native.check(alloc(*place, _cells(given), len(given), ctypes.byref(options)))
+        return self._ranges(base, given, tag)
+
+    def _ranges(
+        self: _Space, base: int, given: list[tuple[int, int]], tag: str | None
+    ) -> list[MappedRange]:
+        """The objects of ranges that one call has mapped."""
+        _, _, unmap = self._range_functions()
+        place = self._place()
 
         def free(at: int, length: int, stream: Any) -> int:
             status: int = unmap(*place, at, length, stream)
             return status
 
         return [MappedRange(self, base + at, at, size, tag, free) for at, size in given]
+
+    def record_stream_batch(
+        self: _Space, ranges: Iterable[MappedRange | tuple[int, int]], stream: Stream | None
+    ) -> None:
+        """record_stream() for many ranges in one call: for all of them, or for none.
+
+        Args:
+            ranges: objects of alloc_batch() and alloc(), or (offset_bytes, size_bytes), in any
+                order; at most BATCH_MAX. No two may touch the same page. An empty list does
+                nothing.
+            stream: None: the default stream.
+
+        Raises:
+            NotMappedError, InvalidOffsetError, InvalidSizeError: a range is wrong. The message
+                names it by its index; nothing has changed.
+            InvalidStateError, BusyError: as for record_stream(); nothing has changed.
+        """
+        given = _pairs(ranges)
+        record, queue = self._record_function(), optional_handle(stream)
+        if given:
+            _native.check(record(*self._place(), _cells(given), len(given), queue))
 
     def free_batch(
         self: _Space,
@@ -402,6 +427,15 @@ def _live_ranges(space: Owned) -> list[_MappedRange]:
     return sorted(live, key=lambda owned: owned.offset)
 
 
+def batch_options(tag: str | None, asleep_wait_s: float | None, stream: Stream | None) -> Any:
+    """What the allocations of one batch have in common."""
+    options = _abi.ferrum_batch_options.init()
+    options.tag = _native.encode("tag", tag)
+    options.asleep_wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+    options.stream = optional_handle(stream)
+    return options
+
+
 def _pairs(ranges: Iterable[MappedRange | tuple[int, int]]) -> list[tuple[int, int]]:
     """Offset and size of each range of a list."""
     found = []
@@ -444,6 +478,14 @@ class _Space(Protocol):
 
     def _range_functions(self) -> tuple[Any, Any, Any]:
         """The functions that map a batch, unmap a batch and unmap a range."""
+
+    def _record_function(self) -> Any:
+        """The function that records a stream for a batch."""
+
+    def _ranges(
+        self, base: int, given: list[tuple[int, int]], tag: str | None
+    ) -> list[MappedRange]:
+        """The objects of ranges that one call has mapped."""
 
     def span(self, offset_bytes: int, size_bytes: int) -> MappedSpan:
         """A part of the address space that is mapped completely."""

@@ -59,6 +59,9 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
             library.ferrum_vpool_free,
         )
 
+    def _record_function(self) -> Any:
+        return _native.functions().ferrum_vpool_record_stream_batch
+
     def _functions(self) -> tuple[Any, Any, Any]:
         library = _native.functions()
         return (

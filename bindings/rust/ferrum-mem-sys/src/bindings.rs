@@ -177,7 +177,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
 /// the header's can serve a program that was built with that header, as long as the
 /// SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 11;
+pub const FERRUM_ABI_VERSION: u32 = 12;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: end the object although it is in
@@ -5097,6 +5097,24 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
+    /// Records a further stream that uses many blocks, like ferrum_pool_record_stream: all
+    /// of them, or none on failure. An address may occur twice. The call checks a list of
+    /// more than 4096 blocks as a whole and then records the stream in parts, and other
+    /// threads wait for one part at most. If another thread frees a block of such a list
+    /// meanwhile, the call may fail with some blocks recorded.
+    ///
+    /// - `count`: at most FERRUM_BATCH_MAX; 0 does nothing.
+    /// - `stream`: optional.
+    ///
+    /// Returns as ferrum_pool_record_stream. The message states the index of the first
+    /// wrong address. Nothing has changed after an error.
+    pub fn ferrum_pool_record_stream_batch(
+        pool: ferrum_pool,
+        addresses: *const ferrum_address,
+        count: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
     /// Returns the usable size of a live block: at least the requested size. All of
     /// these bytes belong to the block.
     pub fn ferrum_pool_usable_size(
@@ -5628,6 +5646,24 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
+    /// Records a further stream that uses many ranges: all of them, or none on failure.
+    /// Each range follows the rules of ferrum_vpool_record_stream. The call makes no call
+    /// of the driver before it has recorded the stream for all ranges.
+    ///
+    /// - `ranges`: in any order. No two ranges may touch the same page.
+    /// - `count`: at most FERRUM_BATCH_MAX; 0 does nothing.
+    /// - `stream`: {0}: the default stream.
+    ///
+    /// Returns as ferrum_vpool_record_stream. An error about one range names it by its
+    /// index. FERRUM_ERROR_INVALID_OFFSET also for two ranges that touch the
+    /// same page, with both indices. Nothing has changed after an error.
+    pub fn ferrum_vpool_record_stream_batch(
+        vpool: ferrum_vpool,
+        ranges: *const ferrum_byte_range,
+        count: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
     /// Returns whether every page that a range touches is mapped (1) or not (0). The
     /// result is 0 for a range that ends outside the pool or has no bytes.
     pub fn ferrum_vpool_is_mapped(
@@ -5807,6 +5843,33 @@ extern "C" {
         options: *const ferrum_batch_options,
     ) -> ferrum_status;
 
+    /// Maps memory at many ranges of a model, each at the first free place that is long
+    /// enough, like ferrum_elastic_pool_alloc: all of them, or none on failure. The
+    /// library places the ranges in the order of the list. The pages of all ranges are
+    /// one request to the pool, as in ferrum_elastic_pool_alloc_batch. Each range becomes
+    /// an allocation of its own, and is freed alone or with others.
+    ///
+    /// - `sizes`: sizes of the ranges; none is 0.
+    /// - `count`: at most FERRUM_BATCH_MAX; 0 does nothing.
+    /// - `options`: as for ferrum_vpool_alloc_batch.
+    /// - `offsets_out`: room for count offsets from the model's base address, in the
+    ///   order of sizes. All are zero on failure, unless count is out of
+    ///   bounds.
+    ///
+    /// Returns as ferrum_elastic_pool_alloc_with with at_offset 0. An error about one
+    /// size names it by its index, such as sizes\[3\];
+    /// FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY also when the sizes together exceed
+    /// the address space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY states the size of
+    /// all ranges. Nothing has changed after an error.
+    pub fn ferrum_elastic_pool_alloc_batch_anywhere(
+        pool: ferrum_elastic_pool,
+        model: *const c_char,
+        sizes: *const u64,
+        count: u64,
+        options: *const ferrum_batch_options,
+        offsets_out: *mut u64,
+    ) -> ferrum_status;
+
     /// Frees a range of a model, like ferrum_vpool_free.
     ///
     /// - `offset_bytes,size_bytes,stream`: as for ferrum_vpool_free.
@@ -5843,6 +5906,17 @@ extern "C" {
         model: *const c_char,
         offset_bytes: u64,
         size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// The same as ferrum_vpool_record_stream_batch, for ranges of a model.
+    ///
+    /// Returns also FERRUM_ERROR_MODEL_NOT_FOUND.
+    pub fn ferrum_elastic_pool_record_stream_batch(
+        pool: ferrum_elastic_pool,
+        model: *const c_char,
+        ranges: *const ferrum_byte_range,
+        count: u64,
         stream: ferrum_stream,
     ) -> ferrum_status;
 

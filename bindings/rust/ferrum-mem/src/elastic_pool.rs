@@ -342,6 +342,41 @@ impl Model {
         Ok(ranges.iter().map(made).collect())
     }
 
+    /// Maps ranges of these sizes in one call, each at the first free place: all of them, or none. The
+    /// library places them in the order of the list. An empty list maps nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Model::alloc`]. An error about one size names it by its index;
+    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) also if the sizes together exceed
+    /// the address space. Nothing has changed then.
+    ///
+    /// C function: [`ferrum_elastic_pool_alloc_batch_anywhere`](crate::sys::ferrum_elastic_pool_alloc_batch_anywhere).
+    pub fn alloc_batch_anywhere(
+        &self,
+        sizes: &[u64],
+        options: &BatchOptions<'_>,
+    ) -> Result<Vec<MappedRange>> {
+        // The library writes nothing for a list that is too long.
+        let mut offsets = vec![0; sizes.len()];
+        options.with_raw("ferrum_elastic_pool_alloc_batch_anywhere", |options| {
+            // SAFETY: the id and the lists, of that length, live through the call.
+            check(unsafe {
+                sys::ferrum_elastic_pool_alloc_batch_anywhere(
+                    self.pool().raw(),
+                    self.c_id().as_ptr(),
+                    sizes.as_ptr(),
+                    sizes.len() as u64,
+                    options,
+                    offsets.as_mut_ptr(),
+                )
+            })
+        })?;
+        let base = self.base_address();
+        let made = |(&offset, &size): (&u64, &u64)| self.range(base + offset, offset, size);
+        Ok(offsets.iter().zip(sizes).map(made).collect())
+    }
+
     /// Unmaps many ranges of the model by offset in one call: all of them, or none.
     ///
     /// # Safety
@@ -424,6 +459,27 @@ impl Model {
                 self.c_id().as_ptr(),
                 offset_bytes,
                 size_bytes,
+                stream.raw(),
+            )
+        })
+    }
+
+    /// As [`VirtualPool::record_stream_batch`](crate::VirtualPool::record_stream_batch).
+    ///
+    /// # Errors
+    ///
+    /// besides: [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    ///
+    /// C function: [`ferrum_elastic_pool_record_stream_batch`](crate::sys::ferrum_elastic_pool_record_stream_batch).
+    pub fn record_stream_batch(&self, ranges: &[ByteRange], stream: &Stream) -> Result<()> {
+        let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
+        // SAFETY: the id and the list, of that length, live through the call.
+        check(unsafe {
+            sys::ferrum_elastic_pool_record_stream_batch(
+                self.pool().raw(),
+                self.c_id().as_ptr(),
+                raw.as_ptr(),
+                raw.len() as u64,
                 stream.raw(),
             )
         })

@@ -294,6 +294,25 @@ impl PoolBatch {
         }
     }
 
+    /// States that a stream uses all blocks too, as [`PoolBlock::record_stream`]: all of them, or none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PoolBlock::record_stream`].
+    ///
+    /// C function: [`ferrum_pool_record_stream_batch`](crate::sys::ferrum_pool_record_stream_batch).
+    pub fn record_stream(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: addresses is valid during the call.
+        check(unsafe {
+            sys::ferrum_pool_record_stream_batch(
+                self.pool.raw(),
+                self.addresses.as_ptr(),
+                self.addresses.len() as u64,
+                stream.raw(),
+            )
+        })
+    }
+
     /// Frees all blocks, in the way of [`PoolBlock::free`].
     ///
     /// # Errors

@@ -232,4 +232,27 @@ impl VirtualPool {
             sys::ferrum_vpool_record_stream(self.raw(), offset_bytes, size_bytes, stream.raw())
         })
     }
+
+    /// States that a stream uses many ranges too, as [`VirtualPool::record_stream`]: all of them, or
+    /// none. An empty list does nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`VirtualPool::record_stream`]. An error about one range names it by its index;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) also for two ranges that touch the same
+    /// page. Nothing has changed then.
+    ///
+    /// C function: [`ferrum_vpool_record_stream_batch`](crate::sys::ferrum_vpool_record_stream_batch).
+    pub fn record_stream_batch(&self, ranges: &[ByteRange], stream: &Stream) -> Result<()> {
+        let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
+        // SAFETY: the list has the length that is passed, and lives through the call.
+        check(unsafe {
+            sys::ferrum_vpool_record_stream_batch(
+                self.raw(),
+                raw.as_ptr(),
+                raw.len() as u64,
+                stream.raw(),
+            )
+        })
+    }
 }

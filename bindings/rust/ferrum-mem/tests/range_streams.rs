@@ -6,8 +6,9 @@ use std::sync::mpsc::{channel, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ferrum_mem::{
-    Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Library, MappedRange, ModelConfig,
-    ModelLimits, ModelRequest, Stream, VirtualPool, VirtualPoolConfig, VirtualPoolRequest,
+    BatchOptions, ByteRange, Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Library,
+    MappedRange, ModelConfig, ModelLimits, ModelRequest, Stream, VirtualPool, VirtualPoolConfig,
+    VirtualPoolRequest,
 };
 
 const MIB: u64 = 1 << 20;
@@ -186,4 +187,59 @@ fn guarantees_are_backed_or_wait() {
     assert_eq!(info.requested_guarantee_bytes, 6 * PAGE);
     drop(used);
     assert_eq!(late.info().unwrap().guaranteed_bytes, 6 * PAGE);
+}
+
+#[test]
+fn batches_are_recorded_and_placed() {
+    let (device, _one) = session();
+    let pool = shared(&device, 6);
+    let config = ModelConfig {
+        virtual_bytes: 64 * PAGE,
+        ..Default::default()
+    };
+    let chat = pool.register_model("chat", &config).unwrap();
+    let options = BatchOptions::default();
+    let made = chat.alloc_batch_anywhere(&[2 * PAGE, 1], &options).unwrap();
+    assert_eq!(made[0].offset_bytes(), 0);
+    assert_eq!(made[1].offset_bytes(), 2 * PAGE);
+    assert!(chat.alloc_batch_anywhere(&[], &options).unwrap().is_empty());
+    let error = chat
+        .alloc_batch_anywhere(&[PAGE, 3 * PAGE], &options)
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::OutOfPhysicalMemory);
+    let error = chat.alloc_batch_anywhere(&[PAGE, 0], &options).unwrap_err();
+    assert!(error.to_string().contains("sizes[1]"), "{error}");
+    let stream = device.create_stream().unwrap();
+    let list = [0, 2, 9].map(|at| ByteRange {
+        offset_bytes: at * PAGE,
+        size_bytes: PAGE,
+    });
+    let error = chat.record_stream_batch(&list, &stream).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotMapped);
+    chat.record_stream_batch(&list[..2], &stream).unwrap();
+    let open = hold(&stream);
+    drop(made);
+    assert_eq!(chat.info().unwrap().retiring_pages, 3);
+    drop(open);
+    stream.synchronize(None).unwrap();
+
+    let own = vpool(&device);
+    let ranges = own.alloc_batch(&list, &options).unwrap();
+    own.record_stream_batch(&list, &stream).unwrap();
+    let open = hold(&stream);
+    drop(ranges);
+    assert_eq!(own.info().unwrap().retiring_pages, 3);
+    drop(open);
+    stream.synchronize(None).unwrap();
+
+    let pool = device.create_pool(&Default::default()).unwrap();
+    let batch = pool.alloc_batch(1000, 3, None).unwrap();
+    batch.record_stream(&stream).unwrap();
+    let taken = batch.addresses().to_vec();
+    let open = hold(&stream);
+    batch.free(None).unwrap();
+    let next = pool.alloc(1000, None).unwrap();
+    assert!(!taken.contains(&next.address()));
+    drop(open);
+    stream.synchronize(None).unwrap();
 }
