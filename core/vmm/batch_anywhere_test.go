@@ -191,7 +191,7 @@ func TestSizesOfABatchAnywhereAreChecked(t *testing.T) {
 		{[]uint64{page, 0}, device.CodeInvalidSize, "sizes[1]"},
 		{[]uint64{page, ^uint64(0)}, device.CodeOutOfVirtualMemory, "sizes[1]"},
 		{[]uint64{page, capacity - page, 1}, device.CodeOutOfVirtualMemory, "sizes[2]"},
-		{[]uint64{20 * page, 20 * page}, device.CodeOutOfPhysicalMemory, "requested " + text(40*page)},
+		{[]uint64{20 * page, 20 * page}, device.CodeOutOfPhysicalMemory, "requested " + sized(40*page)},
 	} {
 		_, err := m.AllocBatchAnywhere(c.sizes, BatchRequest{})
 		require.ErrorIs(t, err, c.code, "%v", c.sizes)
