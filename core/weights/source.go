@@ -49,6 +49,8 @@ type Options struct {
 	Formats []Format
 	// Raw describes a file without a header; nil: the file has one.
 	Raw *RawShape
+	// Decoders know further formats; nil: none.
+	Decoders *Decoders
 }
 
 // RawShape describes a file without a header: one tensor of a type and shape.
@@ -262,7 +264,7 @@ func (s *Source) read(path string) (*file, *header.Header, error) {
 }
 
 func (s *Source) readHeader(f *file) (*header.Header, error) {
-	h, err := header.Read(f.input())
+	h, err := s.options.Decoders.read(f.input())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
@@ -131,4 +132,43 @@ func byPlace(tensors []Tensor) []*Tensor {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Size, b.Size))
 	})
 	return sorted
+}
+
+// Check completes the tensors of a header that another reader has made, and compares them with the
+// file: Elements and Size follow from type and shape. Errors: CodeInvalidFormat, CodeOverflow.
+func (h *Header) Check(in Input) error {
+	if len(h.Tensors) > MaxTensors {
+		return in.wrong("has more than %d tensors", MaxTensors)
+	}
+	seen := make(map[string]bool, len(h.Tensors))
+	for i := range h.Tensors {
+		t := &h.Tensors[i]
+		label := quote(t.Name)
+		switch {
+		case t.Name == "" || len(t.Name) > maxName || !utf8.ValidString(t.Name):
+			return in.wrong("the name of tensor %d is empty, too long or not UTF-8", i)
+		case seen[t.Name]:
+			return in.wrong("%s: the tensor is there twice", label)
+		case !t.Type.IsKnown():
+			return in.wrong("%s: its type %d is none", label, int32(t.Type))
+		case len(t.Shape) > MaxDimensions:
+			return in.wrong("%s: has %d dimensions and not at most %d", label, len(t.Shape), MaxDimensions)
+		}
+		seen[t.Name] = true
+		if t.TypeName == "" {
+			t.TypeName = t.Type.String()
+		}
+		var fits bool
+		if t.Elements, fits = product(t.Shape...); !fits {
+			return in.overflow(t.Name, t.Shape)
+		}
+		var err error
+		if t.Size, err = t.Type.Size(t.Elements); err != nil {
+			return in.wrong("%s: %d elements of %s are no whole bytes, or too many", label, t.Elements, t.Type)
+		}
+		if t.Offset > in.Size || t.Size > in.Size-t.Offset {
+			return in.wrong("%s: %v at %d go beyond the file of %v", label, device.Size(t.Size), t.Offset, device.Size(in.Size))
+		}
+	}
+	return nil
 }

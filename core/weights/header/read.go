@@ -9,6 +9,24 @@ import (
 
 // Read finds the format of a file by its first bytes, and reads its header.
 func Read(in Input) (*Header, error) {
+	read, err := readerOf(in)
+	switch {
+	case err != nil:
+		return nil, err
+	case read == nil:
+		return nil, in.unsupported("the file begins as none of safetensors, GGUF, NumPy, PyTorch and ONNX")
+	}
+	return read(in)
+}
+
+// Knows states whether a file begins as one of the formats.
+func Knows(in Input) (bool, error) {
+	read, err := readerOf(in)
+	return read != nil, err
+}
+
+// readerOf finds the reader of a file by its first bytes; nil: there is none.
+func readerOf(in Input) (read func(Input) (*Header, error), err error) {
 	start, err := in.read(0, min(in.Size, 16))
 	if err != nil {
 		return nil, err
@@ -16,30 +34,35 @@ func Read(in Input) (*Header, error) {
 	text := string(start)
 	switch {
 	case strings.HasPrefix(text, ggufMagic):
-		return readGGUF(in)
+		return readGGUF, nil
 	case strings.HasPrefix(text, npyMagic):
-		return readNumPy(in)
+		return readNumPy, nil
 	case strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "PK\x05\x06"):
-		a, err := openArchive(in)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range a.members {
-			if strings.HasSuffix(m.name, "data.pkl") {
-				return readTorchZip(a)
-			}
-		}
-		return readNPZ(a)
+		return readArchive, nil
 	case isLegacyTorch(start):
-		return readTorchLegacy(in)
+		return readTorchLegacy, nil
 	case beginsAsSafetensors(start) && little64(start) <= in.Size-safetensorsPrefix:
-		return readSafetensors(in)
+		return readSafetensors, nil
 	case looksLikeONNX(start):
-		return readONNX(in)
+		return readONNX, nil
 	case beginsAsSafetensors(start): // it says what is wrong with the length
-		return readSafetensors(in)
+		return readSafetensors, nil
 	}
-	return nil, in.unsupported("the file begins as none of safetensors, GGUF, NumPy, PyTorch and ONNX")
+	return nil, nil
+}
+
+// readArchive reads an archive of PyTorch or of NumPy.
+func readArchive(in Input) (*Header, error) {
+	a, err := openArchive(in)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range a.members {
+		if strings.HasSuffix(m.name, "data.pkl") {
+			return readTorchZip(a)
+		}
+	}
+	return readNPZ(a)
 }
 
 func beginsAsSafetensors(start []byte) bool {

@@ -1,0 +1,128 @@
+package weights
+
+import (
+	"slices"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/weights/header"
+)
+
+const opDecoder = "weights.decoder"
+
+// SniffBytes is how many bytes of the beginning of a file a decoder is shown.
+const SniffBytes = 4096
+
+// Decoder reads the headers of a further format. It states where the bytes of the tensors are in the
+// file; the library reads them. Its methods may be called from several threads at a time.
+type Decoder interface {
+	// Format is the name of the format, which no other format has.
+	Format() Format
+	// Recognises states whether a file is of the format. start has its first bytes, at most
+	// SniffBytes.
+	Recognises(start []byte, sizeBytes uint64) bool
+	// Read describes the tensors: Name, Type, Shape, Offset, and IsBigEndian. The library computes
+	// the rest and compares everything with the file.
+	Read(in header.Input) ([]header.Tensor, map[string]string, error)
+}
+
+// Decoders are the decoders of further formats. The formats of package header come first: a decoder
+// is asked about files that begin as none of them, in the order of the registrations. The zero value
+// is empty and ready.
+type Decoders struct {
+	mu   sync.Mutex
+	last uint32
+	list []registered
+}
+
+type registered struct {
+	number  uint32
+	decoder Decoder
+}
+
+// Register adds a decoder and returns its number, which Remove takes. Errors: CodeInvalidArgument for a
+// format without a name; CodeAlreadyExists for one that another reader has.
+func (d *Decoders) Register(decoder Decoder) (number uint32, err error) {
+	format := decoder.Format()
+	if format == "" {
+		return 0, device.Errorf(device.CodeInvalidArgument, opDecoder, "the format of the decoder has no name")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	isOther := slices.ContainsFunc(d.list, func(r registered) bool { return r.decoder.Format() == format })
+	if isOther || slices.Contains(Supported().Formats, format) {
+		return 0, device.Errorf(device.CodeAlreadyExists, opDecoder, "there is a reader of the format %q already", format)
+	}
+	d.last++
+	d.list = append(d.list, registered{number: d.last, decoder: decoder})
+	return d.last, nil
+}
+
+// Remove removes a decoder. Files that are open stay so. A call of the decoder may still run. Errors:
+// CodeNotFound.
+func (d *Decoders) Remove(number uint32) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := slices.IndexFunc(d.list, func(r registered) bool { return r.number == number })
+	if at < 0 {
+		return device.Errorf(device.CodeNotFound, opDecoder, "no decoder has the number %d", number)
+	}
+	d.list = slices.Delete(d.list, at, at+1)
+	return nil
+}
+
+// Formats returns the formats of the decoders by their numbers.
+func (d *Decoders) Formats() map[uint32]Format {
+	all := map[uint32]Format{}
+	for _, r := range d.all() {
+		all[r.number] = r.decoder.Format()
+	}
+	return all
+}
+
+func (d *Decoders) all() []registered {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.list)
+}
+
+// read reads the header of a file, with a decoder if it begins as none of the known formats.
+func (d *Decoders) read(in header.Input) (*header.Header, error) {
+	all := d.all()
+	if len(all) == 0 {
+		return header.Read(in)
+	}
+	if known, err := header.Knows(in); known || err != nil {
+		return header.Read(in)
+	}
+	start := make([]byte, min(in.Size, SniffBytes))
+	if n, err := in.Bytes.ReadAt(start, 0); n < len(start) {
+		return nil, fileError(in.Name, err)
+	}
+	for _, r := range all {
+		if !r.decoder.Recognises(start, in.Size) {
+			continue
+		}
+		tensors, extra, err := r.decoder.Read(in)
+		if err != nil {
+			return nil, device.Errorf(codeOr(err, device.CodeInvalidFormat), opDecoder, "%s: the decoder of %q: %w", in.Name, r.decoder.Format(), err)
+		}
+		h := &header.Header{Format: r.decoder.Format(), Extra: extra}
+		for _, t := range tensors {
+			h.Tensors = append(h.Tensors, header.Tensor{Name: t.Name, Type: t.Type, TypeName: t.TypeName, Shape: slices.Clone(t.Shape), Offset: t.Offset, IsBigEndian: t.IsBigEndian})
+		}
+		return h, h.Check(in)
+	}
+	return header.Read(in)
+}
+
+// codeOr is the code of an error, or another one for an error without a code.
+func codeOr(err error, otherwise device.Code) device.Code {
+	if code := device.CodeOf(err); code != device.CodeOK && code != device.CodeInternal {
+		return code
+	}
+	return otherwise
+}
