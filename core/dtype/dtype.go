@@ -248,3 +248,13 @@ func blockOf(t DType) (block, bool) {
 	}
 	return b, b.elements != 0
 }
+
+// GGUFNumber is the number that a GGUF file has for a type.
+func GGUFNumber(t DType) (number uint32, known bool) {
+	for number := range uint32(GGUFBase) {
+		if of, is := GGUF(number); is && of == t {
+			return number, true
+		}
+	}
+	return 0, false
+}

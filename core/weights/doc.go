@@ -50,5 +50,5 @@
 //
 // files.go, decoders.go, source.go, parts.go, view.go, transformation.go, tile.go, spec.go, memory.go, transfer.go,
 // layout.go, staging.go, guard.go, load.go, loading.go, mapped.go, preload.go,
-// verify.go, metadata.go.
+// verify.go, formats.go, convert.go, metadata.go.
 package weights

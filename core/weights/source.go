@@ -148,6 +148,7 @@ func (s *Source) addRaw(f *file, raw RawShape) error {
 		return err
 	}
 	s.Format, s.parts = h.Format, 1
+	h.Tensors[0].Name = baseOf(f)
 	return s.addTensors(f, h, nil)
 }
 
@@ -282,10 +283,18 @@ func (s *Source) readHeader(f *file) (*header.Header, error) {
 	}
 	// An array of NumPy has no name: the name of its file is that.
 	if len(h.Tensors) == 1 && h.Tensors[0].Name == "" {
-		base := filepath.Base(f.name)
-		h.Tensors[0].Name = strings.TrimSuffix(base, filepath.Ext(base))
+		h.Tensors[0].Name = baseOf(f)
 	}
 	return h, nil
+}
+
+// baseOf is the name of a file without folder and ending.
+func baseOf(f *file) string {
+	base := filepath.Base(f.name)
+	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
+		return name
+	}
+	return base
 }
 
 func (s *Source) addTensors(f *file, h *header.Header, belongs func(tensor string) bool) error {

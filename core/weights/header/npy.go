@@ -15,6 +15,16 @@ const (
 	maxNPYHeader = 1 << 16
 )
 
+// NumPyName is the name that NumPy has for a type, with the lowest byte first.
+func NumPyName(of dtype.DType) (descr string, known bool) {
+	for _, name := range []string{"<f2", "<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "|b1", "<c8"} {
+		if t, _, is := npyType(name); is && t == of {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // npyType is the type with a name of NumPy, such as "<f4": the order of the bytes, a letter,
 // and the bytes of an element.
 func npyType(descr string) (t dtype.DType, bigEndian, known bool) {

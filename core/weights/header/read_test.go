@@ -141,7 +141,7 @@ func TestTruncatedFiles(t *testing.T) {
 	entries, err := os.ReadDir("testdata")
 	require.NoError(t, err)
 	for _, entry := range entries {
-		if ending := filepath.Ext(entry.Name()); ending == ".py" || ending == ".json" {
+		if ending := filepath.Ext(entry.Name()); entry.IsDir() || ending == ".py" || ending == ".json" {
 			continue
 		}
 		_, data := fromFile(t, entry.Name())
@@ -262,7 +262,7 @@ func FuzzRead(f *testing.F) {
 	entries, err := os.ReadDir("testdata")
 	require.NoError(f, err)
 	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), ".py") || entry.IsDir() {
+		if entry.IsDir() || strings.HasSuffix(entry.Name(), ".py") {
 			continue
 		}
 		_, data := fromFile(f, entry.Name())

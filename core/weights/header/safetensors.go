@@ -60,6 +60,22 @@ func safetensorsType(name string) (dtype.DType, bool) {
 	return 0, false
 }
 
+// safetensorsNames are the names that safetensorsType knows.
+var safetensorsNames = [...]string{
+	"BF16", "F16", "F32", "F64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4", "F6_E2M3", "F6_E3M2",
+	"BOOL", "U8", "I8", "U16", "I16", "U32", "I32", "U64", "I64", "C64",
+}
+
+// SafetensorsName is the name that the format has for a type.
+func SafetensorsName(t dtype.DType) (name string, known bool) {
+	for _, name := range safetensorsNames {
+		if of, _ := safetensorsType(name); of == t {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // safetensorsPrefix is the length of the header, as the first 8 bytes have it.
 const safetensorsPrefix = 8
 

@@ -1,0 +1,219 @@
+package weights
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/weights/header"
+)
+
+const opConvert = "weights.convert"
+
+// ConvertOptions are the settings of Convert.
+type ConvertOptions struct {
+	// Format is that of the file: safetensors, numpy, gguf or raw. A file of NumPy whose name ends in
+	// .npz is an archive of any number of arrays, any other has one.
+	Format Format
+	// Texts are the metadata of the file. Formats without metadata need them empty.
+	Texts map[string]string
+	// Replace states that a file of that name may be replaced.
+	Replace bool
+	// Progress is called with the bytes of tensors that are written; nil: nobody listens.
+	Progress func(Progress)
+}
+
+// Convert writes tensors to a file. They are read and written in parts, so a model larger than memory
+// is converted with a few megabytes. The file appears at the end, complete: until then its bytes are in
+// a hidden file of the same folder, which an error or the end of ctx removes. A write needs the room on
+// the disk, which is checked first.
+//
+// Memory and Into of the specs are not used. GGUF takes plain types, and blocks as they are; nothing is
+// quantised. Errors: those of Load for specs; CodeUnsupported for a format that is only read, and for a
+// type that the format lacks; CodeAlreadyExists; CodeResourceExhausted for a disk without room;
+// CodeInvalidArgument, CodePermissionDenied, CodeIO, CodeCancelled.
+func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options ConvertOptions) error {
+	pieces, err := s.pieces(specs, path, options)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil && !options.Replace {
+		return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file is there already", path)
+	}
+	all, tensors := uint64(0), uint64(0)
+	for _, p := range pieces {
+		all += uint64(len(p.before)) + p.size + 2*uint64(len(p.member)) + 256
+		tensors += p.size
+	}
+	folder := filepath.Dir(path)
+	if err := checkRoom(folder, all); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return convertError(folder, err)
+	}
+	w := &writer{ctx: ctx, path: path, all: tensors, tell: options.Progress}
+	err = w.write(file, pieces)
+	if err == nil {
+		err = convertError(path, file.Sync())
+	}
+	if closed := file.Close(); err == nil {
+		err = convertError(path, closed)
+	}
+	if err == nil {
+		err = convertError(path, os.Chmod(file.Name(), 0o644))
+	}
+	if err == nil {
+		err = convertError(path, os.Rename(file.Name(), path))
+	}
+	if err != nil {
+		return errors.Join(err, ignoreMissing(os.Remove(file.Name())))
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// pieces is the layout of the file.
+func (s *Source) pieces(specs []Spec, path string, options ConvertOptions) ([]piece, error) {
+	var tensors []named
+	seen := map[string]bool{}
+	for at := range specs {
+		spec := &specs[at]
+		if spec.Name == "" || seen[spec.Name] {
+			return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "spec %d: the name %q is empty or of another spec too", at, spec.Name)
+		}
+		seen[spec.Name] = true
+		p, err := s.checked(spec)
+		if err != nil {
+			return nil, err
+		}
+		tensors = append(tensors, named{name: spec.Name, plan: p, size: (&job{plan: p}).size()})
+	}
+	switch options.Format {
+	case header.Safetensors:
+		return safetensorsPieces(tensors, options.Texts)
+	case header.GGUF:
+		return ggufPieces(tensors, options.Texts)
+	case header.NumPy, header.RawFormat:
+		if len(options.Texts) > 0 {
+			return nil, device.Errorf(device.CodeUnsupported, opConvert, "%s: a file of the format %s has no metadata", path, options.Format)
+		}
+		if options.Format == header.NumPy {
+			return numpyPieces(tensors, filepath.Ext(path) == ".npz")
+		}
+		if len(tensors) != 1 {
+			return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "%s: a raw file holds one tensor and not %d", path, len(tensors))
+		}
+		return []piece{{plan: tensors[0].plan, size: tensors[0].size}}, nil
+	}
+	return nil, device.Errorf(device.CodeUnsupported, opConvert, "%s: files of the format %q are not written, but safetensors, numpy, gguf and raw are", path, options.Format)
+}
+
+// checkRoom compares the free bytes of a disk with those that are needed.
+func checkRoom(folder string, needed uint64) error {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(folder, &stat); err != nil {
+		return convertError(folder, &os.PathError{Op: "statfs", Path: folder, Err: err})
+	}
+	if free := uint64(stat.Bavail) * uint64(stat.Bsize); free < needed {
+		return device.Errorf(device.CodeResourceExhausted, opConvert, "%s: the file takes %v, and the disk has %v left", folder, device.Size(needed), device.Size(free))
+	}
+	return nil
+}
+
+// convertError is an error of writing; nil stays nil.
+func convertError(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), errors.Is(err, unix.EFBIG):
+		return device.Errorf(device.CodeResourceExhausted, opConvert, "%s: %w", path, err)
+	}
+	return fileError(path, err)
+}
+
+// writer writes the pieces of one file.
+type writer struct {
+	ctx       context.Context
+	path      string
+	done, all uint64
+	tell      func(Progress)
+	buffer    []byte
+}
+
+func (w *writer) write(file io.Writer, pieces []piece) error {
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	out := io.Writer(buffered)
+	var archive *zip.Writer
+	for _, p := range pieces {
+		if p.member != "" {
+			if archive == nil {
+				archive = zip.NewWriter(buffered)
+			}
+			var err error
+			if out, err = archive.CreateHeader(&zip.FileHeader{Name: p.member, Method: zip.Store}); err != nil {
+				return convertError(w.path, err)
+			}
+		}
+		if _, err := out.Write(p.before); err != nil {
+			return convertError(w.path, err)
+		}
+		if p.plan != nil {
+			if err := w.tensor(out, p.plan); err != nil {
+				return err
+			}
+		}
+	}
+	if archive != nil {
+		if err := archive.Close(); err != nil {
+			return convertError(w.path, err)
+		}
+	}
+	return convertError(w.path, buffered.Flush())
+}
+
+// tensor writes the result of a plan in parts of whole blocks.
+func (w *writer) tensor(out io.Writer, p *plan) error {
+	t, err := p.open()
+	if err != nil {
+		return err
+	}
+	elements := p.view.elements() * p.unit
+	each, width := p.kind.Block()
+	per := chunkBytes / width * each
+	for first := uint64(0); first < elements; first += per {
+		if err := w.ctx.Err(); err != nil {
+			return device.Errorf(device.CodeCancelled, opConvert, "%s: after %v of %v: %w", w.path, device.Size(w.done), device.Size(w.all), err)
+		}
+		count := min(per, elements-first)
+		size, err := p.kind.Size(count)
+		if err != nil {
+			return err
+		}
+		part := grown(&w.buffer, size)
+		if err := t.read(part, first, count); err != nil {
+			return err
+		}
+		if _, err := out.Write(part); err != nil {
+			return convertError(w.path, err)
+		}
+		if w.done += size; w.tell != nil {
+			w.tell(Progress{DoneBytes: w.done, TotalBytes: w.all})
+		}
+	}
+	return nil
+}
