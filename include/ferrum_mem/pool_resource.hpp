@@ -10,6 +10,7 @@
 #include "pool.hpp"
 
 #include <cassert>
+#include <cstddef>
 #include <memory_resource>
 #include <new>
 #include <utility>
@@ -36,16 +37,30 @@ class pool_resource : public std::pmr::memory_resource {
 
   private:
     void *do_allocate(std::size_t bytes, std::size_t alignment) override {
-        ferrum_pool_request request = FERRUM_POOL_REQUEST_INIT;
-        request.size_bytes = bytes == 0 ? 1 : bytes;
-        request.alignment_bytes = alignment;
         ferrum_address out = 0;
-        ferrum_status status = ferrum_pool_alloc_with(pool_, &request, &out);
+        ferrum_status status = FERRUM_OK;
+        bool usual = alignment <= alignof(std::max_align_t);
+        if (usual)
+            status = ferrum_pool_alloc(pool_, bytes == 0 ? 1 : bytes, {}, &out);
+        if (!usual || (out & (alignment - 1)) != 0) {
+            if (usual)
+                do_deallocate(reinterpret_cast<void *>(out), bytes, alignment);
+            status = aligned(bytes, alignment, &out);
+        }
         if (status == FERRUM_ERROR_OUT_OF_MEMORY)
             throw std::bad_alloc();
         if (status != FERRUM_OK)
             throw error(failure::last(status));
         return reinterpret_cast<void *>(out);
+    }
+    /* The slower way, for a request whose alignment may be above the pool's. */
+    ferrum_status aligned(std::size_t bytes, std::size_t alignment,
+                          ferrum_address *out) {
+        ferrum_pool_request request = FERRUM_POOL_REQUEST_INIT;
+        request.size_bytes = bytes == 0 ? 1 : bytes;
+        request.alignment_bytes = alignment;
+        *out = 0;
+        return ferrum_pool_alloc_with(pool_, &request, out);
     }
     void do_deallocate(void *block, std::size_t, std::size_t) override {
         ferrum_status status = ferrum_pool_free(

@@ -427,6 +427,26 @@ TEST_F(Cpp, test_standard_containers_in_a_pool) {
     EXPECT_EQ(pool.statistics().live_blocks.current, 0u);
 }
 
+/* A pool may align less than a type needs. */
+TEST_F(Cpp, test_memory_resource_of_a_pool_with_a_small_alignment) {
+    ferrum_pool_config config = small();
+    config.alignment_bytes = 1;
+    auto pool = device.create_pool(&config);
+    {
+        ferrum::pool_resource resource(device, pool);
+        std::vector<std::pair<void *, std::size_t>> blocks;
+        for (std::size_t alignment : {1, 16, 2, 8, 1, 64, 4, 16}) {
+            void *block = resource.allocate(3, alignment);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0u);
+            blocks.emplace_back(block, alignment);
+        }
+        EXPECT_EQ(pool.statistics().live_blocks.current, blocks.size());
+        for (auto [block, alignment] : blocks)
+            resource.deallocate(block, 3, alignment);
+    }
+    EXPECT_EQ(pool.statistics().live_blocks.current, 0u);
+}
+
 TEST_F(Cpp, test_virtual_pools) {
     ferrum_page_sizes sizes = device.page_sizes();
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
