@@ -15,7 +15,7 @@
  * address sanitizer, with which a block takes ten times as long. */
 enum { BLOCKS_MOST = 1000000 };
 #ifdef __SANITIZE_ADDRESS__
-static uint64_t live = 150000;
+static uint64_t live = 50000;
 #else
 static uint64_t live = 400000;
 #endif
