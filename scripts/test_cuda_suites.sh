@@ -30,4 +30,6 @@ run 12090 1 2M 20 8 "${packages[@]}"
 run 13000 4 64K 50 20 "${packages[@]}"
 [ -z "${SOAK:-}" ] || run 12000 2 64K 50 10 "${packages[@]}"
 run 11020 2 64K 20 5 "${packages[@]}"
+# Devices that cannot access each other's memory: copies between them go through host memory.
+SIMCUDA_WITHOUT=peer run 12090 2 64K 20 20 ./core/manager -run 'TestOnDeviceManagersAgainstByteArrays'
 exit $status

@@ -63,7 +63,11 @@ func (f *Factory) queueCopy(s *stream, r route) func(device.Stream) error {
 		if _, err := r.dst.bounceStream(); err != nil {
 			return err
 		}
-		return dev.HostFunction(func() { s.fail(f.staging.copy(r)) })
+		return dev.HostFunction(func() {
+			// The stream waits here for its order. A host function may not call CUDA, so
+			// another thread makes the copy.
+			<-device.Go("a staged copy", func() { s.fail(f.staging.copy(r)) })
+		})
 	}
 }
 
@@ -88,8 +92,8 @@ func (d *openDevice) bounceStream() (device.Stream, error) {
 	return d.bounce, nil
 }
 
-// copy runs a staged copy, part by part. It runs in a host function of the stream on
-// which the copy was queued, which orders it.
+// copy runs a staged copy, part by part. A host function of the stream on which the copy
+// was queued waits for it, which orders it.
 func (g *staging) copy(r route) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
