@@ -115,3 +115,33 @@ def test_an_owner_may_be_forgotten_before_its_blocks(device):
     block.free()
     told = collect_warnings(lambda: block.__dict__.pop("_pool"))
     assert told == ["unclosed ferrum_mem.Pool on cpu:0"]
+
+
+def test_memory_of_every_kind_has_free_and_close(device, other_device):
+    virtual = fm.VirtualPoolConfig(capacity_bytes=1 << 20)
+    with (
+        fm.Pool(device, SMALL) as pool,
+        fm.Manager(device) as manager,
+        fm.VirtualPool(device, virtual) as vpool,
+        fm.FallbackManager(other_device, device) as fallback,
+    ):
+        makers = [
+            lambda: pool.alloc(10),
+            lambda: pool.alloc_batch(10, 2),
+            lambda: manager.alloc(10),
+            lambda: vpool.alloc(0, 10),
+            lambda: fallback.alloc(10, fm.DType.U8),
+        ]
+        for make in makers:
+            for first, second in (("free", "close"), ("close", "free")):
+                made = make()
+                getattr(made, first)()
+                assert made.closed
+                getattr(made, second)()
+        memory = manager.alloc(10)
+        view = memory.as_numpy()
+        with pytest.raises(fm.ViewExistsError):
+            memory.free()
+        assert not memory.closed
+        del view
+        memory.free()

@@ -311,6 +311,10 @@ class FallbackBuffer(FallbackBufferCalls):
         self._id, self._dtype = BufferId(raw.buffer_id), DType(raw.dtype)
         self._len, self._size_bytes = raw.num_elements, raw.size_bytes
 
+    def free(self) -> None:
+        """Frees the buffer, as close() does. Does nothing if it was freed."""
+        self._owned.close()
+
     def _info(self) -> _abi.ferrum_fallback_buffer_info:
         raw = _abi.ferrum_fallback_buffer_info.init()
         _native.check(

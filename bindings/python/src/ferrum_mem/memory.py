@@ -92,14 +92,19 @@ class Memory(AdvancedBlock, DeviceArray):
         weakref.finalize(array, unpin, self._handle).atexit = False
         return array
 
-    def close(self) -> None:
-        """Frees the block. Copies in flight run to their end.
+    def free(self) -> None:
+        """Frees the block. Does nothing if it was freed. Copies in flight run to their end: the
+        block knows the streams that use it, so there is no stream to name.
 
         Raises:
             ViewExistsError: the block has a view; nothing has changed.
             BusyError: the block is pinned or mapped, or is external memory with queued
                 work; nothing has changed.
         """
+        self._owned.close()
+
+    def close(self) -> None:
+        """The same as free()."""
         self._owned.close()
 
     def info(self) -> BlockInfo:
