@@ -166,6 +166,7 @@ type loading struct {
 // place allocates the memory and reads the tensors into it.
 func (l *loading) place(ctx context.Context) error {
 	if err := l.prepare(); err != nil {
+		l.segments = nil // none is allocated yet
 		return err
 	}
 	for at := range l.segments {

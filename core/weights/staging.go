@@ -67,11 +67,12 @@ func (s *stage) allocate(e *engine.Engine, bytes uint64) ([]byte, error) {
 		}
 		return s.block.Bytes(), nil
 	}
-	p, err := pool.NewPinned(e, pool.Config{Name: "weights staging", InitialSizeBytes: bytes, MaxSizeBytes: 2 * bytes}, nil)
+	p, err := pool.NewPinned(e, pool.Config{Name: "weights staging", InitialSizeBytes: bytes, GrowthIncrementBytes: bytes, AutoExpansion: true}, nil)
 	if err != nil {
 		return nil, err
 	}
-	block, err := p.Alloc(pool.Request{SizeBytes: bytes, AlignmentBytes: 4096})
+	// The first block of a segment begins at a page, as direct reads need it.
+	block, err := p.Alloc(pool.Request{SizeBytes: bytes})
 	if err != nil {
 		return nil, errors.Join(err, twice(func() error { return p.Close(true) }))
 	}
