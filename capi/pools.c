@@ -84,20 +84,27 @@ FM_REST fm_pool_alloc_with_rest(ferrum_pool pool,
     FM_RETURN_IN(function, fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
-/* Allocates a block for a request struct of this version, if that is a hit. */
+/* Allocates a block for a request struct of this version, if that is a hit. It
+ * reads the fields one by one: the caller has just written them so, and a load
+ * of two of them would wait until they are in the cache. */
 static inline bool fm_request_hit(ferrum_pool pool,
                                   const ferrum_pool_request *request,
                                   ferrum_address *address_out) {
-    uint32_t size;
+    uint64_t bytes, alignment, stream, lifetime, group;
+    uint32_t size, tag;
     memcpy(&size, request, sizeof size);
     if (FM_UNLIKELY(size != sizeof *request))
         return false;
-    ferrum_pool_request full;
-    memcpy(&full, request, sizeof full);
-    return FM_LIKELY((full.expected_lifetime_ns | full.group) == 0) &&
-           FM_LIKELY(full.size_bytes <= FM_LARGE_ABOVE) &&
-           fm_cache_alloc_hit(pool.id, full.stream.id, full.size_bytes,
-                              full.tag, full.alignment_bytes, address_out);
+    memcpy(&lifetime, &request->expected_lifetime_ns, sizeof lifetime);
+    memcpy(&group, &request->group, sizeof group);
+    memcpy(&bytes, &request->size_bytes, sizeof bytes);
+    memcpy(&stream, &request->stream.id, sizeof stream);
+    memcpy(&tag, &request->tag, sizeof tag);
+    memcpy(&alignment, &request->alignment_bytes, sizeof alignment);
+    return FM_LIKELY((lifetime | group) == 0) &&
+           FM_LIKELY(bytes <= FM_LARGE_ABOVE) &&
+           fm_cache_alloc_hit(pool.id, stream, bytes, tag, alignment,
+                              address_out);
 }
 
 ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
