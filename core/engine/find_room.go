@@ -32,7 +32,7 @@ const flightWait = 10 * time.Second
 // caller holds no lock.
 func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
 	refusals := e.refusals.counted()
-	c := &climb{engine: e, need: need, retry: retry, mayWait: e.mayWait()}
+	c := &reclaim{engine: e, need: need, retry: retry, mayWait: e.mayWait()}
 	c.sweep()
 	if !c.ended() && c.mayWait {
 		c.askAll()
@@ -46,8 +46,8 @@ func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
 	return e.outOfMemory(need, e.refusals.since(refusals))
 }
 
-// climb is one run of the reclaim path.
-type climb struct {
+// reclaim is one run of the reclaim path.
+type reclaim struct {
 	engine *Engine
 	need   Need
 	retry  func() (bool, error)
@@ -60,12 +60,12 @@ type climb struct {
 	waited time.Duration
 }
 
-func (c *climb) ended() bool { return c.found || c.err != nil }
+func (c *reclaim) ended() bool { return c.found || c.err != nil }
 
 // try retries the allocation, and reports whether the run has ended.
-func (c *climb) try() bool { return c.attempt(c.retry) }
+func (c *reclaim) try() bool { return c.attempt(c.retry) }
 
-func (c *climb) attempt(by func() (bool, error)) bool {
+func (c *reclaim) attempt(by func() (bool, error)) bool {
 	found, err := by()
 	c.found = found
 	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
@@ -75,7 +75,7 @@ func (c *climb) attempt(by func() (bool, error)) bool {
 }
 
 // sweep runs steps 1 to 5.
-func (c *climb) sweep() {
+func (c *reclaim) sweep() {
 	siblings := c.engine.Pools(c.need.Pool)
 	c.need.Pool.Land()
 	if c.try() {
@@ -107,7 +107,7 @@ func (c *climb) sweep() {
 }
 
 // release makes a pool release its cached segments, and retries if it released any.
-func (c *climb) release(p Pool) (over bool) {
+func (c *reclaim) release(p Pool) (over bool) {
 	released, err := p.ReleaseCached(math.MaxUint64)
 	if err != nil {
 		c.engine.Log(Warning, fmt.Sprintf("pool %q could not release memory: %v", p.Name(), err))
@@ -117,7 +117,7 @@ func (c *climb) release(p Pool) (over bool) {
 
 // waitFor waits for the freed blocks of a pool one by one. A block of the requesting
 // pool may fit by itself; a block of a sibling helps only if its segment becomes free.
-func (c *climb) waitFor(p Pool, own bool) (over bool) {
+func (c *reclaim) waitFor(p Pool, own bool) (over bool) {
 	for c.waited < flightWait {
 		start := time.Now()
 		landed, err := p.WaitForFlight(flightWait - c.waited)
@@ -144,7 +144,7 @@ func (c *climb) waitFor(p Pool, own bool) (over bool) {
 // askAll calls the callbacks in their order, one at a time, and retries after each. One
 // thread does so at a time. Other threads wait for its end and retry before they call
 // callbacks themselves.
-func (c *climb) askAll() {
+func (c *reclaim) askAll() {
 	e := c.engine
 	if !e.subscribers.hasReclaims() {
 		return

@@ -28,8 +28,8 @@ type Pool interface {
 	Tags() []track.TagUse
 }
 
-// shower is a pool that can publish its counters.
-type shower interface {
+// publisher is a pool that can publish its counters.
+type publisher interface {
 	// ShowAt sets the place where Show publishes the counters; nil: nowhere. Counters
 	// that are published now are first invalidated.
 	ShowAt(place *mirror.Pool)

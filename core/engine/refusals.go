@@ -18,14 +18,14 @@ type refusals struct {
 // note records an error with the number of a vendor's runtime or of the system. It
 // ignores other errors, and nil.
 func (r *refusals) note(err error) {
-	var refused *device.Error
-	if !errors.As(err, &refused) || refused.Native == 0 {
+	var driverError *device.Error
+	if !errors.As(err, &driverError) || driverError.Native == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count++
-	r.last = refused
+	r.last = driverError
 }
 
 // counted returns the number of recorded errors.

@@ -12,7 +12,7 @@ func (e *Engine) Register(p Pool) error {
 	place := e.shown.add(p)
 	e.mu.Unlock()
 	if place != nil {
-		p.(shower).ShowAt(place)
+		p.(publisher).ShowAt(place)
 	}
 	return nil
 }
@@ -20,7 +20,7 @@ func (e *Engine) Register(p Pool) error {
 // Unregister removes a pool without memory and keeps its counts.
 func (e *Engine) Unregister(p Pool) {
 	final := p.Statistics()
-	if s, ok := p.(shower); ok {
+	if s, ok := p.(publisher); ok {
 		s.ShowAt(nil)
 	}
 	e.mu.Lock()

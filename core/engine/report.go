@@ -13,7 +13,7 @@ const reportedTags = 5
 // outOfMemory is the error of an allocation for which no memory was found. It states
 // the request, the free bytes, the largest free run, the bounds, the tags that hold
 // most, and the driver's error during the search, unless that is nil.
-func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
+func (e *Engine) outOfMemory(need Need, driverError *device.Error) error {
 	var text strings.Builder
 	room := uint64(0)
 	fmt.Fprintf(&text, "no memory for %v aligned to %d in pool %q", device.Size(need.SizeBytes),
@@ -48,9 +48,9 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	}
 	e.writeHolders(&text)
 	native := int64(0)
-	if refused != nil {
-		native = refused.Native
-		fmt.Fprintf(&text, "; error of the driver: %s", refused.Message)
+	if driverError != nil {
+		native = driverError.Native
+		fmt.Fprintf(&text, "; error of the driver: %s", driverError.Message)
 	}
 	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID()).WithNative(native).
 		Stating(device.FactRequestedBytes, need.SizeBytes).

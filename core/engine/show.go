@@ -31,7 +31,7 @@ func (e *Engine) Show() {
 	pools := e.pools.All()
 	e.mu.Unlock()
 	for p := range pools {
-		if s, ok := p.(shower); ok {
+		if s, ok := p.(publisher); ok {
 			s.Show()
 		}
 	}

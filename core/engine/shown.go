@@ -18,7 +18,7 @@ type shown struct {
 
 // add finds a place for a new pool, or returns nil.
 func (s *shown) add(p Pool) *mirror.Pool {
-	if _, ok := p.(shower); ok && s.place != nil {
+	if _, ok := p.(publisher); ok && s.place != nil {
 		if i := slices.Index(s.pools[:], nil); i >= 0 {
 			s.pools[i] = p
 			return &s.place.Pool[i]

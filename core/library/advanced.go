@@ -51,7 +51,7 @@ func (l *Library) StreamAdopt(deviceID uint64, foreign device.ForeignStream) (ui
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	h, err := d.streams.AdoptStream(foreign)
 	return h.ID(), CallError(err, d)
 }
@@ -62,7 +62,7 @@ func (l *Library) EventAdopt(deviceID, native uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	h, err := d.streams.AdoptEvent(native)
 	return h.ID(), CallError(err, d)
 }

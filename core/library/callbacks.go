@@ -46,7 +46,7 @@ func (l *Library) register(
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	callback, err := add(d)
 	if err != nil {
 		return 0, CallError(err, d)

@@ -260,7 +260,7 @@ func (d *Device) MeasureBandwidth() (float64, error) {
 	if err := d.pass("device.measure_bandwidth"); err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	return d.Engine.MeasureBandwidth()
 }
 

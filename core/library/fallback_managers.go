@@ -15,7 +15,7 @@ func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.Memo
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	entry := &FallbackManager{device: d}
 	var hostEngine *engine.Engine
 	if hostID != 0 {
@@ -23,7 +23,7 @@ func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.Memo
 		if err != nil {
 			return 0, err
 		}
-		defer host.gate.leave()
+		defer host.gate.exit()
 		if c.CPUFallback {
 			entry.host, hostEngine = host, host.Engine
 		}

@@ -30,7 +30,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
-func (g *gate) leave() {
+func (g *gate) exit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.making--

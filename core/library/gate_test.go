@@ -21,8 +21,8 @@ func TestGateIsClosedOnlyIfTheCheckAllowsIt(t *testing.T) {
 		return refuse
 	}))
 	require.True(t, g.enter(), "a refused closing changes nothing")
-	g.leave()
-	g.leave()
+	g.exit()
+	g.exit()
 	require.NoError(t, g.tryClose(func(making int) error {
 		require.Zero(t, making)
 		return nil
@@ -42,12 +42,12 @@ func TestGateCloseWaitsForWhatIsBeingMade(t *testing.T) {
 			madeFirst.Store(made.Load())
 		})
 		for g.enter() {
-			g.leave()
+			g.exit()
 			runtime.Gosched()
 		}
 		runtime.Gosched()
 		made.Store(true)
-		g.leave()
+		g.exit()
 		<-closed
 		require.True(t, madeFirst.Load())
 	}

@@ -40,7 +40,7 @@ func create[T owned](
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	object, err := build(d)
 	if err != nil {
 		return 0, on(err, d.Engine)

@@ -25,19 +25,19 @@ var logLevelNames = [...]string{LogDebug: "debug", LogInfo: "info", LogWarning: 
 // leakReportEntries messages at once.
 const logCapacity = 4 * leakReportEntries
 
-// nobody is the threshold when there is no receiver.
-const nobody = math.MaxInt32
+// noReceiver is the threshold when there is no receiver.
+const noReceiver = math.MaxInt32
 
 // receiver is a receiver of messages.
 type receiver struct {
 	minimum int32
 	deliver func(level int32, message string)
 	// retired states that it must not be called any more. Messages queued for it go to
-	// its heir.
+	// its successor.
 	retired atomic.Bool
-	// heir is the receiver that was chosen next. It is set before retired; nil: none
+	// successor is the receiver that was chosen next. It is set before retired; nil: none
 	// was chosen.
-	heir *receiver
+	successor *receiver
 }
 
 // logger delivers messages to the present receiver, in order, on a worker.
@@ -59,7 +59,7 @@ type logger struct {
 
 func newLogger() *logger {
 	g := &logger{dispatcher: notify.New("log", logCapacity)}
-	g.threshold.Store(nobody)
+	g.threshold.Store(noReceiver)
 	return g
 }
 
@@ -89,7 +89,7 @@ func (g *logger) print(level int32, message string) {
 
 func (g *logger) deliver(to *receiver, level int32, message string) {
 	if to.retired.Load() {
-		if to = g.heirOf(to); to == nil || level < to.minimum {
+		if to = g.successorOf(to); to == nil || level < to.minimum {
 			return
 		}
 	}
@@ -104,12 +104,12 @@ func (g *logger) deliver(to *receiver, level int32, message string) {
 	to.deliver(level, message)
 }
 
-// heirOf returns the receiver of messages that were queued for a retired receiver. A
+// successorOf returns the receiver of messages that were queued for a retired receiver. A
 // receiver that was chosen after it gets them even while it is being removed. Otherwise
 // the present receiver gets them, if there is one.
-func (g *logger) heirOf(to *receiver) *receiver {
+func (g *logger) successorOf(to *receiver) *receiver {
 	for to != nil && to.retired.Load() {
-		to = to.heir
+		to = to.successor
 	}
 	if to != nil {
 		return to
@@ -134,7 +134,7 @@ func (g *logger) choose(next *receiver, wait bool) {
 	if wait {
 		g.dispatcher.Flush()
 	}
-	former.heir = next
+	former.successor = next
 	former.retired.Store(true)
 }
 
@@ -151,7 +151,7 @@ func (g *logger) setThreshold() {
 		g.threshold.Store(to.minimum)
 		return
 	}
-	g.threshold.Store(nobody)
+	g.threshold.Store(noReceiver)
 }
 
 // logEnvironment reads FERRUM_LOG; nil: no messages.

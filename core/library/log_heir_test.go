@@ -27,7 +27,7 @@ func TestNextReceiverGetsQueuedMessages(t *testing.T) {
 		g.choose(nil, true)
 		close(gone)
 	}()
-	for g.threshold.Load() != nobody {
+	for g.threshold.Load() != noReceiver {
 		runtime.Gosched()
 	}
 	close(goOn)

@@ -190,7 +190,7 @@ func (p *ElasticPool) ReclaimCallbackAdd(model string, token uint64, deadline ti
 	if err := p.device.pass(op); err != nil {
 		return 0, err
 	}
-	defer p.device.gate.leave()
+	defer p.device.gate.exit()
 	callback, err := p.OnReclaim(model, deadline, func(needed uint64) (freed uint64) {
 		p.library.running.during(p.device, func() { freed = fn(needed) })
 		return freed

@@ -52,7 +52,7 @@ func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint
 			if !p.calls.enter() {
 				return placement.None, device.Errorf(device.CodeInvalidHandle, op, "the strategy has been destroyed")
 			}
-			defer p.calls.leave()
+			defer p.calls.exit()
 			given, shown := l.registry.withHandles(r, options)
 			given.Strategy = p.handle.Load()
 			chosen := placement.None

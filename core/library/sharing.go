@@ -93,7 +93,7 @@ func (l *Library) EventOpen(deviceID uint64, shared SharedEvent) (uint64, error)
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	h, err := d.streams.OpenEvent(shared.Handle)
 	return h.ID(), CallError(err, d)
 }

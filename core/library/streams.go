@@ -17,7 +17,7 @@ func (l *Library) StreamCreate(deviceID uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	h, err := d.streams.CreateStream()
 	return h.ID(), CallError(err, d)
 }
@@ -45,7 +45,7 @@ func (l *Library) StreamDefault(deviceID uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer d.gate.leave()
+	defer d.gate.exit()
 	h, err := d.streams.DefaultStream()
 	return h.ID(), CallError(err, d)
 }

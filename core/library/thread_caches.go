@@ -64,7 +64,7 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	if err := entry.device.pass(op); err != nil {
 		return 0, err
 	}
-	defer entry.device.gate.leave()
+	defer entry.device.gate.exit()
 	h, err := entry.device.streams.DefaultStream()
 	return h.ID(), CallError(err, entry, entry.device)
 }

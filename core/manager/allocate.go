@@ -77,7 +77,7 @@ func (m *Manager) AllocTyped(r Request) (MemoryHandle, error) {
 	}
 	// No lock is held here, because the reclaim path may call the caller's callbacks.
 	made, err := m.take(where, r)
-	m.leave(where, made)
+	m.endAllocation(where, made)
 	if err != nil {
 		return 0, err
 	}
@@ -102,8 +102,8 @@ func (m *Manager) enter(op string, kind MemoryType) (*home, error) {
 	return where, nil
 }
 
-// leave ends an allocation; made is nil if it failed.
-func (m *Manager) leave(where *home, made *block) {
+// endAllocation ends an allocation; made is nil if it failed.
+func (m *Manager) endAllocation(where *home, made *block) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls--
@@ -121,7 +121,7 @@ func (m *Manager) take(where *home, r Request) (*block, error) {
 	}
 	b := m.newBlock(where, memory, r)
 	if err := m.publish(b); err != nil {
-		m.giveBackUnused(where, memory)
+		m.freeUnused(where, memory)
 		return nil, err
 	}
 	return b, nil
@@ -138,13 +138,13 @@ func (m *Manager) takeMemory(where *home, r Request) (pool.Block, error) {
 		return pool.Block{}, err
 	}
 	if err := m.markNew(memory); err != nil {
-		m.giveBackUnused(where, memory)
+		m.freeUnused(where, memory)
 		return pool.Block{}, err
 	}
 	return memory, nil
 }
 
-func (m *Manager) giveBackUnused(where *home, memory pool.Block) {
+func (m *Manager) freeUnused(where *home, memory pool.Block) {
 	m.logFailure("memory without a handle could not be freed", where.pool.FreeAfter(memory.Addr, nil))
 }
 

@@ -21,7 +21,7 @@ func (f *Factory) Free(h MemoryHandle) error {
 		return err
 	}
 	m := b.manager
-	err = m.giveBack(b)
+	err = m.releaseMemory(b)
 	if err != nil && !errors.Is(err, device.CodeCorrupted) {
 		return err
 	}
@@ -33,7 +33,7 @@ func (f *Factory) Free(h MemoryHandle) error {
 	return err
 }
 
-func (m *Manager) giveBack(b *block) error {
+func (m *Manager) releaseMemory(b *block) error {
 	if b.link == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()

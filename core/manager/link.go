@@ -80,10 +80,10 @@ func (f *Factory) CreateMapping(src, dst *Manager, r LinkRequest) (first, second
 	}
 	made, err := src.takeLinked(op, where, dst, linker, request)
 	if err != nil {
-		src.leave(where, nil)
+		src.endAllocation(where, nil)
 		return 0, 0, err
 	}
-	src.leave(where, made.first)
+	src.endAllocation(where, made.first)
 	return made.first.handle, made.second.handle, nil
 }
 
@@ -96,7 +96,7 @@ func (m *Manager) takeLinked(op string, where *home, dst *Manager, linker device
 	}
 	addr, err := linker.Link(m.owner.engine.Device(), memory.Addr, memory.SizeBytes)
 	if err != nil {
-		m.giveBackUnused(where, memory)
+		m.freeUnused(where, memory)
 		return nil, err
 	}
 	l := &link{owner: m, home: where, addr: memory.Addr, at: linkedRange{addr, memory.SizeBytes}, left: 2}
@@ -117,7 +117,7 @@ func (m *Manager) takeLinked(op string, where *home, dst *Manager, linker device
 		m.unpublish(l.first)
 	}
 	dst.owner.unlinkLater(l.at)
-	m.giveBackUnused(where, memory)
+	m.freeUnused(where, memory)
 	return nil, err
 }
 

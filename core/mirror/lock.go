@@ -10,8 +10,8 @@ import (
 type Lock struct {
 	mu sync.Mutex
 	// version is the version at the place of the published numbers; nil means no place.
-	version *atomic.Uint64
-	shown   bool
+	version   *atomic.Uint64
+	published bool
 	// recall takes lent numbers back; nil means that they are not lent.
 	recall func()
 }
@@ -20,11 +20,11 @@ type Lock struct {
 // back.
 func (l *Lock) Lock() {
 	l.mu.Lock()
-	if l.shown {
-		l.hide()
+	if l.published {
+		l.invalidate()
 	}
 	if l.recall != nil {
-		l.takeBack()
+		l.recallLent()
 	}
 }
 
@@ -34,7 +34,7 @@ func (l *Lock) Lock() {
 func (l *Lock) Peek() {
 	l.mu.Lock()
 	if l.recall != nil {
-		l.takeBack()
+		l.recallLent()
 	}
 }
 
@@ -43,7 +43,7 @@ func (l *Lock) Peek() {
 // Lock.
 func (l *Lock) Lend(recall func()) { l.recall = recall }
 
-func (l *Lock) takeBack() {
+func (l *Lock) recallLent() {
 	recall := l.recall
 	l.recall = nil
 	recall()
@@ -52,8 +52,8 @@ func (l *Lock) takeBack() {
 // Unlock releases the lock.
 func (l *Lock) Unlock() { l.mu.Unlock() }
 
-func (l *Lock) hide() {
-	l.shown = false
+func (l *Lock) invalidate() {
+	l.published = false
 	l.version.Add(1)
 }
 
@@ -64,11 +64,11 @@ func (l *Lock) Place(version *atomic.Uint64) { l.version = version }
 
 // Wanted reports whether there is a place at which the numbers are not published. The
 // caller holds the lock.
-func (l *Lock) Wanted() bool { return !l.shown && l.version != nil }
+func (l *Lock) Wanted() bool { return !l.published && l.version != nil }
 
 // Show states that the numbers at the place are the present ones. The caller has held the
 // lock since before it read the numbers, and Wanted was true.
 func (l *Lock) Show() {
-	l.shown = true
+	l.published = true
 	l.version.Add(1)
 }

@@ -109,7 +109,7 @@ func (m *Monitor) listen(w *watched) error {
 	m.mu.Lock()
 	w.heard = false
 	m.mu.Unlock()
-	listener, level, err := w.engine.OnPressureBy(m.config.Profile, func(level pressure.Level) { m.hear(w, level) })
+	listener, level, err := w.engine.OnPressureBy(m.config.Profile, func(level pressure.Level) { m.levelChanged(w, level) })
 	if err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (m *Monitor) unlisten(w *watched) {
 	}
 }
 
-// hear records a change of the level by bytes, on the engine's worker.
-func (m *Monitor) hear(w *watched, level pressure.Level) {
+// levelChanged records a change of the level by bytes, on the engine's worker.
+func (m *Monitor) levelChanged(w *watched, level pressure.Level) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w.bytes, w.heard = level, true

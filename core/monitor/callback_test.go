@@ -215,12 +215,12 @@ func TestAFloodKeepsTheLastState(t *testing.T) {
 		heard = append(heard, l[0].Level)
 	}, false))
 	w := m.watched[0]
-	m.hear(w, pressure.High)
+	m.levelChanged(w, pressure.High)
 	<-entered
 	for i := range 2*pendingLevels + 3 {
-		m.hear(w, pressure.Level(i%2))
+		m.levelChanged(w, pressure.Level(i%2))
 	}
-	m.hear(w, pressure.Critical)
+	m.levelChanged(w, pressure.Critical)
 	close(hold)
 	require.Contains(t, <-warned, "level changes were not reported")
 	m.dispatcher.Flush()

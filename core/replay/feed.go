@@ -52,12 +52,12 @@ type feed struct {
 	next timed
 	has  bool
 	// late has the steps of late requests, sorted.
-	late  []timed
-	astir map[int]*progress
+	late   []timed
+	active map[int]*progress
 }
 
 func newFeed(s *trace.Schedule, delayNS int64) *feed {
-	return &feed{schedule: s, delayNS: delayNS, astir: make(map[int]*progress)}
+	return &feed{schedule: s, delayNS: delayNS, active: make(map[int]*progress)}
 }
 
 // peek returns the next step; false at the end, or while all remaining steps wait.
@@ -85,7 +85,7 @@ func (f *feed) fetch() bool {
 			return false
 		}
 		t := timed{at: s.TimeNS + f.delayNS, step: s}
-		if p := f.astir[s.Request]; p != nil && p.lateNS > 0 && !p.dropped {
+		if p := f.active[s.Request]; p != nil && p.lateNS > 0 && !p.dropped {
 			t.at += p.lateNS
 			f.insert(t)
 			continue
@@ -98,13 +98,13 @@ func (f *feed) fetch() bool {
 // absorb reports whether a step must not be played now, and keeps it if it is to be
 // played later.
 func (f *feed) absorb(t timed) bool {
-	p := f.astir[t.step.Request]
+	p := f.active[t.step.Request]
 	switch {
 	case p == nil:
 		return false
 	case p.dropped:
 		if t.step.Kind == trace.End {
-			delete(f.astir, t.step.Request)
+			delete(f.active, t.step.Request)
 		}
 		return true
 	case p.waiting:
@@ -127,16 +127,16 @@ func (f *feed) take(t timed) {
 		f.late = f.late[1:]
 	}
 	if t.step.Kind == trace.End {
-		delete(f.astir, t.step.Request)
+		delete(f.active, t.step.Request)
 	}
 }
 
 // hold delays the further steps of a request.
 func (f *feed) hold(request int) {
-	p := f.astir[request]
+	p := f.active[request]
 	if p == nil {
 		p = &progress{}
-		f.astir[request] = p
+		f.active[request] = p
 	}
 	p.waiting = true
 }
@@ -144,7 +144,7 @@ func (f *feed) hold(request int) {
 // resume continues a held request, later by that time. Since the hold the caller has
 // played only steps that peek returned.
 func (f *feed) resume(request int, byNS int64) error {
-	p := f.astir[request]
+	p := f.active[request]
 	sum, carry := bits.Add64(uint64(p.lateNS), uint64(byNS), 0)
 	if carry != 0 || sum > maxLateNS {
 		return device.Errorf(device.CodeOverflow, modelsOp, "a request has waited for more than %d ns in all", int64(maxLateNS))
@@ -173,14 +173,14 @@ func (f *feed) takeLate(request int) (taken []timed) {
 
 // drop discards the further steps of a request.
 func (f *feed) drop(request int) {
-	p := f.astir[request]
+	p := f.active[request]
 	if p == nil {
-		f.astir[request] = &progress{dropped: true}
+		f.active[request] = &progress{dropped: true}
 		return
 	}
 	ended := slices.ContainsFunc(slices.Concat(p.kept, f.takeLate(request)), func(t timed) bool { return t.step.Kind == trace.End })
 	p.dropped, p.waiting, p.kept = true, false, nil
 	if ended {
-		delete(f.astir, request)
+		delete(f.active, request)
 	}
 }

@@ -68,8 +68,8 @@ type ModelsOptions struct {
 	Progress func(arrived, requests int)
 }
 
-// bill is a checked replay of several models before it is played.
-type bill struct {
+// preparedReplay is a checked replay of several models before it is played.
+type preparedReplay struct {
 	models  []ModelTrace
 	options ModelsOptions
 	rules   trace.Rules
@@ -80,14 +80,14 @@ type bill struct {
 }
 
 // plan checks the settings and surveys the traces.
-func plan(ctx context.Context, models []ModelTrace, o *ModelsOptions) (*bill, error) {
+func plan(ctx context.Context, models []ModelTrace, o *ModelsOptions) (*preparedReplay, error) {
 	if o.PageBytes == 0 {
 		o.PageBytes = defaultPageBytes
 	}
 	if err := checkModels(models, *o); err != nil {
 		return nil, err
 	}
-	b := &bill{models: models, options: *o}
+	b := &preparedReplay{models: models, options: *o}
 	feeds, err := b.feeds()
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func checkModels(models []ModelTrace, o ModelsOptions) error {
 }
 
 // feeds creates the schedules again.
-func (b *bill) feeds() ([]*feed, error) {
+func (b *preparedReplay) feeds() ([]*feed, error) {
 	var feeds []*feed
 	for i, m := range b.models {
 		rules := b.options.Rules
@@ -161,9 +161,9 @@ func (b *bill) feeds() ([]*feed, error) {
 	return feeds, nil
 }
 
-func (b *bill) pages(bytes uint64) uint64 { return bytes / b.options.PageBytes }
+func (b *preparedReplay) pages(bytes uint64) uint64 { return bytes / b.options.PageBytes }
 
-func (b *bill) checkLimit(limitBytes uint64) error {
+func (b *preparedReplay) checkLimit(limitBytes uint64) error {
 	switch {
 	case limitBytes == 0:
 		return refuse("several models need a limit that they share, and it is 0")
@@ -180,7 +180,7 @@ func (b *bill) checkLimit(limitBytes uint64) error {
 type modelBounds struct{ guaranteed, most, reach uint64 }
 
 // bounds returns the bounds of each model under a policy.
-func (b *bill) bounds(policy Policy, limitBytes uint64) ([]modelBounds, error) {
+func (b *preparedReplay) bounds(policy Policy, limitBytes uint64) ([]modelBounds, error) {
 	page, left := b.options.PageBytes, b.pages(limitBytes)
 	equal := left / uint64(len(b.models))
 	bounds := make([]modelBounds, len(b.models))

@@ -22,7 +22,7 @@ type modelsDemand struct {
 // surveyModels plays without a pool to find the demand.
 func surveyModels(ctx context.Context, feeds []*feed, pageBytes uint64) (modelsDemand, error) {
 	sum := &tally{pageBytes: pageBytes}
-	var seats []seat
+	var seats []blockSource
 	for range feeds {
 		seats = append(seats, &endless{survey: sum})
 	}

@@ -101,11 +101,11 @@ type limitSearch struct {
 	replays int
 }
 
-// smallest returns the smallest limit at which a bill has no failure. Without waits
+// smallest returns the smallest limit at which a prepared replay has no failure. Without waits
 // this is the peak of the demand in whole pages, if the pool is as good as the computed
 // optimum; with waits it may be less. So the search tries the peak and one page below
 // first, and then bisects the rest.
-func (s *limitSearch) smallest(ctx context.Context, b *bill) (uint64, error) {
+func (s *limitSearch) smallest(ctx context.Context, b *preparedReplay) (uint64, error) {
 	page := b.options.PageBytes
 	// A limit below the largest block is never sufficient.
 	enough, short := max(b.demand.all.paged, page), max(b.demand.largest, page)-page
@@ -137,7 +137,7 @@ func (s *limitSearch) smallest(ctx context.Context, b *bill) (uint64, error) {
 }
 
 // serves reports whether every request is served with a limit.
-func (s *limitSearch) serves(ctx context.Context, b *bill, limitBytes uint64) (bool, error) {
+func (s *limitSearch) serves(ctx context.Context, b *preparedReplay, limitBytes uint64) (bool, error) {
 	bounds, err := b.bounds(PolicyElastic, limitBytes)
 	if err != nil {
 		return false, err

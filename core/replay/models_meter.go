@@ -2,7 +2,7 @@ package replay
 
 // modelsMeter records the counters of a run of several models over time.
 type modelsMeter struct {
-	seats []seat
+	seats []blockSource
 	// reserved returns the bytes that are held from the device now.
 	reserved func() uint64
 
@@ -53,7 +53,7 @@ type modelsPoint struct {
 
 // newModelsMeter creates a meter whose series covers a demand; without a demand it has
 // no series.
-func newModelsMeter(seats []seat, reserved func() uint64, d *modelsDemand) *modelsMeter {
+func newModelsMeter(seats []blockSource, reserved func() uint64, d *modelsDemand) *modelsMeter {
 	m := &modelsMeter{seats: seats, reserved: reserved, each: make([]modelMeter, len(seats))}
 	for i := range m.each {
 		m.each[i].reasons = make(map[string]uint64)

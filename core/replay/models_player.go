@@ -18,8 +18,8 @@ import (
 // When memory is freed, the first waiter of each model is tried, the one with the
 // longest wait first.
 
-// seat is the source of a model's blocks.
-type seat interface {
+// blockSource is the source of a model's blocks.
+type blockSource interface {
 	memory
 	// room returns how many bytes the model could allocate now, in whole pages.
 	room() uint64
@@ -27,10 +27,10 @@ type seat interface {
 	physical() uint64
 }
 
-// tenant is a model in a rig.
-type tenant struct {
+// modelPlayer is a model in a rig.
+type modelPlayer struct {
 	feed     *feed
-	seat     seat
+	source   blockSource
 	holdings map[int]*holding
 	resident map[trace.ShareKey]*shared
 	// line has the waiting steps, growing ones first.
@@ -46,9 +46,9 @@ type waiting struct {
 	over bool
 }
 
-// rig plays tenants.
+// rig plays models.
 type rig struct {
-	tenants   []*tenant
+	tenants   []*modelPlayer
 	meter     *modelsMeter
 	pageBytes uint64
 	waitNS    int64
@@ -62,12 +62,12 @@ type rig struct {
 	settle func()
 }
 
-func newRig(feeds []*feed, seats []seat, meter *modelsMeter, pageBytes uint64) *rig {
+func newRig(feeds []*feed, seats []blockSource, meter *modelsMeter, pageBytes uint64) *rig {
 	r := &rig{meter: meter, pageBytes: pageBytes, settle: func() {}}
 	r.pass = meter.advance
 	for i, f := range feeds {
-		r.tenants = append(r.tenants, &tenant{
-			feed: f, seat: seats[i], holdings: make(map[int]*holding), resident: make(map[trace.ShareKey]*shared),
+		r.tenants = append(r.tenants, &modelPlayer{
+			feed: f, source: seats[i], holdings: make(map[int]*holding), resident: make(map[trace.ShareKey]*shared),
 		})
 	}
 	return r
@@ -155,7 +155,7 @@ func (r *rig) step(model int, s timed) error {
 }
 
 // mustQueue reports whether requests of the same kind already wait before a step.
-func (t *tenant) mustQueue(s trace.Step) bool {
+func (t *modelPlayer) mustQueue(s trace.Step) bool {
 	if s.Kind == trace.Grow {
 		return len(t.line) > 0 && t.line[0].step.Kind == trace.Grow
 	}
@@ -186,7 +186,7 @@ func (r *rig) add(model int, s trace.Step) (*refusal, error) {
 			h.keys = append(h.keys, key)
 			continue
 		}
-		b, refused, err := t.seat.alloc(blockRequest{size: s.BlockBytes})
+		b, refused, err := t.source.alloc(blockRequest{size: s.BlockBytes})
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +227,7 @@ func (r *rig) release(model int, h *holding, own, keys int) error {
 }
 
 func (r *rig) free(model int, b block) error {
-	err := r.tenants[model].seat.free(b)
+	err := r.tenants[model].source.free(b)
 	r.meter.freed(model, b.size)
 	return err
 }
@@ -278,7 +278,7 @@ func (r *rig) serve(now int64) error {
 			return nil
 		}
 		t := r.tenants[w.model]
-		if r.wants(w) > t.seat.room() {
+		if r.wants(w) > t.source.room() {
 			stuck[w.model] = true
 			continue
 		}

@@ -165,7 +165,7 @@ func ratio(a, b float64) float64 {
 }
 
 // result returns a result with the values that are known before a run.
-func (b *bill) result() *ModelsResult {
+func (b *preparedReplay) result() *ModelsResult {
 	r := &ModelsResult{
 		Mode: b.rules.Mode.String(), PageBytes: b.options.PageBytes, BytesPerToken: b.rules.BytesPerToken,
 		JitterNS: b.rules.JitterNS, Seed: b.options.Rules.Seed, WaitNS: b.options.WaitNS, TimeUnit: "ns",
@@ -177,7 +177,7 @@ func (b *bill) result() *ModelsResult {
 	return r
 }
 
-func (b *bill) inputs() []ModelInput {
+func (b *preparedReplay) inputs() []ModelInput {
 	var inputs []ModelInput
 	for i, m := range b.models {
 		inputs = append(inputs, ModelInput{

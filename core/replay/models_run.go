@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// runSettings has the settings of one run of a bill.
+// runSettings has the settings of one run of a prepared replay.
 type runSettings struct {
 	limitBytes uint64
 	bounds     []modelBounds
@@ -22,7 +22,7 @@ type runSettings struct {
 }
 
 // play replays under one policy, on its own device, and also returns the device's id.
-func (b *bill) play(ctx context.Context, s runSettings) (run PolicyRun, id string, err error) {
+func (b *preparedReplay) play(ctx context.Context, s runSettings) (run PolicyRun, id string, err error) {
 	e, err := b.options.Open(s.limitBytes + capacitySlack)
 	if err != nil {
 		return run, "", err
@@ -34,7 +34,7 @@ func (b *bill) play(ctx context.Context, s runSettings) (run PolicyRun, id strin
 
 // playOn creates one pool that all models share or, for a static split, one pool for
 // each.
-func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run PolicyRun, err error) {
+func (b *preparedReplay) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run PolicyRun, err error) {
 	var pools []*vmm.Elastic
 	defer func() {
 		for _, pool := range pools {
@@ -61,12 +61,12 @@ func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run
 	return b.playIn(ctx, pools, s)
 }
 
-func (b *bill) playIn(ctx context.Context, pools []*vmm.Elastic, s runSettings) (PolicyRun, error) {
+func (b *preparedReplay) playIn(ctx context.Context, pools []*vmm.Elastic, s runSettings) (PolicyRun, error) {
 	feeds, err := b.feeds()
 	if err != nil {
 		return PolicyRun{}, err
 	}
-	var seats []seat
+	var seats []blockSource
 	var memories []*modelMemory
 	for i, m := range b.models {
 		memory, err := newModelMemory(pools[min(i, len(pools)-1)], m.ID, s.bounds[i], b.demand.each[i].paged, b.clock)
@@ -97,7 +97,7 @@ func (b *bill) playIn(ctx context.Context, pools []*vmm.Elastic, s runSettings) 
 }
 
 // report returns the result of a run.
-func (b *bill) report(s runSettings, meter *modelsMeter, memories []*modelMemory) PolicyRun {
+func (b *preparedReplay) report(s runSettings, meter *modelsMeter, memories []*modelMemory) PolicyRun {
 	run := PolicyRun{
 		Policy: s.policy, Strategy: "first_fit", Usage: meter.total(), ReservedPeakBytes: meter.peakHeld,
 		ReservedMeanBytes: meter.mean(meter.heldArea), ClockNS: b.clock.overheadNS, Duration: meter.now - meter.first,

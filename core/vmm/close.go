@@ -112,9 +112,9 @@ func (s *space) inUse(op string) error {
 	return nil
 }
 
-// standBack releases mu between two slices, so that other threads can take it. The
+// yieldLock releases mu between two slices, so that other threads can take it. The
 // caller holds mu.
-func (s *space) standBack(steps *pace.Pace) {
+func (s *space) yieldLock(steps *pace.Pace) {
 	s.mu.Unlock()
 	steps.Rest()
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (s *space) drain() error {
 		r := s.table.live.RunFrom(start, slicePages)
 		s.physical.park(s.table.endLives(r))
 		s.parkRuns([]pageset.Run{r})
-		s.standBack(&steps)
+		s.yieldLock(&steps)
 	}
 	s.retirees.closeLeft()
 	if n := len(s.retirees.unclosed); n > 0 {

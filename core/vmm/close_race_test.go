@@ -88,7 +88,7 @@ func TestCloseRejectedByTheLastModelKeepsAllModels(t *testing.T) {
 	require.NoError(t, err)
 	refused(`"coming" is being registered`)
 	p.shared.mu.Lock()
-	p.shared.strike(p.shared.models["coming"])
+	p.shared.removeModel(p.shared.models["coming"])
 	p.shared.mu.Unlock()
 	p.check(t)
 	require.NoError(t, p.shared.Close(false))

@@ -63,8 +63,8 @@ func (st *stage) giveUp(w *waiter, err error) {
 	st.serve()
 }
 
-// order is an allocation of a model in progress.
-type order struct {
+// admission is an allocation of a model in progress.
+type admission struct {
 	placing
 	model *Model
 	pages uint64
@@ -78,13 +78,13 @@ type order struct {
 
 // admit charges the pages of an order to its model, after a wait in a queue if
 // necessary. The caller holds no lock.
-func (s *Elastic) admit(o *order) error {
+func (s *Elastic) admit(o *admission) error {
 	m := o.model
-	own := &search{shared: s, order: o, stage: &m.stage, helpers: func() []*Model { return []*Model{m} }}
+	own := &search{shared: s, admission: o, stage: &m.stage, helpers: func() []*Model { return []*Model{m} }}
 	if err := own.pass(); err != nil {
 		return err
 	}
-	pool := &search{shared: s, order: o, stage: &s.stage, helpers: func() []*Model { return s.helpersOf(m) }}
+	pool := &search{shared: s, admission: o, stage: &s.stage, helpers: func() []*Model { return s.helpersOf(m) }}
 	err := pool.pass()
 	if err != nil {
 		s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Elastic) discharge(m *Model, pages uint64) {
 
 // neverFits returns an error if the present limits can never allow an order, and nil
 // otherwise.
-func (s *Elastic) neverFits(o *order) error {
+func (s *Elastic) neverFits(o *admission) error {
 	reach := s.quota.reach(o.model.share)
 	if o.pages <= reach {
 		return nil
@@ -124,7 +124,7 @@ func (s *Elastic) neverFits(o *order) error {
 }
 
 // short is the error of an order for which no pages were found.
-func (s *Elastic) short(o *order) error {
+func (s *Elastic) short(o *admission) error {
 	q, share := &s.quota, o.model.share
 	bound := "no maximum"
 	if share.most != noBound {
@@ -136,7 +136,7 @@ func (s *Elastic) short(o *order) error {
 		device.Size(s.scale.bytes(share.used)), device.Size(s.scale.bytes(share.guaranteed)), bound)
 }
 
-func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
+func (s *Elastic) outOfPhysical(o *admission, why string, args ...any) error {
 	m := o.model
 	available := s.scale.bytes(s.quota.available(m.share))
 	args = append([]any{m.id, device.Size(o.targets.bytes()), device.Size(available)}, args...)
@@ -146,7 +146,7 @@ func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
 }
 
 // over reports whether the caller no longer waits for the order.
-func (o *order) over() bool {
+func (o *admission) over() bool {
 	select {
 	case <-o.done:
 		return true

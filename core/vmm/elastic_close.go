@@ -38,7 +38,7 @@ func (s *Elastic) finish(m *Model) error {
 	s.mu.Lock()
 	var reclaims []*Reclaim
 	if err == nil {
-		s.strike(m)
+		s.removeModel(m)
 		m.reclaims, reclaims = roster.List[*Reclaim]{}, m.reclaims.Copy()
 	}
 	m.settle(err != nil)

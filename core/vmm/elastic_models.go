@@ -139,7 +139,7 @@ func (s *Elastic) Register(id string, c ModelConfig) (*Model, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.strike(m)
+	s.removeModel(m)
 	m.settle(false)
 	return nil, err
 }
@@ -187,8 +187,8 @@ func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 	return m, nil
 }
 
-// strike removes a model that uses nothing from the list. The caller holds mu.
-func (s *Elastic) strike(m *Model) {
+// removeModel removes a model that uses nothing from the list. The caller holds mu.
+func (s *Elastic) removeModel(m *Model) {
 	s.quota.remove(m.share)
 	delete(s.models, m.id)
 	s.ordered.Remove(m)

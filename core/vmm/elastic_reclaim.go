@@ -101,7 +101,7 @@ func (s *Elastic) helpersOf(m *Model) []*Model {
 		of[m.share] = m
 	}
 	var helpers []*Model
-	for _, share := range s.quota.givers() {
+	for _, share := range s.quota.reclaimOrder() {
 		helpers = append(helpers, of[share])
 	}
 	if !slices.Contains(helpers, m) {

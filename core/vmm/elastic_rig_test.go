@@ -94,7 +94,7 @@ func (p *party) audit() error {
 			m.id + " used":     {m.share.used, m.space.table.used},
 			m.id + " booked":   {m.share.booked, m.share.used},
 			m.id + " physical": {each.PhysicalBytes, m.share.used * page},
-			m.id + " mapped":   {each.MappedPages + each.RetiringPages + m.space.table.jammed, m.share.used},
+			m.id + " mapped":   {each.MappedPages + each.RetiringPages + m.space.table.stillMapped, m.share.used},
 			m.id + " waits":    {uint64(len(m.stage.line.waiting)), 0},
 		}); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 //  2. The search waits for freed ranges that queued work still uses, where their pages
 //     would help: ranges of the order's own model and of models above their guarantee.
 //  3. The reclaim callbacks of the models above their guarantee are called in the order
-//     of quota.givers, and the callbacks of one model in order of registration. The
+//     of quota.reclaimOrder, and the callbacks of one model in order of registration. The
 //     steps before follow each call.
 //
 // A thread that may not wait, because it runs inside a callback, stops after the first
@@ -26,9 +26,9 @@ import (
 
 // search is the search of an order at one stage.
 type search struct {
-	shared *Elastic
-	order  *order
-	stage  *stage
+	shared    *Elastic
+	admission *admission
+	stage     *stage
 	// helpers returns the models whose pages would help, in the order in which they are
 	// called.
 	helpers func() []*Model
@@ -44,14 +44,14 @@ func (f *search) pass() error {
 		return err
 	}
 	f.shared.physical.Land()
-	mayWait := f.shared.scale.engine.MayWait() && !f.order.noWait
+	mayWait := f.shared.scale.engine.MayWait() && !f.admission.noWait
 	if over, err := f.try(&mayWait); over {
 		return err
 	}
 	start := track.Now()
 	select {
 	case <-f.waiter.ended:
-	case <-f.order.done:
+	case <-f.admission.done:
 		f.giveUp()
 		<-f.waiter.ended
 	case <-f.waiter.turn:
@@ -60,7 +60,7 @@ func (f *search) pass() error {
 		}
 		<-f.waiter.ended
 	}
-	f.shared.noteWait(f.order.model, track.Now()-start)
+	f.shared.noteWait(f.admission.model, track.Now()-start)
 	return f.waiter.err
 }
 
@@ -71,20 +71,20 @@ func (f *search) try(mayWait *bool) (over bool, err error) {
 	s := f.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := f.order.model.check(f.order.op); err != nil {
+	if err := f.admission.model.check(f.admission.op); err != nil {
 		return true, err
 	}
-	if err := s.neverFits(f.order); err != nil {
+	if err := s.neverFits(f.admission); err != nil {
 		return true, err
 	}
-	f.waiter = newWaiter(f.order.model.share, f.order.pages)
+	f.waiter = newWaiter(f.admission.model.share, f.admission.pages)
 	switch {
 	case f.stage.pass(f.waiter):
 		return true, nil
 	case mayWait == nil:
 		return false, nil
 	case !*mayWait:
-		return true, s.short(f.order)
+		return true, s.short(f.admission)
 	}
 	f.stage.line.join(f.waiter)
 	return false, nil
@@ -95,7 +95,7 @@ func (f *search) giveUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !f.waiter.over() {
-		f.stage.giveUp(f.waiter, s.short(f.order))
+		f.stage.giveUp(f.waiter, s.short(f.admission))
 	}
 }
 
@@ -107,7 +107,7 @@ func (f *search) findRoom() bool {
 	}
 	for _, m := range f.helpers() {
 		for _, r := range m.callbacks() {
-			if f.order.over() {
+			if f.admission.over() {
 				return false
 			}
 			if f.ask(r) || f.awaitFlights() {
@@ -122,7 +122,7 @@ func (f *search) findRoom() bool {
 // range is left, or the time is over.
 func (f *search) awaitFlights() (over bool) {
 	f.shared.physical.Land()
-	for f.waited < flightWait && !f.waiter.over() && !f.order.over() && f.hasFlights() {
+	for f.waited < flightWait && !f.waiter.over() && !f.admission.over() && f.hasFlights() {
 		start := track.Now()
 		_, err := f.shared.physical.WaitForFlight(min(flightSlice, flightWait-f.waited))
 		f.waited += track.Now() - start
@@ -154,7 +154,7 @@ func (f *search) missing(m *Model) uint64 {
 	s := f.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	missing := f.stage.over(f.order.model.share, f.order.pages)
+	missing := f.stage.over(f.admission.model.share, f.admission.pages)
 	if f.stage.guaranteed {
 		missing = min(missing, m.share.excess())
 	}

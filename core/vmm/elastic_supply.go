@@ -12,7 +12,7 @@ import (
 // Physical.fetch has failed, and the order waits in a queue here. The first in the
 // queue has the turn: it calls the callbacks of the models above their guarantee. Until
 // its turn ends no other allocation takes the pages that they free.
-func (s *Elastic) place(o *order) (extent.Span, error) {
+func (s *Elastic) place(o *admission) (extent.Span, error) {
 	w, err := s.joinSupply(o, false)
 	if err != nil {
 		return extent.Span{}, err
@@ -56,7 +56,7 @@ func isShort(err error) bool {
 
 // joinSupply puts an order in the queue if it must, or if other orders wait there.
 // Otherwise it returns nil without an error. A thread that may not wait never joins.
-func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
+func (s *Elastic) joinSupply(o *admission, must bool) (*waiter, error) {
 	mayWait := s.scale.engine.MayWait() && !o.noWait
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
 	return w, nil
 }
 
-func (s *Elastic) placeInTurn(o *order, w *waiter) (extent.Span, error) {
+func (s *Elastic) placeInTurn(o *admission, w *waiter) (extent.Span, error) {
 	at, err := o.serve()
 	if !isShort(err) {
 		return at, err
@@ -98,7 +98,7 @@ func (m *Model) excess(pages uint64) uint64 {
 
 // deviceShort is the error of an order that the limit allows and the device cannot
 // serve.
-func (u *scale) deviceShort(o *order, err error) error {
+func (u *scale) deviceShort(o *admission, err error) error {
 	available := uint64(0)
 	if info, err := u.engine.MemoryInfo(); err == nil {
 		available = info.FreeBytes

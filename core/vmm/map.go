@@ -362,7 +362,7 @@ func (s *space) abandon(c *claim) {
 			loose = append(loose, pages...)
 		}
 	}
-	s.physical.give(s.owner, loose)
+	s.physical.returnPages(s.owner, loose)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	parked := uint64(0)

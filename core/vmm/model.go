@@ -142,7 +142,7 @@ func (m *Model) attempt(p placing) (extent.Span, error) {
 	if err != nil {
 		return extent.Span{}, err
 	}
-	s, o := m.shared, &order{
+	s, o := m.shared, &admission{
 		placing: p, model: m, pages: pages, serve: func() (extent.Span, error) { return m.space.allocate(p) },
 	}
 	if err := s.admit(o); err != nil {

@@ -205,16 +205,16 @@ func (q *quota) discharge(s *share, pages uint64) {
 	q.grow()
 }
 
-// givers lists the models that can release pages, in the order in which they are asked.
-func (q *quota) givers() []*share {
-	givers := make([]*share, 0, len(q.shares))
+// reclaimOrder lists the models that can release pages, in the order in which they are asked.
+func (q *quota) reclaimOrder() []*share {
+	candidates := make([]*share, 0, len(q.shares))
 	for s := range q.shares {
 		if s.excess() > 0 {
-			givers = append(givers, s)
+			candidates = append(candidates, s)
 		}
 	}
-	slices.SortFunc(givers, func(a, b *share) int {
+	slices.SortFunc(candidates, func(a, b *share) int {
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.excess(), a.excess()), cmp.Compare(a.order, b.order))
 	})
-	return givers
+	return candidates
 }

@@ -108,8 +108,8 @@ func (n *naiveQuota) available(of *naiveShare) uint64 {
 	return uint64(max(0, min(left, int64(of.most)-int64(of.used))))
 }
 
-// givers finds the next giver by a search for the one that no other precedes.
-func (n *naiveQuota) givers() (order []*share) {
+// reclaimOrder finds the next giver by a search for the one that no other precedes.
+func (n *naiveQuota) reclaimOrder() (order []*share) {
 	left := append([]*naiveShare{}, n.shares...)
 	for {
 		var next *naiveShare
@@ -251,7 +251,7 @@ func sameQuota(t *rapid.T, naive *naiveQuota, real *quota) {
 		}
 	}
 	require.Equal(t, used, real.used)
-	require.Equal(t, naive.givers(), append([]*share(nil), real.givers()...))
+	require.Equal(t, naive.reclaimOrder(), append([]*share(nil), real.reclaimOrder()...))
 }
 
 func TestGuaranteesThatOverflowAreSeen(t *testing.T) {

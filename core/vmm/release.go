@@ -144,7 +144,7 @@ func (ph *Physical) takeBatch(want uint64, keep map[device.Page]bool) batch {
 	pull(&ph.clean)
 	ph.idle -= uint64(len(b.pages))
 	ph.moving += uint64(len(b.pages))
-	ph.sink()
+	ph.updateLow()
 	return b
 }
 

@@ -141,7 +141,7 @@ func (s *space) audit() error {
 		"live": {s.table.live.Count(), live}, "parked": {s.table.parked.Count(), parked}, "stuck": {s.table.stuck.Count(), stuck},
 		"retiring": {s.table.retiring, retiring}, "used": {s.table.used, live + retiring + jammed},
 		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.table.free.Pages(), s.table.extent.Pages - live - retiring - asleep},
-		"asleep": {s.table.asleep.Count(), asleep}, "jammed": {s.table.jammed, jammed},
+		"asleep": {s.table.asleep.Count(), asleep}, "jammed": {s.table.stillMapped, jammed},
 		"records": {s.table.records.count(), uint64(len(left))}, "requested": {s.table.requested, requested},
 		"tagged": {tagged, requested}, "tagged blocks": {blocks, uint64(len(left))},
 	})
@@ -165,7 +165,7 @@ func (ph *Physical) audit(dev *devicetest.Device) error {
 			return err
 		}
 		used += s.table.used
-		jammed += s.table.jammed
+		jammed += s.table.stillMapped
 		parked += s.table.parked.Count()
 		retiring += s.table.retiring
 		requested += s.table.requested

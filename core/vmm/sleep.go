@@ -106,9 +106,9 @@ func (m *Model) goneInsteadOf(op string, err error) error {
 }
 
 // admitWaking gets the pages of a waking model within the limits.
-func (m *Model) admitWaking(ctx context.Context, w *waking) error {
+func (m *Model) admitWaking(ctx context.Context, w *wakeCall) error {
 	s := m.shared
-	o := &order{
+	o := &admission{
 		placing: placing{op: "wake", targets: only(extent.Span{Size: w.Pages() * m.space.table.extent.PageBytes})}, model: m, pages: w.Pages(),
 		done: ctx.Done(), noWait: w.NoWait, serve: func() (extent.Span, error) { return extent.Span{}, m.space.supply(ctx, w) },
 	}

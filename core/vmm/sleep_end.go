@@ -13,7 +13,7 @@ import (
 // jobs before it are mapped again. If that fails as well, the Sleep continues to its
 // end: every byte has a copy, so nothing is lost, and only the pages that stay mapped
 // are not released.
-func (s *space) unmapJobs(d *dozing) error {
+func (s *space) unmapJobs(d *sleepCall) error {
 	for i := range d.jobs {
 		err := s.unmapJob(&d.jobs[i])
 		if err == nil {
@@ -39,7 +39,7 @@ func (s *space) unmapJob(j *sleep.Job) error {
 // mapAgain maps jobs again with their pages, and reports whether they are as before.
 // Unmapping loses the bytes of private pages, even if it fails. They are copied back
 // from the copy, if there is one.
-func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
+func (s *space) mapAgain(d *sleepCall, jobs []sleep.Job) bool {
 	lost := s.physical.config.Backing == device.BackingPrivate
 	if lost && d.Backing == SleepDiscard {
 		return false
@@ -65,7 +65,7 @@ func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
 }
 
 // unmapTheRest unmaps the remaining jobs, as far as the device can.
-func (s *space) unmapTheRest(d *dozing) {
+func (s *space) unmapTheRest(d *sleepCall) {
 	for i := range d.jobs {
 		if j := &d.jobs[i]; !j.Unmapped {
 			_ = s.unmapJob(j)
@@ -75,13 +75,13 @@ func (s *space) unmapTheRest(d *dozing) {
 
 // endSleep ends a Sleep. If asleep, all its jobs are asleep now. Otherwise they are as
 // before, and their copies are dropped. It returns how many pages were released.
-func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint64) {
+func (s *space) endSleep(d *sleepCall, asleep bool, counts *SleepStats) (left uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range d.jobs {
 		s.table.shifting.Remove(j.Chunk.Run)
 		if asleep {
-			left += s.tuckIn(d, j)
+			left += s.endChunkSleep(d, j)
 		} else {
 			s.table.saved.Abandon(j.Chunk)
 		}
@@ -97,18 +97,18 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 	return left
 }
 
-// tuckIn marks a chunk as asleep and returns how many of its pages are not used any
+// endChunkSleep marks a chunk as asleep and returns how many of its pages are not used any
 // more: all, or none if the device failed to unmap the chunk.
-func (s *space) tuckIn(d *dozing, j sleep.Job) (left uint64) {
+func (s *space) endChunkSleep(d *sleepCall, j sleep.Job) (left uint64) {
 	c := j.Chunk
 	numbers := s.table.numbers[c.Run.Start:c.Run.End()]
 	switch {
 	case !j.Unmapped:
-		s.table.jammed += c.Run.Pages
-		s.physical.drowse(s.table.layDown(c))
+		s.table.stillMapped += c.Run.Pages
+		s.physical.countMapped(s.table.markAsleep(c))
 	case d.Backing == SleepDiscard:
 		left = c.Run.Pages
-		s.physical.doze(s.owner, numbers, s.table.layDown(c))
+		s.physical.makeIdle(s.owner, numbers, s.table.markAsleep(c))
 		clear(numbers)
 	default:
 		left = c.Run.Pages

@@ -69,7 +69,7 @@ func (s *space) endSleepers(r pageset.Run) {
 	s.physical.endSlept(ended)
 	s.table.users.End(r)
 	s.table.asleep.Remove(r)
-	if s.table.jammed == 0 {
+	if s.table.stillMapped == 0 {
 		s.table.free.Put(r)
 		s.changed.Broadcast()
 		return
@@ -80,7 +80,7 @@ func (s *space) endSleepers(r pageset.Run) {
 			s.table.free.Put(page)
 			continue
 		}
-		s.table.jammed--
+		s.table.stillMapped--
 		s.physical.land(1)
 		s.table.stuck.Add(page)
 		s.parkRuns([]pageset.Run{page})
@@ -102,7 +102,7 @@ func (s *space) endAllSleepers() {
 	for steps := (pace.Pace{}); s.table.asleep.Count() > 0; {
 		start, _ := s.table.asleep.Next(0)
 		s.endSleepers(s.table.asleep.RunFrom(start, slicePages))
-		s.standBack(&steps)
+		s.yieldLock(&steps)
 	}
 	s.table.saved.Tags = sleep.Tags{}
 }

@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// dozing is a Sleep in progress.
-type dozing struct {
+// sleepCall is a Sleep in progress.
+type sleepCall struct {
 	SleepRequest
 	jobs []sleep.Job
 	// path is the file that the Sleep has created.
@@ -40,10 +40,10 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 		return SleepReport{}, err
 	}
 	if err = s.awaitUsers(ctx, d); err == nil {
-		err = s.lull(ctx, d)
+		err = s.copyAndUnmap(ctx, d)
 	}
 	if err == nil && d.Backing != SleepDiscard {
-		s.giveUp(d.jobs)
+		s.releaseUnmapped(d.jobs)
 	}
 	report := SleepReport{Ns: uint64(track.Now() - start)}
 	if err != nil {
@@ -84,9 +84,9 @@ func (t *pageTable) checkSleep(r SleepRequest) error {
 
 // beginSleep stops new allocations, waits for those in progress and claims the pages
 // for the calling thread.
-func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error) {
+func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, error) {
 	const op = "sleep"
-	d := &dozing{SleepRequest: r}
+	d := &sleepCall{SleepRequest: r}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.table.state != stateOpen {

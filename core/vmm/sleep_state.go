@@ -27,9 +27,9 @@ type sleeper struct {
 	// asleep has the pages of sleeping allocations. shifting has the pages that are
 	// being put to sleep (these are live) or woken (these are asleep).
 	asleep, shifting pageset.Set
-	// jammed counts sleeping pages that are still mapped, because the device failed to
+	// stillMapped counts sleeping pages that are still mapped, because the device failed to
 	// unmap them after a failed Wake. They count as used, and have a physical page.
-	jammed uint64
+	stillMapped uint64
 	// forced states that the space is being closed even if allocations sleep or wake.
 	forced bool
 	// sleepWaits counts the allocations that wait for sleeping ones.

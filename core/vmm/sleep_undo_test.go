@@ -26,7 +26,7 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 		require.ErrorIs(t, err, device.CodeDevice)
 		require.Zero(t, n.dev.ClearFaults())
 		n.check(t)
-		require.Equal(t, uint64(6), n.model.space.table.jammed)
+		require.Equal(t, uint64(6), n.model.space.table.stillMapped)
 		require.Equal(t, 6*page, n.model.Stats().PhysicalBytes)
 		// The device has the bytes of a write in between; they must never be visible.
 		require.NoError(t, n.dev.FillNow(n.addr(4), 77, page))
@@ -43,7 +43,7 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 		}
 		clear(n.asleep)
 		n.check(t)
-		require.Zero(t, n.model.space.table.jammed)
+		require.Zero(t, n.model.space.table.stillMapped)
 		n.end(t)
 	}
 }

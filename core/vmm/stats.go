@@ -80,5 +80,5 @@ func (t *pageTable) sleepStats() SleepStats {
 // physicalBytes returns the memory of mapped and retiring pages, and of sleeping pages
 // that could not be unmapped.
 func (t *pageTable) physicalBytes() uint64 {
-	return (t.live.Count() + t.retiring + t.jammed) * t.extent.PageBytes
+	return (t.live.Count() + t.retiring + t.stillMapped) * t.extent.PageBytes
 }

@@ -21,7 +21,7 @@ func (ph *Physical) charge(pages, revived uint64) bool {
 	}
 	ph.used += pages
 	ph.parked -= revived
-	ph.sink()
+	ph.updateLow()
 	return true
 }
 
@@ -79,7 +79,7 @@ func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 		}
 	}
 	if err != nil {
-		ph.putBack(f)
+		ph.returnFetched(f)
 		return nil, err
 	}
 	if f.moved > 0 {
@@ -134,7 +134,7 @@ func (ph *Physical) collect(f *fetching) error {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	for {
-		ph.grab(f)
+		ph.takeIdle(f)
 		short := f.short()
 		switch {
 		case short == 0:
@@ -182,9 +182,9 @@ func (ph *Physical) create(count uint64) ([]device.Page, error) {
 	return fresh, nil
 }
 
-// grab takes idle pages for a fetch in this order: the owner's own pages, zeroed pages,
+// takeIdle takes idle pages for a fetch in this order: the owner's own pages, zeroed pages,
 // pages that need no zeroing, any page.
-func (ph *Physical) grab(f *fetching) {
+func (ph *Physical) takeIdle(f *fetching) {
 	o := f.space.owner
 	before := f.short()
 	pull := func(from, to *[]device.Page) {
@@ -213,7 +213,7 @@ func (ph *Physical) grab(f *fetching) {
 		f.moved += own - f.short()
 	}
 	ph.idle -= before - f.short()
-	ph.sink()
+	ph.updateLow()
 }
 
 // noteMoved counts the pages of a fetch that were taken from other owners.
@@ -223,26 +223,26 @@ func (ph *Physical) noteMoved(f *fetching) {
 	f.space.owner.moved += f.moved
 }
 
-// putBack makes the pages of a failed fetch idle again.
-func (ph *Physical) putBack(f *fetching) {
+// returnFetched makes the pages of a failed fetch idle again.
+func (ph *Physical) returnFetched(f *fetching) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.lay(f.space.owner, f.got)
+	ph.addIdle(f.space.owner, f.got)
 	ph.orphans = append(ph.orphans, f.dirty...)
 	ph.idle += uint64(len(f.dirty))
 	f.got, f.dirty, f.moved = nil, nil, 0
 	ph.arrived.Broadcast()
 }
 
-// give makes unmapped pages of an owner idle.
-func (ph *Physical) give(o *owner, pages []device.Page) {
+// returnPages makes unmapped pages of an owner idle.
+func (ph *Physical) returnPages(o *owner, pages []device.Page) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.lay(o, pages)
+	ph.addIdle(o, pages)
 	ph.arrived.Broadcast()
 }
 
-func (ph *Physical) lay(o *owner, pages []device.Page) {
+func (ph *Physical) addIdle(o *owner, pages []device.Page) {
 	if ph.config.Backing == device.BackingPrivate {
 		ph.clean = append(ph.clean, pages...)
 	} else {
@@ -251,8 +251,8 @@ func (ph *Physical) lay(o *owner, pages []device.Page) {
 	ph.idle += uint64(len(pages))
 }
 
-// sink updates the lowest numbers of idle and parked pages.
-func (ph *Physical) sink() {
+// updateLow updates the lowest numbers of idle and parked pages.
+func (ph *Physical) updateLow() {
 	ph.lowIdle = min(ph.lowIdle, ph.idle+ph.parked)
 	ph.lowParked = min(ph.lowParked, ph.parked)
 }
@@ -314,14 +314,14 @@ func (ph *Physical) move(pages uint64) {
 	defer ph.mu.Unlock()
 	ph.parked -= pages
 	ph.moving += pages
-	ph.sink()
+	ph.updateLow()
 }
 
 func (ph *Physical) arrive(o *owner, pages []device.Page) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.moving -= uint64(len(pages))
-	ph.lay(o, pages)
+	ph.addIdle(o, pages)
 	ph.arrived.Broadcast()
 }
 

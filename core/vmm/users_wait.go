@@ -30,7 +30,7 @@ func beyondDevice(streams []device.Stream) []device.Stream {
 
 // awaitUsers waits for queued work before pages go to sleep: the work of the streams
 // that use the pages and of the requested stream, or all work.
-func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
+func (s *space) awaitUsers(ctx context.Context, d *sleepCall) error {
 	var runs []pageset.Run
 	for _, j := range d.jobs {
 		runs = append(runs, j.Runs...)

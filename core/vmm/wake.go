@@ -9,14 +9,14 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// waking is a Wake in progress.
-type waking struct {
+// wakeCall is a Wake in progress.
+type wakeCall struct {
 	WakeRequest
 	sleep.Plan
 }
 
 // wake implements Wake. room gets the pages by calling supply.
-func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Context, *waking) error) (WakeReport, error) {
+func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Context, *wakeCall) error) (WakeReport, error) {
 	const op = "wake"
 	start := track.Now()
 	err := s.table.checkWake(r)
@@ -63,9 +63,9 @@ func (t *pageTable) checkWake(r WakeRequest) error {
 }
 
 // beginWake claims the pages that wake for the calling thread.
-func (s *space) beginWake(r WakeRequest) (*waking, error) {
+func (s *space) beginWake(r WakeRequest) (*wakeCall, error) {
 	const op = "wake"
-	w := &waking{WakeRequest: r}
+	w := &wakeCall{WakeRequest: r}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -77,7 +77,7 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q is not asleep", r.Tag, s.owner.name)
 	}
 	var jammed func(page uint64) bool
-	if s.table.jammed > 0 {
+	if s.table.stillMapped > 0 {
 		jammed = s.table.isMappedAt
 	}
 	for _, j := range s.table.saved.Jobs(func(tag uint32) bool { return r.Tag == "" || s.table.tags.Name(tag) == r.Tag }) {
@@ -94,7 +94,7 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 func (t *pageTable) isMappedAt(page uint64) bool { return t.numbers[page] != 0 }
 
 // supply gets the pages of a Wake from the Physical, all or none.
-func (s *space) supply(_ context.Context, w *waking) error {
+func (s *space) supply(_ context.Context, w *wakeCall) error {
 	const op = "wake"
 	ph, pages := s.physical, w.Pages()
 	if !ph.charge(pages, 0) {
@@ -112,7 +112,7 @@ func (s *space) supply(_ context.Context, w *waking) error {
 		w.ZeroPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
 	}
 	if err != nil {
-		ph.give(s.owner, w.KeptPages)
+		ph.returnPages(s.owner, w.KeptPages)
 		w.KeptPages = nil
 		ph.discharge(pages, 0)
 		return err
@@ -124,7 +124,7 @@ func (s *space) supply(_ context.Context, w *waking) error {
 	return nil
 }
 
-func (s *space) mapWaking(w *waking) error {
+func (s *space) mapWaking(w *wakeCall) error {
 	pages := slices.Concat(w.KeptPages, w.ZeroPages)
 	for _, r := range slices.Concat(w.Kept, w.Zeros) {
 		part := pages[:r.Pages]
@@ -146,7 +146,7 @@ func (s *space) mapWaking(w *waking) error {
 }
 
 // copyIn copies the bytes back.
-func (s *space) copyIn(ctx context.Context, w *waking) error {
+func (s *space) copyIn(ctx context.Context, w *wakeCall) error {
 	if err := sleep.CheckHeads(w.Jobs); err != nil {
 		return err
 	}

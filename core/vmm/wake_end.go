@@ -8,16 +8,16 @@ import (
 )
 
 // undoWake releases the pages of a failed Wake. All copies still exist, so everything
-// is asleep as before. Pages that the device fails to unmap are jammed: they are
-// asleep, stay mapped, and the next Wake uses them as they are.
-func (s *space) undoWake(w *waking) {
+// is asleep as before. Pages that the device fails to unmap are asleep but stay mapped,
+// and the next Wake uses them as they are.
+func (s *space) undoWake(w *wakeCall) {
 	s.mu.Lock()
 	for _, m := range w.Mapped {
 		copy(s.table.numbers[m.Run.Start:m.Run.End()], m.Pages)
 	}
 	s.mu.Unlock()
-	loose := append(s.takeBack(w.Fresh(s.table.isMappedAt)), w.Unmapped()...)
-	s.physical.give(s.owner, loose)
+	loose := append(s.unmapRuns(w.Fresh(s.table.isMappedAt)), w.Unmapped()...)
+	s.physical.returnPages(s.owner, loose)
 	left := uint64(len(loose))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,15 +28,15 @@ func (s *space) undoWake(w *waking) {
 	}
 }
 
-// takeBack unmaps runs, and returns the pages that were unmapped.
-func (s *space) takeBack(runs []pageset.Run) (loose []device.Page) {
+// unmapRuns unmaps runs, and returns the pages that were unmapped.
+func (s *space) unmapRuns(runs []pageset.Run) (loose []device.Page) {
 	for _, r := range runs {
 		failed := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes) != nil
 		numbers := s.table.numbers[r.Start:r.End()]
 		s.mu.Lock()
 		if failed {
-			s.table.jammed += r.Pages
-			s.physical.jam(r.Pages)
+			s.table.stillMapped += r.Pages
+			s.physical.addStillMapped(r.Pages)
 		} else {
 			loose = append(loose, numbers...)
 			clear(numbers)
@@ -47,7 +47,7 @@ func (s *space) takeBack(runs []pageset.Run) (loose []device.Page) {
 }
 
 // endWake makes the pages of a Wake live, or leaves them asleep.
-func (s *space) endWake(w *waking, awake bool, ns uint64) {
+func (s *space) endWake(w *wakeCall, awake bool, ns uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range w.Jobs {
@@ -60,7 +60,7 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 			copy(s.table.numbers[m.Run.Start:m.Run.End()], m.Pages)
 		}
 		for _, j := range w.Jobs {
-			s.rouse(j, w.JammedOf(j.Runs))
+			s.markAwake(j, w.JammedOf(j.Runs))
 		}
 		s.table.saved.Tags.End(w.Tag, s.table.asleep.Count() == 0)
 		s.table.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
@@ -70,33 +70,33 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 	s.unclaim()
 }
 
-// rouse makes the pages of a chunk live after they were mapped again; some were jammed.
-func (s *space) rouse(j sleep.Job, jammed []pageset.Run) {
+// markAwake makes the pages of a chunk live after they were mapped again; some were still mapped.
+func (s *space) markAwake(j sleep.Job, jammed []pageset.Run) {
 	unjammed := sleep.LengthOf(jammed)
-	s.table.jammed -= unjammed
-	s.physical.unjam(unjammed)
+	s.table.stillMapped -= unjammed
+	s.physical.removeStillMapped(unjammed)
 	for _, r := range j.Runs {
-		s.physical.wakeUp(s.table.standUp(r, j.Chunk.Tag))
+		s.physical.countAwake(s.table.markLive(r, j.Chunk.Tag))
 	}
 	s.table.saved.Rouse(j)
 }
 
-// jam counts pages without a live allocation as active: they are used, but not live.
-func (ph *Physical) jam(pages uint64) {
+// addStillMapped counts pages without a live allocation as active: they are used, but not live.
+func (ph *Physical) addStillMapped(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.Board(pages * ph.pageBytes)
 }
 
-// unjam undoes jam.
-func (ph *Physical) unjam(pages uint64) {
+// removeStillMapped undoes addStillMapped.
+func (ph *Physical) removeStillMapped(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.Land(pages * ph.pageBytes)
 }
 
-// wakeUp counts charged pages as the memory of allocations that were asleep.
-func (ph *Physical) wakeUp(sizes track.Block) {
+// countAwake counts charged pages as the memory of allocations that were asleep.
+func (ph *Physical) countAwake(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.AllocMany(sizes, 0)

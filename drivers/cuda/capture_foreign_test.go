@@ -107,7 +107,7 @@ func TestDefaultStreamJoinsACapture(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, o.DefaultStream().WaitEvent(e))
 	// The check for a lost device does not query a stream that may capture.
-	require.NoError(t, o.stillThere("test"))
+	require.NoError(t, o.checkAlive("test"))
 	require.NoError(t, other.Synchronize(device.Forever))
 	requireCode(t, device.CodeInvalidState, o.DefaultStream().Synchronize(device.Forever))
 	require.EqualValues(t, captureStands, p.captureStatus())

@@ -38,7 +38,7 @@ type openDevice struct {
 
 	defaultStream *stream
 	scrub         scrubber
-	looker        looker
+	looker        searcher
 }
 
 var (

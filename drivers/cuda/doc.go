@@ -27,7 +27,7 @@
 // device may use by address (ranges), spare events (events) and the host functions of
 // streams (hostcalls).
 //
-// Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
+// Lock order: searcher.mu, module.using or orderedPool.mu, then event.using (of two events
 // in the order of their numbers), virtualMemory.opening or, after the former,
 // stream.using; then driverContext.gate; then owedCalls.mu or, each alone, openDevice.mu,
 // deviceEvents.mu, stream.mu and the locks of those packages. The first of these and

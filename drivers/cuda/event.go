@@ -42,7 +42,7 @@ func (s *stream) record(op string, timed bool) (*event, error) {
 		}
 		if e.capture, err = s.recordEnd(op, e.handle); err != nil {
 			if !o.events.spare.Put(e.handle, timed) {
-				o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
+				o.ctx.undo(op, "", &o.ctx.api.eventDestroy, e.handle)
 			}
 			return err
 		}

@@ -131,7 +131,7 @@ func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uint
 	}
 	err := v.checkImported(op, what, p)
 	if err != nil {
-		v.ctx.takeBack(op, what, &v.ctx.api.pageRelease, uintptr(p.Handle))
+		v.ctx.undo(op, what, &v.ctx.api.pageRelease, uintptr(p.Handle))
 	}
 	return err
 }

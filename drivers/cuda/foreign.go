@@ -217,7 +217,7 @@ func (s *stream) settle(op string) error {
 	if o.events.spare.Put(end, false) {
 		return err
 	}
-	o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, end)
+	o.ctx.undo(op, "", &o.ctx.api.eventDestroy, end)
 	return err
 }
 

@@ -121,7 +121,7 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 		err = o.insertOther(op, span{Base: base + m.OffsetBytes, Size: m.SizeBytes, Kind: ranges.Shared, Opened: base})
 	}
 	if err != nil {
-		o.ctx.takeBack(op, "", &o.ctx.api.ipcCloseMemory, uintptr(base))
+		o.ctx.undo(op, "", &o.ctx.api.ipcCloseMemory, uintptr(base))
 	}
 	return base + m.OffsetBytes, err
 }
@@ -160,7 +160,7 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 			err = s.capturingError(op)
 		}
 		if err != nil {
-			o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
+			o.ctx.undo(op, "", &o.ctx.api.eventDestroy, e.handle)
 			return err
 		}
 		o.events.enter(e)

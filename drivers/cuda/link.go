@@ -52,14 +52,14 @@ func (o *openDevice) GrantPeer(peer device.Device) error {
 		return err
 	}
 	if o.info.StreamOrdered {
-		if err := o.orderedPool.letIn(op, other.ctx.cuDevice); err != nil {
+		if err := o.orderedPool.allowAccess(op, other.ctx.cuDevice); err != nil {
 			return err
 		}
 	}
 	if !o.info.VirtualMemory {
 		return nil
 	}
-	return o.virtual.letIn(op, other.ctx.cuDevice)
+	return o.virtual.allowAccess(op, other.ctx.cuDevice)
 }
 
 // enable allows this device's context to access what was allocated in the other context.
@@ -161,7 +161,7 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 		if err := o.mustReach(op, other); err != nil {
 			return 0, err
 		}
-		return addr, other.orderedPool.letIn(op, o.ctx.cuDevice)
+		return addr, other.orderedPool.allowAccess(op, o.ctx.cuDevice)
 	}
 	return addr, o.enable(op, other)
 }
@@ -171,7 +171,7 @@ func (o *openDevice) reachVirtual(op string, other *openDevice) error {
 	if err := o.mustReach(op, other); err != nil {
 		return err
 	}
-	return other.virtual.letIn(op, o.ctx.cuDevice)
+	return other.virtual.allowAccess(op, o.ctx.cuDevice)
 }
 
 func (o *openDevice) mustReach(op string, other *openDevice) error {

@@ -59,7 +59,7 @@ func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Fu
 	case ranges.Shared:
 		where = s.Opened
 	}
-	err := o.ctx.giveBack(op, func() error {
+	err := o.ctx.releasing(op, func() error {
 		return o.ctx.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))
 	})
 	if err != nil {
@@ -70,8 +70,8 @@ func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Fu
 	return nil
 }
 
-// giveBack runs a body that releases something. It succeeds on a lost device.
-func (c *driverContext) giveBack(op string, body func() error) error {
+// releasing runs a body that releases something. It succeeds on a lost device.
+func (c *driverContext) releasing(op string, body func() error) error {
 	if err := c.outsideHostFunction(op); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 			return err
 		}
 		if err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
-			o.ctx.takeBack(op, what, &o.ctx.api.hostFree, uintptr(host))
+			o.ctx.undo(op, what, &o.ctx.api.hostFree, uintptr(host))
 			return err
 		}
 		return nil

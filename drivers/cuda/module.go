@@ -173,7 +173,7 @@ func (m *module) Close() error {
 	if m.closed {
 		return o.ctx.errorf(device.CodeInvalidState, op, "the module is closed already")
 	}
-	err := o.ctx.giveBack(op, func() error { return m.unload(op) })
+	err := o.ctx.releasing(op, func() error { return m.unload(op) })
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ type orderedPool struct {
 	mu     sync.Mutex
 	handle uintptr
 	stream *stream
-	// guests are the other devices that may use the memory. make gives them access when it
+	// accessors are the other devices that may use the memory. make gives them access when it
 	// creates the pool.
-	guests []int32
+	accessors []int32
 }
 
 // inOrder runs body with the pool and its stream.
@@ -61,8 +61,8 @@ func (p *orderedPool) make(op string) error {
 		if err != nil {
 			return err
 		}
-		if err := p.open(op, made, p.guests); err != nil {
-			p.ctx.takeBack(op, "after other devices could not get access to it", &p.ctx.api.poolDestroy, made)
+		if err := p.open(op, made, p.accessors); err != nil {
+			p.ctx.undo(op, "after other devices could not get access to it", &p.ctx.api.poolDestroy, made)
 			return err
 		}
 		p.handle = made
@@ -72,38 +72,38 @@ func (p *orderedPool) make(op string) error {
 
 // open allows devices to read and write the memory of a pool, including memory that is
 // already allocated. The caller has the context current.
-func (p *orderedPool) open(op string, pool uintptr, guests []int32) error {
-	if len(guests) == 0 {
+func (p *orderedPool) open(op string, pool uintptr, accessors []int32) error {
+	if len(accessors) == 0 {
 		return nil
 	}
-	given := make([]accessDescription, len(guests))
-	for i, guest := range guests {
-		given[i] = accessDescription{location: location{locationDevice, guest}, access: accessReadWrite}
+	given := make([]accessDescription, len(accessors))
+	for i, accessor := range accessors {
+		given[i] = accessDescription{location: location{locationDevice, accessor}, access: accessReadWrite}
 	}
-	err := p.ctx.call(op, fmt.Sprintf("devices %v", guests), &p.ctx.api.poolAccess,
+	err := p.ctx.call(op, fmt.Sprintf("devices %v", accessors), &p.ctx.api.poolAccess,
 		pool, dl.Pointer(&given[0]), uintptr(len(given)))
 	runtime.KeepAlive(given)
 	return err
 }
 
-// letIn allows another device to use stream-ordered memory that is allocated now or later.
+// allowAccess allows another device to use stream-ordered memory that is allocated now or later.
 // The access remains while both devices are open, like access between contexts.
-func (p *orderedPool) letIn(op string, guest int32) error {
-	if guest == p.ctx.cuDevice {
+func (p *orderedPool) allowAccess(op string, accessor int32) error {
+	if accessor == p.ctx.cuDevice {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.Contains(p.guests, guest) {
+	if slices.Contains(p.accessors, accessor) {
 		return nil
 	}
 	if p.handle != 0 {
-		err := p.ctx.within(op, func() error { return p.open(op, p.handle, []int32{guest}) })
+		err := p.ctx.within(op, func() error { return p.open(op, p.handle, []int32{accessor}) })
 		if err != nil {
 			return err
 		}
 	}
-	p.guests = append(p.guests, guest)
+	p.accessors = append(p.accessors, accessor)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 			}
 			err = o.ctx.call(op, what, &o.ctx.api.streamSynchronize, o.orderedPool.stream.handle)
 			if err != nil {
-				o.ctx.takeBack(op, what, &o.ctx.api.orderedFree, uintptr(base), o.orderedPool.stream.handle)
+				o.ctx.undo(op, what, &o.ctx.api.orderedFree, uintptr(base), o.orderedPool.stream.handle)
 			}
 			return err
 		})
@@ -158,7 +158,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	p := &o.orderedPool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := o.ctx.giveBack(op, func() error {
+	err := o.ctx.releasing(op, func() error {
 		what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
 		if err := o.ctx.call(op, what, &o.ctx.api.orderedFree, uintptr(addr), p.stream.handle); err != nil {
 			return err

@@ -32,9 +32,9 @@ type owedCalls struct {
 	count atomic.Int32
 }
 
-// takeBack releases an object that no caller knows, so that no caller could repeat a failed
+// undo releases an object that no caller knows, so that no caller could repeat a failed
 // release. The caller has the context current.
-func (c *driverContext) takeBack(op, what string, f *dl.Function, arguments ...uintptr) {
+func (c *driverContext) undo(op, what string, f *dl.Function, arguments ...uintptr) {
 	c.tryNow(op, owedCall{what: what, f: f, arguments: arguments})
 }
 

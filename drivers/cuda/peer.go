@@ -81,15 +81,15 @@ func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function
 // says that a device is lost, it may be the other device.
 func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, number int32, what string) error {
 	if other.ctx.context != o.ctx.context && (mayMeanGone(number) || isFinal(number)) {
-		if err := other.stillThere(op); err != nil {
+		if err := other.checkAlive(op); err != nil {
 			return err
 		}
 	}
 	return o.ctx.failure(op, f, number, what)
 }
 
-// stillThere checks that the device's context exists and works.
-func (o *openDevice) stillThere(op string) error {
+// checkAlive checks that the device's context exists and works.
+func (o *openDevice) checkAlive(op string) error {
 	return o.ctx.within(op, func() error {
 		if o.ctx.contextIsGone() {
 			return o.ctx.failure(op, &o.ctx.api.contextPush, resultContextDestroyed, "")

@@ -28,9 +28,9 @@ type virtualMemory struct {
 	// opening is held for reading by calls that map, unmap and set access. It is held for
 	// writing while another device gets access, once for each pair of devices.
 	opening sync.RWMutex
-	// guests are the vendor driver's numbers of the devices that have access: the same
+	// accessors are the vendor driver's numbers of the devices that have access: the same
 	// access to each page as this device.
-	guests []int32
+	accessors []int32
 }
 
 func (v *virtualMemory) init(ctx *driverContext, scrub *scrubber) {
@@ -137,7 +137,7 @@ func (v *virtualMemory) takeSpace(op string, r *virtual.Reservation, align uint6
 		if r.Base-r.Taken <= r.TakenBytes-r.Size {
 			return nil
 		}
-		v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(r.Taken), uintptr(r.TakenBytes))
+		v.ctx.undo(op, what, &v.ctx.api.unreserve, uintptr(r.Taken), uintptr(r.TakenBytes))
 		r.TakenBytes = r.Size + align
 	}
 }
@@ -153,7 +153,7 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	if err != nil {
 		return err
 	}
-	err = o.ctx.giveBackSpace(op, func() error {
+	err = o.ctx.releasingSpace(op, func() error {
 		return o.ctx.callBack(op, fmt.Sprintf("address %#x, size %d", r.Taken, r.TakenBytes),
 			&o.ctx.api.unreserve, uintptr(r.Taken), uintptr(r.TakenBytes))
 	})
@@ -165,12 +165,12 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// giveBackSpace is like giveBack, for addresses and pages. They belong to no context, so
+// releasingSpace is like giveBack, for addresses and pages. They belong to no context, so
 // the memory of a lost device is not released with its context. If the context cannot be
 // made current any more, they are released without it.
-func (c *driverContext) giveBackSpace(op string, body func() error) error {
+func (c *driverContext) releasingSpace(op string, body func() error) error {
 	tried := false
-	err := c.giveBack(op, func() error {
+	err := c.releasing(op, func() error {
 		tried = true
 		return body()
 	})

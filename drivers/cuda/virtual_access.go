@@ -12,14 +12,14 @@ import (
 
 // giveAccess sets the access of this device and of guests to a range of whole pages, by one
 // call of the vendor driver.
-func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.Access, guests []int32) error {
+func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.Access, accessors []int32) error {
 	flags := map[device.Access]int32{
 		device.AccessNone: accessNone, device.AccessRead: accessRead, device.AccessReadWrite: accessReadWrite,
 	}[access]
-	given := make([]accessDescription, 1, 1+len(guests))
+	given := make([]accessDescription, 1, 1+len(accessors))
 	given[0] = accessDescription{location: location{locationDevice, v.ctx.cuDevice}, access: flags}
-	for _, guest := range guests {
-		given = append(given, accessDescription{location: location{locationDevice, guest}, access: flags})
+	for _, accessor := range accessors {
+		given = append(given, accessDescription{location: location{locationDevice, accessor}, access: flags})
 	}
 	err := v.ctx.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
 		&v.ctx.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(&given[0]), uintptr(len(given)))
@@ -33,28 +33,28 @@ func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.A
 	return err
 }
 
-// letIn gives another device, by the vendor driver's number, the access of this device to
+// allowAccess gives another device, by the vendor driver's number, the access of this device to
 // pages that are mapped now or later. It makes one call for each run. If a call fails, the
 // device gets no access.
-func (v *virtualMemory) letIn(op string, guest int32) error {
-	if guest == v.ctx.cuDevice {
+func (v *virtualMemory) allowAccess(op string, accessor int32) error {
+	if accessor == v.ctx.cuDevice {
 		return nil
 	}
 	v.opening.Lock()
 	defer v.opening.Unlock()
-	if slices.Contains(v.guests, guest) {
+	if slices.Contains(v.accessors, accessor) {
 		return nil
 	}
 	// While opening is held, no other call maps, unmaps or sets access.
 	runs := v.book.Runs()
-	with := append(slices.Clone(v.guests), guest)
+	with := append(slices.Clone(v.accessors), accessor)
 	err := v.ctx.within(op, func() error {
 		for i, r := range runs {
 			err := v.giveAccess(op, r.Addr, r.Size, r.Access, with)
 			if err == nil {
 				continue
 			}
-			none := &accessDescription{location: location{locationDevice, guest}, access: accessNone}
+			none := &accessDescription{location: location{locationDevice, accessor}, access: accessNone}
 			for _, r := range runs[:i] {
 				// This call is not owed, because some drivers never remove access. Work of the guest
 				// is checked against the lists of ranges, and the next call opens the range again.
@@ -68,7 +68,7 @@ func (v *virtualMemory) letIn(op string, guest int32) error {
 		return nil
 	})
 	if err == nil {
-		v.guests = with
+		v.accessors = with
 	}
 	return err
 }

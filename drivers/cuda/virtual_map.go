@@ -72,7 +72,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 	if err != nil {
 		return err
 	}
-	err = o.ctx.within(op, func() error { return o.virtual.giveAccess(op, uint64(addr), size, access, v.guests) })
+	err = o.ctx.within(op, func() error { return o.virtual.giveAccess(op, uint64(addr), size, access, v.accessors) })
 	if err == nil {
 		v.book.SetAccess(pages, access)
 	} else {
@@ -94,7 +94,7 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	if err != nil {
 		return err
 	}
-	err = o.ctx.giveBackSpace(op, func() error {
+	err = o.ctx.releasingSpace(op, func() error {
 		for _, p := range pages {
 			if o.ctx.lost.Load() != nil {
 				break

@@ -61,7 +61,7 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				v.ctx.takeBack(op, "after a page that could not be created", &v.ctx.api.pageRelease, uintptr(p.Handle))
+				v.ctx.undo(op, "after a page that could not be created", &v.ctx.api.pageRelease, uintptr(p.Handle))
 			}
 		}
 	}()
@@ -109,9 +109,9 @@ func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) error {
 func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapped uint64) {
 	const what = "after allocating zeros"
 	if mapped > 0 {
-		v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.Base), uintptr(mapped))
+		v.ctx.undo(op, what, &v.ctx.api.pageUnmap, uintptr(window.Base), uintptr(mapped))
 	}
-	v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(window.Taken), uintptr(window.TakenBytes))
+	v.ctx.undo(op, what, &v.ctx.api.unreserve, uintptr(window.Taken), uintptr(window.TakenBytes))
 }
 
 // zero fills mapped memory with zeros on the driver's own stream and waits for the fill.
@@ -135,11 +135,11 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	err = o.ctx.giveBackSpace(op, func() error {
+	err = o.ctx.releasingSpace(op, func() error {
 		for i, p := range pages {
 			what := fmt.Sprintf("page %d", p.Number)
 			if i > 0 {
-				o.ctx.takeBack(op, what, &o.ctx.api.pageRelease, uintptr(p.Handle))
+				o.ctx.undo(op, what, &o.ctx.api.pageRelease, uintptr(p.Handle))
 				continue
 			}
 			err := o.ctx.callBack(op, what, &o.ctx.api.pageRelease, uintptr(p.Handle))

@@ -38,9 +38,9 @@ const (
 	kernelBytes = 64 << 10
 )
 
-// looker is what the search of a device's memory needs. It is created on first use, and
+// searcher is what the search of a device's memory needs. It is created on first use, and
 // locked while it is used.
-type looker struct {
+type searcher struct {
 	ctx   *driverContext
 	scrub *scrubber
 	// compiles states whether the device can run kernels. load loads a module of them.
@@ -118,7 +118,7 @@ func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (devi
 }
 
 // firstOtherHere searches copies on the host, one part after the other.
-func (l *looker) firstOtherHere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
+func (l *searcher) firstOtherHere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
 	for done := uint64(0); done < size; done += lookBytes {
 		part, err := l.copyHere(op, addr+done, min(size-done, lookBytes))
 		if err != nil {
@@ -137,9 +137,9 @@ func (l *looker) firstOtherHere(op string, addr uint64, value byte, size uint64)
 	return device.Difference{}, false, nil
 }
 
-// copyHere copies at most lookBytes. The caller holds looker.mu, and the looker owns the
+// copyHere copies at most lookBytes. The caller holds searcher.mu, and the searcher owns the
 // result.
-func (l *looker) copyHere(op string, addr, size uint64) ([]byte, error) {
+func (l *searcher) copyHere(op string, addr, size uint64) ([]byte, error) {
 	if l.copied == nil {
 		l.copied = make([]byte, lookBytes)
 	}
@@ -156,8 +156,8 @@ func (l *looker) copyHere(op string, addr, size uint64) ([]byte, error) {
 
 // prepareKernel loads the kernel once. It returns no error if the device cannot run the
 // kernel or has no memory for it now: the search then uses copies. The caller holds
-// looker.mu.
-func (l *looker) prepareKernel(op string) error {
+// searcher.mu.
+func (l *searcher) prepareKernel(op string) error {
 	if l.settled || !l.compiles {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (l *looker) prepareKernel(op string) error {
 	return nil
 }
 
-func (l *looker) loadKernel(op string) (err error) {
+func (l *searcher) loadKernel(op string) (err error) {
 	if l.module, err = l.load(op, firstOtherText); err != nil {
 		return err
 	}
@@ -184,9 +184,9 @@ func (l *looker) loadKernel(op string) (err error) {
 	})
 }
 
-// dropKernel releases the kernel's module and memory. The caller holds looker.mu, or closes
+// dropKernel releases the kernel's module and memory. The caller holds searcher.mu, or closes
 // the device.
-func (l *looker) dropKernel() {
+func (l *searcher) dropKernel() {
 	if l.result != 0 {
 		l.ctx.owe("result of a kernel", &l.ctx.api.memoryFree, uintptr(l.result))
 	}
@@ -196,8 +196,8 @@ func (l *looker) dropKernel() {
 	l.module, l.kernel, l.result = nil, nil, 0
 }
 
-// firstOtherThere searches with the kernel. The caller holds looker.mu.
-func (l *looker) firstOtherThere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
+// firstOtherThere searches with the kernel. The caller holds searcher.mu.
+func (l *searcher) firstOtherThere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
 	number := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	blocks := min(size/(firstOtherBlock*firstOtherWord)+1, firstOtherBlocks)
 	run := device.Launch{

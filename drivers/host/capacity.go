@@ -36,7 +36,7 @@ func (m *memory) take(size uint64) (free uint64, ok bool) {
 	}
 }
 
-func (m *memory) giveBack(size uint64) { m.held.Add(-size) }
+func (m *memory) release(size uint64) { m.held.Add(-size) }
 
 func (m *memory) room() uint64 { return m.capacity - m.held.Load() }
 
@@ -97,7 +97,7 @@ func (c deviceCapacity) Hold(op string, size uint64) error {
 			"size %d: %v of the capacity of %v are free", size, device.Size(free), device.Size(c.memory.capacity)).On(c.id)
 	}
 	if available := c.driver.available(size); size > available {
-		c.memory.giveBack(size)
+		c.memory.release(size)
 		return device.Errorf(device.CodeOutOfMemory, op,
 			"size %d: the system has %v available for this process; %v of the capacity of %v are free",
 			size, device.Size(available), device.Size(c.memory.room()), device.Size(c.memory.capacity)).On(c.id)
@@ -106,7 +106,7 @@ func (c deviceCapacity) Hold(op string, size uint64) error {
 }
 
 // GiveBack stops counting bytes as held.
-func (c deviceCapacity) GiveBack(size uint64) { c.memory.giveBack(size) }
+func (c deviceCapacity) GiveBack(size uint64) { c.memory.release(size) }
 
 // Bytes returns the capacity.
 func (c deviceCapacity) Bytes() uint64 { return c.memory.capacity }

@@ -15,7 +15,7 @@ func TestCopiesOfABatchCountInTheQueue(t *testing.T) {
 	r.push(of(1))
 	r.push(of(3))
 	require.Equal(t, 4+2, r.batched)
-	r.takeBack(r.at(3))
+	r.cancel(r.at(3))
 	require.Equal(t, 4, r.batched)
 	first := r.pop()
 	require.Equal(t, 5, first.weight())

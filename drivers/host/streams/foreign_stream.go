@@ -80,7 +80,7 @@ func (s *Stream) announce(op string, number uint64) error {
 	taken := s.queue.at(s.queue.count - 1 - int(s.submitted.Load()-number))
 	if taken != nil {
 		taken.Release()
-		s.queue.takeBack(taken)
+		s.queue.cancel(taken)
 		s.skip()
 	}
 	s.mu.Unlock()

@@ -216,8 +216,8 @@ func (r *ring) at(index int) *operation {
 	return &c.slots[index]
 }
 
-// takeBack cancels an operation: it then does nothing.
-func (r *ring) takeBack(o *operation) {
+// cancel cancels an operation: it then does nothing.
+func (r *ring) cancel(o *operation) {
 	if o.kind == kindRecord {
 		r.marks--
 	}

@@ -83,8 +83,8 @@ func (v *Memory) closeFiles(runs []pageRun) {
 	}
 }
 
-// paidFor returns how many bytes of the places this device counts as its own.
-func (s *store) paidFor(run span) (size uint64) {
+// ownBytes returns how many bytes of the places this device counts as its own.
+func (s *store) ownBytes(run span) (size uint64) {
 	if !s.shareable() {
 		return (run.end - run.start) * s.pageBytes
 	}

@@ -75,7 +75,7 @@ func (v *Memory) claimRange(
 	}
 	var busy error
 	whole := true
-	covered := r.stretches(address, size, func(s stretch) bool {
+	covered := r.eachSpan(address, size, func(s pageSpan) bool {
 		whole = whole && s.address >= address && s.end() <= address+size
 		for i := range s.slots {
 			p := &s.slots[i]
@@ -104,7 +104,7 @@ func (v *Memory) claimRange(
 	if err := v.takeMappings(op, growth); err != nil {
 		return claimed{}, err
 	}
-	r.stretches(address, size, func(s stretch) bool {
+	r.eachSpan(address, size, func(s pageSpan) bool {
 		for i := range s.slots {
 			s.slots[i].counted, s.slots[i].changing = uint8(access), true
 		}
@@ -137,7 +137,7 @@ func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) 
 		v.mu.Unlock()
 		return v.about(err)
 	}
-	runs := v.runs(v.lend(), c, wantedAccess{access: access})
+	runs := v.runs(v.takeList(), c, wantedAccess{access: access})
 	v.mu.Unlock()
 	if access != device.AccessNone && hasPrivate(runs) && c.space.primed.CompareAndSwap(false, true) {
 		v.prime(c.space, runs)
@@ -149,13 +149,13 @@ func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) 
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c.space.stretches(c.address, c.size, func(s stretch) bool {
+	c.space.eachSpan(c.address, c.size, func(s pageSpan) bool {
 		for i := range s.slots {
 			s.slots[i].access, s.slots[i].changing = uint8(access), false
 		}
 		return true
 	})
-	v.lent(runs)
+	v.returnList(runs)
 	return nil
 }
 
@@ -178,8 +178,8 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 		v.mu.Unlock()
 		return v.about(err)
 	}
-	files := v.runs(v.lend(), c, wantedAccess{noted: true})
-	runs := v.runs(v.lend(), c, wantedAccess{access: device.AccessNone})
+	files := v.runs(v.takeList(), c, wantedAccess{noted: true})
+	runs := v.runs(v.takeList(), c, wantedAccess{access: device.AccessNone})
 	v.mu.Unlock()
 	v.loosen(files)
 	done, err := v.apply(c.space, runs)
@@ -193,7 +193,7 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c.space.stretches(c.address, c.size, func(part stretch) bool {
+	c.space.eachSpan(c.address, c.size, func(part pageSpan) bool {
 		for i := range part.slots {
 			s, index := v.of(part.slots[i].page)
 			s.pages[index].address = 0
@@ -203,8 +203,8 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 		c.space.mapped -= len(part.slots)
 		return true
 	})
-	v.lent(files)
-	v.lent(runs)
+	v.returnList(files)
+	v.returnList(runs)
 	return nil
 }
 

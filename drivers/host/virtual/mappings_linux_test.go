@@ -105,10 +105,10 @@ func TestListsOfRunsAreReused(t *testing.T) {
 	require.NoError(t, o.SetAccess(addr, scriptPage, device.AccessRead))
 	require.Len(t, v.lists, 1)
 	require.Same(t, kept, &v.lists[0][:1][0])
-	one, other := v.lend(), v.lend()
+	one, other := v.takeList(), v.takeList()
 	require.NotNil(t, one)
 	require.Nil(t, other, "it is lent")
-	v.lent(one)
+	v.returnList(one)
 	require.NoError(t, o.Unmap(addr, count*scriptPage))
 	require.Len(t, v.lists, 2, "what was mapped and what is then")
 
@@ -117,7 +117,7 @@ func TestListsOfRunsAreReused(t *testing.T) {
 	require.NoError(t, o.SetAccess(addr, count*scriptPage, device.AccessReadWrite))
 	require.Len(t, v.lists, 1, "one had got too long")
 	for range 2 * keptLists {
-		v.lent(make([]run, 1))
+		v.returnList(make([]run, 1))
 	}
 	require.Len(t, v.lists, keptLists)
 }

@@ -233,13 +233,13 @@ func (v *Memory) Release(pages []device.Page) error {
 		return err
 	}
 	v.closeFiles(runs)
-	v.capacity.GiveBack(v.takeBack(runs))
+	v.capacity.GiveBack(v.removeRuns(runs))
 	v.gate.Remove(gate.Pages, len(pages))
 	return nil
 }
 
-// takeBack removes pages and returns how many bytes they had.
-func (v *Memory) takeBack(runs []pageRun) uint64 {
+// removeRuns removes pages and returns how many bytes they had.
+func (v *Memory) removeRuns(runs []pageRun) uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var size uint64
@@ -248,10 +248,10 @@ func (v *Memory) takeBack(runs []pageRun) uint64 {
 		var spans []span
 		for len(runs) > 0 && runs[0].store == s {
 			spans = append(spans, runs[0].span)
-			size += s.paidFor(runs[0].span)
+			size += s.ownBytes(runs[0].span)
 			runs = runs[1:]
 		}
-		s.takeBack(spans)
+		s.freeRuns(spans)
 	}
 	return size
 }

@@ -97,18 +97,18 @@ func (r *reservation) find(offset uint64) (*slotTable, uint64) {
 	return nil, 0
 }
 
-// stretch is mapped pages that are adjacent in one chunk of a table.
-type stretch struct {
+// pageSpan is mapped pages that are adjacent in one chunk of a table.
+type pageSpan struct {
 	slots              []pageSlot
 	address, pageBytes uint64
 }
 
-func (s *stretch) end() uint64 { return s.address + uint64(len(s.slots))*s.pageBytes }
+func (s *pageSpan) end() uint64 { return s.address + uint64(len(s.slots))*s.pageBytes }
 
-// stretches visits the pages of a range in order, as many at a time as are adjacent, while
+// eachSpan visits the pages of a range in order, as many at a time as are adjacent, while
 // visit returns true. It returns false if visit returned false or a part of the range is
 // not mapped.
-func (r *reservation) stretches(address, size uint64, visit func(s stretch) bool) bool {
+func (r *reservation) eachSpan(address, size uint64, visit func(s pageSpan) bool) bool {
 	for at, end := address-r.base(), address-r.base()+size; at < end; {
 		t, index := r.find(at)
 		if t == nil {
@@ -122,7 +122,7 @@ func (r *reservation) stretches(address, size uint64, visit func(s stretch) bool
 		for n < len(slots) && slots[n].page != 0 {
 			n++
 		}
-		if !visit(stretch{slots: slots[:n], address: r.base() + index*t.pageBytes, pageBytes: t.pageBytes}) {
+		if !visit(pageSpan{slots: slots[:n], address: r.base() + index*t.pageBytes, pageBytes: t.pageBytes}) {
 			return false
 		}
 		at = (index + uint64(n)) * t.pageBytes
@@ -130,9 +130,9 @@ func (r *reservation) stretches(address, size uint64, visit func(s stretch) bool
 	return true
 }
 
-// each visits the pages of a range one by one, with the result of stretches.
+// each visits the pages of a range one by one, with the result of eachSpan.
 func (r *reservation) each(address, size uint64, visit func(p place) bool) bool {
-	return r.stretches(address, size, func(s stretch) bool {
+	return r.eachSpan(address, size, func(s pageSpan) bool {
 		for i := range s.slots {
 			if !visit(place{pageSlot: &s.slots[i], address: s.address + uint64(i)*s.pageBytes, pageBytes: s.pageBytes}) {
 				return false
@@ -144,7 +144,7 @@ func (r *reservation) each(address, size uint64, visit func(p place) bool) bool 
 
 // covered states whether a whole range is mapped.
 func (r *reservation) covered(address, size uint64) bool {
-	return r.stretches(address, size, func(stretch) bool { return true })
+	return r.eachSpan(address, size, func(pageSpan) bool { return true })
 }
 
 // occupied returns the address of a page that lies in a range.

@@ -60,7 +60,7 @@ func TestStretchesEqualAPlainList(t *testing.T) {
 				return true
 			}))
 			require.Equal(t, want, pages)
-			require.Equal(t, whole, r.stretches(base+first, length, func(s stretch) bool {
+			require.Equal(t, whole, r.eachSpan(base+first, length, func(s pageSpan) bool {
 				for i, p := range s.slots {
 					stretched = append(stretched, found{page: p.page, address: s.address + uint64(i)*s.pageBytes, pageBytes: s.pageBytes})
 				}

@@ -59,9 +59,9 @@ const (
 	keptLists = 4
 )
 
-// lend returns an empty list of runs with capacity, or nil. The caller holds v.mu, and
+// takeList returns an empty list of runs with capacity, or nil. The caller holds v.mu, and
 // returns the list by lent or leaves it to the garbage collector.
-func (v *Memory) lend() []run {
+func (v *Memory) takeList() []run {
 	n := len(v.lists)
 	if n == 0 {
 		return nil
@@ -71,8 +71,8 @@ func (v *Memory) lend() []run {
 	return list[:0]
 }
 
-// lent takes a list back that is no longer in use. The caller holds v.mu.
-func (v *Memory) lent(list []run) {
+// returnList takes a list back that is no longer in use. The caller holds v.mu.
+func (v *Memory) returnList(list []run) {
 	if len(v.lists) < keptLists && cap(list) <= 2*moreRuns {
 		v.lists = append(v.lists, list)
 	}
@@ -82,7 +82,7 @@ func (v *Memory) lent(list []run) {
 // The caller holds v.mu. The whole range is mapped.
 func (v *Memory) runs(list []run, c claimed, w wantedAccess) []run {
 	end := c.address + c.size
-	c.space.stretches(c.address, c.size, func(part stretch) bool {
+	c.space.eachSpan(c.address, c.size, func(part pageSpan) bool {
 		address, found := part.address, list
 		for i := range part.slots {
 			s, index := v.of(part.slots[i].page)
@@ -134,8 +134,8 @@ func (s *countedPage) joins(front *countedPage) bool {
 	return false
 }
 
-// seam returns how many mappings the change adds between a page and what is in front of it.
-func (s *countedPage) seam(front *countedPage) (more int64) {
+// mappingsAdded returns how many mappings the change adds between a page and what is in front of it.
+func (s *countedPage) mappingsAdded(front *countedPage) (more int64) {
 	if s.old != front.old || s.old != device.AccessNone && !s.joins(front) {
 		more--
 	}
@@ -160,12 +160,12 @@ func (v *Memory) growth(c claimed, w wantedAccess) (growth int64) {
 	if !first {
 		last = beside(c.address - 1)
 	}
-	c.space.stretches(c.address, c.size, func(part stretch) bool {
+	c.space.eachSpan(c.address, c.size, func(part pageSpan) bool {
 		front, more := last, int64(0)
 		for i := range part.slots {
 			page := v.countedPage(&part.slots[i], w.of(&part.slots[i]))
 			if !first {
-				more += page.seam(&front)
+				more += page.mappingsAdded(&front)
 			}
 			first, front = false, page
 		}
@@ -174,7 +174,7 @@ func (v *Memory) growth(c claimed, w wantedAccess) (growth int64) {
 	})
 	if end := c.address + c.size; end != c.space.base()+c.space.size() {
 		next := beside(end)
-		growth += next.seam(&last)
+		growth += next.mappingsAdded(&last)
 	}
 	return growth
 }

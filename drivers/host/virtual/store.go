@@ -141,8 +141,8 @@ func (s *store) fill(pages []device.Page, start uint64) {
 	}
 }
 
-// takeBack frees the places of runs that are not adjacent to each other.
-func (s *store) takeBack(runs []span) {
+// freeRuns frees the places of runs that are not adjacent to each other.
+func (s *store) freeRuns(runs []span) {
 	for _, run := range runs {
 		for index := run.start; index < run.end; index++ {
 			p := &s.pages[index]

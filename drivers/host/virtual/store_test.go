@@ -59,7 +59,7 @@ func TestPlacesEqualAPlainList(t *testing.T) {
 			}
 			runs, err := v.claim("test", leaving)
 			require.NoError(t, err)
-			v.takeBack(runs)
+			v.removeRuns(runs)
 			gone = append(gone, leaving...)
 		}
 		for _, page := range gone {

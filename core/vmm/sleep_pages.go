@@ -19,8 +19,8 @@ import (
 // released, in one step for all counters. So no released page is ever needed again. The
 // price is that the bytes exist twice during the call: in the pages and in the copies.
 
-// lull copies and unmaps the jobs of a Sleep, all or none.
-func (s *space) lull(ctx context.Context, d *dozing) error {
+// copyAndUnmap copies and unmaps the jobs of a Sleep, all or none.
+func (s *space) copyAndUnmap(ctx context.Context, d *sleepCall) error {
 	if err := s.copyOut(ctx, d); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *space) lull(ctx context.Context, d *dozing) error {
 }
 
 // copyOut copies the bytes of all jobs.
-func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
+func (s *space) copyOut(ctx context.Context, d *sleepCall) (err error) {
 	if d.Backing == SleepDiscard || len(d.jobs) == 0 {
 		return nil
 	}
@@ -70,15 +70,15 @@ func (s *space) keepOpen(left []sleep.Leftover) {
 	s.table.saved.Keep(left)
 }
 
-// giveUp releases the pages of unmapped jobs to the device. They stay charged until the
+// releaseUnmapped releases the pages of unmapped jobs to the device. They stay charged until the
 // Sleep has ended, so that all become available at one moment.
-func (s *space) giveUp(jobs []sleep.Job) {
+func (s *space) releaseUnmapped(jobs []sleep.Job) {
 	for _, j := range jobs {
 		if !j.Unmapped {
 			continue
 		}
 		pages := s.takePages(j.Chunk)
-		if err := s.physical.surrender(s.owner, pages); err != nil {
+		if err := s.physical.releaseMoving(s.owner, pages); err != nil {
 			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q could not release pages of a sleeping range: %v", s.owner.name, err))
 		}
 	}
@@ -92,13 +92,13 @@ func (s *space) takePages(c *sleep.Chunk) []device.Page {
 	numbers := s.table.numbers[c.Run.Start:c.Run.End()]
 	pages := slices.Clone(numbers)
 	clear(numbers)
-	s.physical.giveUp(s.table.layDown(c), uint64(len(pages)))
+	s.physical.uncount(s.table.markAsleep(c), uint64(len(pages)))
 	return pages
 }
 
-// layDown marks live pages as asleep, and returns their sizes. The caller holds mu.
-func (t *pageTable) layDown(c *sleep.Chunk) track.Block {
-	sizes := t.asked(c.Run)
+// markAsleep marks live pages as asleep, and returns their sizes. The caller holds mu.
+func (t *pageTable) markAsleep(c *sleep.Chunk) track.Block {
+	sizes := t.sizesOf(c.Run)
 	t.live.Remove(c.Run)
 	t.asleep.Add(c.Run)
 	t.requested -= sizes.RequestedBytes
@@ -106,9 +106,9 @@ func (t *pageTable) layDown(c *sleep.Chunk) track.Block {
 	return sizes
 }
 
-// standUp marks sleeping pages as live, and returns their sizes. The caller holds mu.
-func (t *pageTable) standUp(r pageset.Run, tag uint32) track.Block {
-	sizes := t.asked(r)
+// markLive marks sleeping pages as live, and returns their sizes. The caller holds mu.
+func (t *pageTable) markLive(r pageset.Run, tag uint32) track.Block {
+	sizes := t.sizesOf(r)
 	t.asleep.Remove(r)
 	t.live.Add(r)
 	t.requested += sizes.RequestedBytes
@@ -116,8 +116,8 @@ func (t *pageTable) standUp(r pageset.Run, tag uint32) track.Block {
 	return sizes
 }
 
-// asked returns the requested and allocated bytes of allocated pages.
-func (t *pageTable) asked(r pageset.Run) (sum track.Block) {
+// sizesOf returns the requested and allocated bytes of allocated pages.
+func (t *pageTable) sizesOf(r pageset.Run) (sum track.Block) {
 	sum.AllocatedBytes = r.Pages * t.extent.PageBytes
 	for at := r.Start; at < r.End(); {
 		number, first := t.allocated[at], at
@@ -129,18 +129,18 @@ func (t *pageTable) asked(r pageset.Run) (sum track.Block) {
 	return sum
 }
 
-// giveUp removes the pages of allocations from the counters while they are being
+// uncount removes the pages of allocations from the counters while they are being
 // released. They stay charged.
-func (ph *Physical) giveUp(sizes track.Block, pages uint64) {
+func (ph *Physical) uncount(sizes track.Block, pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.FreeMany(sizes, 0)
 	ph.moving += pages
 }
 
-// surrender releases moving pages to the device. Pages that the device fails to release
+// releaseMoving releases moving pages to the device. Pages that the device fails to release
 // become idle.
-func (ph *Physical) surrender(o *owner, pages []device.Page) error {
+func (ph *Physical) releaseMoving(o *owner, pages []device.Page) error {
 	err := ph.engine.ReleasePages(pages, ph.pageBytes)
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -148,7 +148,7 @@ func (ph *Physical) surrender(o *owner, pages []device.Page) error {
 	count := uint64(len(pages))
 	ph.moving -= count
 	if err != nil {
-		ph.lay(o, pages)
+		ph.addIdle(o, pages)
 		ph.watchIdle()
 		return err
 	}
@@ -157,20 +157,20 @@ func (ph *Physical) surrender(o *owner, pages []device.Page) error {
 	return nil
 }
 
-// doze makes the used pages of allocations that go to sleep idle.
-func (ph *Physical) doze(o *owner, pages []device.Page, sizes track.Block) {
+// makeIdle makes the used pages of allocations that go to sleep idle.
+func (ph *Physical) makeIdle(o *owner, pages []device.Page, sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.FreeMany(sizes, 0)
 	ph.used -= uint64(len(pages))
-	ph.lay(o, pages)
+	ph.addIdle(o, pages)
 	ph.arrived.Broadcast()
 	ph.watchIdle()
 }
 
-// drowse counts pages as active without a live allocation, because their allocation is
+// countMapped counts pages as active without a live allocation, because their allocation is
 // asleep and the pages are still mapped.
-func (ph *Physical) drowse(sizes track.Block) {
+func (ph *Physical) countMapped(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.FreeMany(sizes, 0)
