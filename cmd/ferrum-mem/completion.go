@@ -34,7 +34,7 @@ var flagsOfFiles = []string{"snapshot", "report", "model"}
 
 // addCompletions registers the possible flags and arguments of every subcommand.
 func addCompletions(root *cobra.Command, s streams) {
-	for _, cmd := range root.Commands() {
+	for _, cmd := range verbs(root) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			complete := cobra.NoFileCompletions
 			if values, ok := completions[flag.Name]; ok {

@@ -51,6 +51,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"doctor", "--snapshot", ""}, nil, true},
 		{[]string{"replay", ""}, nil, true},
 		{[]string{"fit", ""}, nil, true},
+		{[]string{"weights", "ins"}, []string{"inspect"}, false},
+		{[]string{"weights", "inspect", ""}, nil, true},
 		{[]string{"devices", ""}, nil, false},
 		{[]string{"completion", ""}, []string{"bash", "fish", "zsh"}, false},
 	} {
@@ -66,13 +68,13 @@ func TestCompletion(t *testing.T) {
 // Every flag with a value takes a file, or offers its values, or states that it takes no
 // file.
 func TestCompletionKnowsEveryFlag(t *testing.T) {
-	for _, cmd := range newRoot(streams{}).Commands() {
+	for _, cmd := range verbs(newRoot(streams{})) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if flag.Value.Type() == "bool" {
 				return
 			}
-			_, files := offered(t, cmd.Name(), "--"+flag.Name, "")
-			assert.Equal(t, flag.Name == "snapshot" || flag.Name == "report" || flag.Name == "model", files, "%s --%s", cmd.Name(), flag.Name)
+			_, files := offered(t, append(strings.Fields(verbOf(cmd)), "--"+flag.Name, "")...)
+			assert.Equal(t, flag.Name == "snapshot" || flag.Name == "report" || flag.Name == "model", files, "%s --%s", verbOf(cmd), flag.Name)
 		})
 	}
 }

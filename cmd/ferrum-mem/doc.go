@@ -1,6 +1,7 @@
 // Command ferrum-mem is the operator's tool of ferrum_mem: what devices there
 // are (devices), whether this machine is set up well (doctor), whether a model
-// fits (fit), and what a pool would have done under a recorded workload (replay).
+// fits (fit), what is in files of weights (weights), and what a pool would have
+// done under a recorded workload (replay).
 //
 // Every verb prints for people, or with --json one object for programs, on the
 // standard output. Messages and progress go to the standard error; progress only

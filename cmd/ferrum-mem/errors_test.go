@@ -59,7 +59,8 @@ func TestErrorsOfFlags(t *testing.T) {
 		{"fit", llama, "--context", "odd"}, {"fit", llama, "--batch", "-3"}, {"fit", llama, "--tensor-parallel", "99999999999999999999"},
 		{"fit", llama, "--prefill-tokens", ""}, {"fit", llama, "--memory", "odd"}, {"fit", llama, "--limit", "odd"}, {"fit", llama, "--kv-dtype", "odd"},
 		{"fit", llama, "--dtype", "odd"}, {"fit", llama, "--attention", "odd"}, {"fit", llama, "--logits", "odd"}, {"fit", llama, "--device", "odd"},
-		{"fit", llama, "--overhead-permille", "1e3"}, {"doctor", "--json=odd"}, {"devices", "--json=odd"}, {"version", "--json=odd"}, {"--odd"}, {"-o"}, {"odd"},
+		{"fit", llama, "--overhead-permille", "1e3"}, {"weights", "inspect", llama, "--limit", "odd"}, {"weights", "inspect", llama, "--raw", "odd"}, {"weights", "odd"},
+		{"doctor", "--json=odd"}, {"devices", "--json=odd"}, {"version", "--json=odd"}, {"--odd"}, {"-o"}, {"odd"},
 	} {
 		t.Run(strings.Join(args[:1], " ")+" "+args[len(args)-1], func(t *testing.T) {
 			o := invoke(t, args...)
@@ -121,6 +122,8 @@ func TestErrorsOfFiles(t *testing.T) {
 		t.Run("fit weights "+what, func(t *testing.T) {
 			said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), path)
 			said(t, invoke(t, "fit", filepath.Dir(path), "--memory", "1GiB", "--context", "1"), path)
+			said(t, invoke(t, "weights", "inspect", path), path)
+			said(t, invoke(t, "weights", "inspect", filepath.Dir(path)), path)
 		})
 	}
 	for what, text := range map[string]string{
@@ -128,7 +131,10 @@ func TestErrorsOfFiles(t *testing.T) {
 		"too many": "GGUF\x03\x00\x00\x00" + strings.Repeat("\xff", 16),
 	} {
 		path := badFile(t, "model.gguf", text)
-		t.Run("fit gguf "+what, func(t *testing.T) { said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), path) })
+		t.Run("fit gguf "+what, func(t *testing.T) {
+			said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), path)
+			said(t, invoke(t, "weights", "inspect", path), path)
+		})
 	}
 	for what, text := range map[string]string{
 		"empty": "", "word": "nothing", "list": `{"weight_map": [1]}`, "cut": `{"weight_map": {"a": `, "a number": `{"weight_map": {"a": 1}}`,
@@ -137,6 +143,7 @@ func TestErrorsOfFiles(t *testing.T) {
 		path := badFile(t, "model.safetensors.index.json", text)
 		t.Run("fit index "+what, func(t *testing.T) {
 			said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), filepath.Dir(path))
+			said(t, invoke(t, "weights", "inspect", path), filepath.Dir(path))
 		})
 	}
 	for what, text := range map[string]string{"empty": "", "word": "nothing", "list": "[]", "number": `{"signal_handlers": 7}`, "cut": `{"signal_handlers": [`} {
@@ -154,6 +161,7 @@ func TestErrorsOfPaths(t *testing.T) {
 		said(t, invoke(t, "replay", path), path)
 		said(t, invoke(t, "replay", "--model", "a="+path, "--find-limit"), path)
 		said(t, invoke(t, "fit", path, "--memory", "1GiB"), path)
+		said(t, invoke(t, "weights", "inspect", path), path)
 		said(t, invoke(t, "doctor", "--snapshot", path), path)
 	}
 	trace := beginning(t)

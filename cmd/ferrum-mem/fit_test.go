@@ -164,8 +164,8 @@ func TestFitRejectsBadInput(t *testing.T) {
 		{[]string{unlimited, "--memory", "1GiB"}, "--context is required"},
 		{[]string{bad}, "config.json: hidden_size: is the number -1"},
 		{[]string{filepath.Join(folder, "gone.json")}, "gone.json"},
-		{[]string{folder}, "there is no safetensors file"},
-		{[]string{writeFile(t, "m.safetensors", "short")}, "m.safetensors: has 5 bytes"},
+		{[]string{folder}, "there is no file of tensors"},
+		{[]string{writeFile(t, "m.safetensors", "short")}, "m.safetensors: the file begins as none of safetensors"},
 	} {
 		o := invoke(t, append([]string{"fit"}, c.args...)...)
 		assert.Equal(t, exitUsage, o.status, "%v: %s", c.args, o.err)

@@ -32,12 +32,12 @@ func manual(root *cobra.Command) []byte {
 	line(".SH NAME\nferrum\\-mem \\- %s", roff(strings.ToLower(root.Short[:1])+root.Short[1:]))
 	line(".SH SYNOPSIS")
 	for _, cmd := range verbs(root) {
-		line(`\fBferrum\-mem %s\fR%s`+"\n.br", roff(cmd.Name()), roff(strings.TrimPrefix(usage(cmd), cmd.Name())))
+		line(`\fBferrum\-mem %s\fR%s`+"\n.br", roff(verbOf(cmd)), roff(strings.TrimPrefix(usage(cmd), cmd.Name())))
 	}
 	line(".SH DESCRIPTION\n%s", roff(root.Long))
 	line(".SH VERBS")
 	for _, cmd := range verbs(root) {
-		line(".SS %s", roff(cmd.Name()))
+		line(".SS %s", roff(verbOf(cmd)))
 		text := cmd.Long
 		if text == "" {
 			text = cmd.Short + "."
@@ -64,15 +64,24 @@ func manual(root *cobra.Command) []byte {
 	return page.Bytes()
 }
 
-// verbs returns the subcommands in the help, without help itself.
+// verbs returns the subcommands in the help, without help itself: of a group those in it.
 func verbs(root *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, cmd := range root.Commands() {
-		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
+		switch {
+		case !cmd.IsAvailableCommand() || cmd.Name() == "help":
+		case cmd.HasSubCommands():
+			found = append(found, verbs(cmd)...)
+		default:
 			found = append(found, cmd)
 		}
 	}
 	return found
+}
+
+// verbOf returns the words of a subcommand, without the name of the program.
+func verbOf(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 // usage returns the synopsis of a subcommand.

@@ -18,18 +18,19 @@ func TestManual(t *testing.T) {
 	o := invoke(t, "manual")
 	require.Equal(t, exitDone, o.status)
 	assert.True(t, strings.HasPrefix(o.out, `.TH FERRUM\-MEM 1 "" "ferrum_mem `+library.Version+`"`))
-	for _, cmd := range newRoot(streams{}).Commands() {
-		_, section, found := strings.Cut(o.out, "\n.SS "+cmd.Name()+"\n")
-		require.True(t, found, cmd.Name())
+	for _, cmd := range verbs(newRoot(streams{})) {
+		_, section, found := strings.Cut(o.out, "\n.SS "+verbOf(cmd)+"\n")
+		require.True(t, found, verbOf(cmd))
 		section, _, _ = strings.Cut(section, "\n.S")
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			assert.Contains(t, section, "\n.B "+roff("--"+flag.Name), "%s --%s", cmd.Name(), flag.Name)
+			assert.Contains(t, section, "\n.B "+roff("--"+flag.Name), "%s --%s", verbOf(cmd), flag.Name)
 		})
 	}
 	for _, status := range []int{exitDone, exitNo, exitUsage, exitMachine, exitInterrupted} {
 		assert.Contains(t, o.out, "\n.B "+strconv.Itoa(status)+"\n")
 	}
 	assert.Contains(t, o.out, `\fBferrum\-mem fit\fR CONFIG|DIR|FILE [flags]`)
+	assert.Contains(t, o.out, `\fBferrum\-mem weights inspect\fR PATH... [flags]`)
 }
 
 // man reports no warning and shows the text.

@@ -31,28 +31,31 @@ func run(ctx context.Context, args []string, s streams) int {
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ferrum-mem",
-		Short: "Device memory of LLM inference engines: devices, checks, replays",
+		Short: "Device memory of LLM inference engines: devices, checks, weights, replays",
 		Long: `The operator's command of ferrum_mem. It lists devices, checks the machine, estimates whether
-a model fits, and replays a recorded workload against a pool.
+a model fits, reads files of weights, and replays a recorded workload against a pool.
 Results go to the standard output, as text or, with --json, as one JSON object.
 Messages and progress go to the standard error.`,
 		Version:       library.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          usageArgs(cobra.ArbitraryArgs),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef(cmd, "there is no subcommand %q", args[0])
-			}
-			return usagef(cmd, "a subcommand is required")
-		},
+		RunE:          needSubcommand,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%s", flagFault(err)) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("ferrum-mem {{.Version}}\n")
-	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newReplay(s), newVersion(s), newCompletion(s), newManual(s))
+	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newReplay(s), newWeights(s), newVersion(s), newCompletion(s), newManual(s))
 	addCompletions(root, s)
 	return root
+}
+
+// needSubcommand is the action of a command that only groups others.
+func needSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef(cmd, "there is no subcommand %q", args[0])
+	}
+	return usagef(cmd, "a subcommand is required")
 }
 
 // usageArgs turns the error of an argument check into a usage error.

@@ -90,6 +90,7 @@ func TestOpensRawFilesAndMemory(t *testing.T) {
 	path := folder(t, map[string][]byte{"w.bin": make([]byte, 24)})
 	s, err := Open(filepath.Join(path, "w.bin"), Options{Raw: &RawShape{Type: dtype.F32, Shape: []uint64{2, 3}}})
 	require.NoError(t, err)
+	assert.Equal(t, []string{"w"}, names(s), "the name of the file")
 	require.NoError(t, s.Close())
 	_, err = Open(filepath.Join(path, "w.bin"), Options{Raw: &RawShape{Type: dtype.F32, Shape: []uint64{2, 4}}})
 	require.ErrorIs(t, err, device.CodeInvalidFormat)
