@@ -50,19 +50,34 @@ type bar struct {
 	bar *mpb.Bar
 }
 
+// newBar shows a number of requests.
 func newBar(out io.Writer, what string, total int) *bar {
+	return startBar(out, what, int64(total), decor.CountersNoUnit("%d / %d requests "), decor.Elapsed(decor.ET_STYLE_GO))
+}
+
+// newByteBar shows bytes and their rate. The first call of bytes sets the total.
+func newByteBar(out io.Writer, what string) *bar {
+	return startBar(out, what, 0, decor.CountersKibiByte("% .2f / % .2f "), decor.AverageSpeed(decor.SizeB1024(0), "% .2f"))
+}
+
+func startBar(out io.Writer, what string, total int64, after ...decor.Decorator) *bar {
 	if out == nil {
 		return &bar{}
 	}
 	all := mpb.New(mpb.WithOutput(out), mpb.WithWidth(60), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond))
-	return &bar{all: all, bar: all.New(int64(total), mpb.BarStyle(),
-		mpb.PrependDecorators(decor.Name(what)),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d requests "), decor.Elapsed(decor.ET_STYLE_GO)),
-	)}
+	return &bar{all: all, bar: all.New(total, mpb.BarStyle(),
+		mpb.PrependDecorators(decor.Name(what)), mpb.AppendDecorators(after...))}
 }
 
 func (b *bar) set(done, _ int) {
 	if b.bar != nil {
+		b.bar.SetCurrent(int64(done))
+	}
+}
+
+func (b *bar) bytes(done, all uint64) {
+	if b.bar != nil {
+		b.bar.SetTotal(int64(all), false)
 		b.bar.SetCurrent(int64(done))
 	}
 }

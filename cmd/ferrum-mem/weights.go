@@ -28,7 +28,7 @@ its index, otherwise its files of one format. The content of a file decides its 
 		Args: usageArgs(cobra.ArbitraryArgs),
 		RunE: needSubcommand,
 	}
-	cmd.AddCommand(newWeightsInspect(s))
+	cmd.AddCommand(newWeightsInspect(s), newWeightsVerify(s), newWeightsLoad(s))
 	return cmd
 }
 
@@ -37,8 +37,10 @@ func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.filters, "filter", nil,
 		"only tensors whose names match the `PATTERN`, with * for any text; may be given several times (default: all)")
 	flags.StringArrayVar(&f.excluded, "exclude", nil, "no tensors whose names match the `PATTERN`; may be given several times")
-	flags.StringVar(&f.raw, "raw", "", "the files have no header: each is one tensor of this `TYPE:SHAPE`, such as bf16:4096x1024")
+	flags.StringVar(&f.raw, "raw", "", rawUsage)
 }
+
+const rawUsage = "the files have no header: each is one tensor of this `TYPE:SHAPE`, such as bf16:4096x1024"
 
 // options checks --raw.
 func (f *sourceFlags) options(cmd *cobra.Command) (weights.Options, error) {

@@ -201,8 +201,22 @@ func TestWeightsRejectsBadInput(t *testing.T) {
 		says string
 	}{
 		{[]string{}, "a subcommand is required"},
-		{[]string{"convert"}, `there is no subcommand "convert"`},
+		{[]string{"frobnicate"}, `there is no subcommand "frobnicate"`},
 		{[]string{"inspect"}, "requires at least 1 arg"},
+		{[]string{"load"}, "requires at least 1 arg"},
+		{[]string{"verify"}, "requires at least 1 arg"},
+		{[]string{"load", folder, "--dtype", "f7"}, `--dtype "f7" is not a floating-point type`},
+		{[]string{"load", folder, "--dtype", "i8"}, `--dtype "i8" is not a floating-point type`},
+		{[]string{"load", folder, "--threads", "-1"}, `--threads "-1"`},
+		{[]string{"load", folder, "--threads", "9999999999"}, "--threads 9999999999"},
+		{[]string{"load", folder, "--device", "???"}, "--device"},
+		{[]string{"load", folder, "--device", "cpu:9"}, "cpu:9"},
+		{[]string{"load", folder, "--filter", "x"}, `matches "x"`},
+		{[]string{"load", folder, filepath.Join(folder, "gone")}, filepath.Join(folder, "gone") + ": there is no such file"},
+		{[]string{"verify", filepath.Join(folder, "gone")}, filepath.Join(folder, "gone") + ": there is no such file"},
+		{[]string{"verify", folder, "--sums", filepath.Join(folder, "gone")}, filepath.Join(folder, "gone")},
+		{[]string{"verify", folder, "--sums", raw}, raw + ": line 1: is not a SHA-256 sum"},
+		{[]string{"verify", weightFiles + "hostile_eval.pt"}, weightFiles + "hostile_eval.pt"},
 		{[]string{"inspect", folder, filepath.Join(folder, "gone")}, filepath.Join(folder, "gone") + ": there is no such file"},
 		{[]string{"inspect", t.TempDir()}, "there is no file of tensors"},
 		{[]string{"inspect", folder, "--filter", "layers.*"}, folder + `: no tensor has a name that matches "layers.*"`},
@@ -250,4 +264,4 @@ func TestDocumentedCommandsOfWeights(t *testing.T) {
 }
 
 // changing matches what differs between runs: times and rates.
-var changing = regexp.MustCompile(`[0-9.]+ m?s, [0-9.]+ [KMG]?i?B/s`)
+var changing = regexp.MustCompile(`in [0-9.]+ s, [0-9.]+ ([KMGT]i)?B/s`)
