@@ -130,7 +130,7 @@ build: $(LIBRARY) $(HELPER) $(ALLOCATOR) $(COMMAND) $(LICENSES) $(SHARE) ## buil
 	$(if $(ALLOCATOR),,@echo "there is no C++ compiler $(CXX): the allocator for PyTorch and CuPy was not built")
 
 .PHONY: demo
-demo: ## build, run the C and Python quickstarts, replay real load for one and for two models (installs no system package)
+demo: ## build, run the C and Python quickstarts, replay real load for one and for two models, load a model (installs no system package)
 	@scripts/setup.sh demo
 	@$(MAKE) build build/demo/quickstart
 	@echo; echo "== examples/c/quickstart.c"
@@ -144,6 +144,9 @@ demo: ## build, run the C and Python quickstarts, replay real load for one and f
 	@$(COMMAND) replay --model early=examples/traces/azure_llm_code_2023.csv \
 	    --model late=examples/traces/azure_llm_code_2023.csv@15m --limit 28GiB \
 	    --report build/demo/models.html || test $$? -eq 1
+	@echo; echo "== ferrum-mem weights inspect and load: a model of 87 MiB"
+	@$(COMMAND) weights inspect "$$($(PYTHON) scripts/demo_model.py build/demo)" --limit 8
+	@$(COMMAND) weights load "$$($(PYTHON) scripts/demo_model.py build/demo)"
 
 # $(call all_of,SUITES,LOG): builds what the suites need and runs the suites. Shows the
 # output of a suite when the suite has ended. The summary of all suites gives the exit
