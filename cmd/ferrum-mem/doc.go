@@ -9,8 +9,8 @@
 // no, 2 for bad usage or input, 3 for an error of the machine, and 130 when
 // interrupted.
 //
-// It owns nothing that outlives a run but the report that --report asks for,
-// which appears under its name only when it is complete. It never decides
+// It owns nothing that outlives a run but the report that --report asks for and
+// the output of weights convert, which appear only when they are complete. It never decides
 // anything about memory: that is the core's.
 //
 // Lock order: the package has no locks.

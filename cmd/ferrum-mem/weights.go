@@ -22,13 +22,13 @@ type sourceFlags struct {
 func newWeights(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "weights",
-		Short: "Read files of weights: safetensors, PyTorch, GGUF, NumPy, ONNX, raw",
-		Long: `Read files of weights. A PATH is a file, the index of a checkpoint in several files, or a folder:
+		Short: "Read and convert files of weights: safetensors, PyTorch, GGUF, NumPy, ONNX, raw",
+		Long: `Read and convert files of weights. A PATH is a file, the index of a checkpoint in several files, or a folder:
 its index, otherwise its files of one format. The content of a file decides its format, not its name.`,
 		Args: usageArgs(cobra.ArbitraryArgs),
 		RunE: needSubcommand,
 	}
-	cmd.AddCommand(newWeightsInspect(s), newWeightsVerify(s), newWeightsLoad(s))
+	cmd.AddCommand(newWeightsInspect(s), newWeightsVerify(s), newWeightsLoad(s), newWeightsConvert(s))
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,24 +11,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A load into a device, and a check of sums, show a bar. A signal ends them with the status for that.
-// On a simulated device the driver ends a process that leaves memory or an open device with another
-// status. Only the first part of each file is read before the signal: the rest would take minutes.
+// A load into a device, a conversion, and a check of sums show a bar. A signal ends them with the
+// status for that. On a simulated device the driver ends a process that leaves memory or an open device
+// with another status. A conversion leaves no part of its output. The signal arrives after the first
+// bytes; all of them would take minutes.
 func TestProcessInterruptedWeights(t *testing.T) {
 	cleanEnvironment(t)
 	simulated, err := filepath.Abs("../../build/test/simcuda/12090/libcuda.so.1")
 	require.NoError(t, err)
 	for _, c := range []struct {
-		args  []string
-		says  string
-		bytes int64
+		args        []string
+		says, total string
+		bytes       int64
 	}{
-		{[]string{"weights", "verify"}, "verify", 1 << 36},
-		{[]string{"weights", "load", "--dtype", "f4_e2m1", "--threads", "1"}, "load", 1 << 34},
-		{[]string{"weights", "load", "--dtype", "f4_e2m1", "--threads", "1", "--device", "cuda:0"}, "load", 1 << 34},
+		{[]string{"weights", "verify"}, "verify", "/ 64.00 GiB", 1 << 36},
+		{[]string{"weights", "load", "--dtype", "f4_e2m1", "--threads", "1"}, "load", "/ 1.00 GiB", 1 << 34},
+		{[]string{"weights", "load", "--dtype", "f4_e2m1", "--threads", "1", "--device", "cuda:0"}, "load", "/ 1.00 GiB", 1 << 34},
+		{[]string{"weights", "convert", "--dtype", "f4_e2m1"}, "convert", "/ 1.00 GiB", 1 << 34},
 	} {
 		path := hugeFile(t, "F64", c.bytes)
-		cmd, shown, out := onTerminal(t, append(c.args, path)...)
+		args := append(c.args, path)
+		if c.says == "convert" {
+			args = append(args, filepath.Join(filepath.Dir(path), "out.safetensors"))
+		}
+		cmd, shown, out := onTerminal(t, args...)
 		if strings.HasPrefix(c.args[len(c.args)-1], "cuda") {
 			if matches, _ := filepath.Glob(simulated); len(matches) == 0 {
 				t.Log("the simulated driver is not built (make simcuda)")
@@ -38,6 +45,7 @@ func TestProcessInterruptedWeights(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		require.NoError(t, shown.side.Close())
 		shown.until(t, c.says+" [")
+		shown.until(t, c.total)
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		text := shown.rest()
 		_ = cmd.Wait()
@@ -45,5 +53,8 @@ func TestProcessInterruptedWeights(t *testing.T) {
 		assert.Contains(t, text, "stopped while "+c.says)
 		assert.Contains(t, text, path)
 		assert.Empty(t, out.String())
+		entries, err := os.ReadDir(filepath.Dir(path))
+		require.NoError(t, err)
+		assert.Len(t, entries, 1, "nothing but the input")
 	}
 }

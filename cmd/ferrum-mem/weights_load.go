@@ -56,22 +56,10 @@ The time includes the allocation of the memory. A file that the page cache holds
 	f.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "cpu:0", "the `ID` of the device to load into")
-	flags.StringVar(&f.dtype, "dtype", "", "the `TYPE` that floating-point tensors are converted to, such as bf16 (default: as stored)")
+	addCastFlag(cmd, &f.dtype)
 	flags.Uint64Var(&f.threads, "threads", 0, "the number `N` of threads that read; 0: one for each processor, at most 8")
 	addJSONFlag(cmd, &f.asJSON)
-	// Another subcommand has a flag of the same name with other values.
-	_ = cmd.RegisterFlagCompletionFunc("dtype", cobra.FixedCompletions(convertibleTypes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-// convertibleTypes lists the floating-point types that tensors can be converted to.
-func convertibleTypes() (names []string) {
-	for t := dtype.DType(0); t < dtype.GGUFBase; t++ {
-		if t.IsFloat() && t.IsConvertible() {
-			names = append(names, t.String())
-		}
-	}
-	return names
 }
 
 func runLoad(cmd *cobra.Command, s streams, f loadFlags, paths []string) (err error) {
@@ -82,13 +70,9 @@ func runLoad(cmd *cobra.Command, s streams, f loadFlags, paths []string) (err er
 	if err != nil {
 		return usagef(cmd, "--device: %s", message(err))
 	}
-	var cast *dtype.DType
-	if f.dtype != "" {
-		to, err := dtype.Parse(f.dtype)
-		if err != nil || !to.IsFloat() {
-			return usagef(cmd, "--dtype %q is not a floating-point type", f.dtype)
-		}
-		cast = &to
+	cast, err := castTo(cmd, f.dtype)
+	if err != nil {
+		return err
 	}
 	l := newLibrary(s)
 	if err := l.Init(nil); err != nil {
@@ -184,21 +168,4 @@ func (r *loadedSource) measure(ctx context.Context, progress io.Writer, load fun
 	}
 	r.BytesPerSecond = float64(r.SizeBytes) / max(r.Seconds, 1e-9)
 	return set.Free()
-}
-
-// castSpecs converts tensors of floating point, and blocks of GGUF that can be dequantised.
-func castSpecs(source *weights.Source, specs []weights.Spec, to *dtype.DType) error {
-	if to == nil {
-		return nil
-	}
-	for i := range specs {
-		t, err := source.Find(specs[i].Tensor)
-		if err != nil {
-			return err
-		}
-		if t.Type.IsFloat() || t.Type.CanDequantise() {
-			specs[i].Transformations = []weights.Transformation{{Kind: weights.Cast, Type: *to}}
-		}
-	}
-	return nil
 }
