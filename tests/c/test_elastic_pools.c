@@ -142,7 +142,8 @@ static void test_places(void **state) {
     assert_status(ferrum_elastic_pool_alloc(
                       pool, "chat", 8 * MIB - 8 * PAGE + 1, &address, &offset),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-    assert_message("requested 7.50 MiB (7864321 bytes), available 7.50 MiB (7864320 bytes)");
+    assert_message("requested 7.50 MiB (7864321 bytes), available 7.50 MiB "
+                   "(7864320 bytes)");
     assert_int_equal(global(pool).physical_bytes, 8 * PAGE);
     assert_ok(
         elastic_pool_alloc_at(pool, "chat", 100 * PAGE + 7, 10, &address));
