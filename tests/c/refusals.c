@@ -111,8 +111,10 @@ static int said_why(const char *call, ferrum_status status) {
             (long long)error.native_code, error.message);
     EXPECT(error.status == status);
     static const char *const words[] = {
-        "did not", "rejected", "address space", "cannot allocate memory", "descriptor",
-        "thread",  "limit",         "the system did not provide"};
+        "did not",       "rejected",
+        "address space", "cannot allocate memory",
+        "descriptor",    "thread",
+        "limit",         "the system did not provide"};
     int says = error.native_code != 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         says |= strstr(error.message, words[i]) != NULL;

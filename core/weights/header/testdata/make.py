@@ -47,7 +47,7 @@ def arrays():
         "ids": ("i64", np.arange(6).reshape(1, 6)),
         "scalar": ("f64", np.array(2.5)),
         "empty": ("f32", np.zeros((0, 3), np.float32)),
-        "ä \"quoted\"": ("u8", np.arange(4, dtype=np.uint8)),
+        'ä "quoted"': ("u8", np.arange(4, dtype=np.uint8)),
         "flag": ("bool", np.array([True, False, True])),
     }
 
@@ -131,7 +131,13 @@ def pickled(value, protocol=2, legacy=False):
 
 def tensor(storage, offset, shape, stride):
     return Call(
-        Named("torch._utils", "_rebuild_tensor_v2"), storage, offset, shape, stride, False, OrderedDict()
+        Named("torch._utils", "_rebuild_tensor_v2"),
+        storage,
+        offset,
+        shape,
+        stride,
+        False,
+        OrderedDict(),
     )
 
 
@@ -153,7 +159,15 @@ def checkpoint():
                 ("embed.weight", tensor(a, 0, (5, 6), (6, 1))),
                 ("head.weight", tensor(a, 0, (5, 6), (6, 1))),
                 ("turned", tensor(a, 2, (4, 3), (1, 6))),
-                ("half", Call(Named("torch._utils", "_rebuild_parameter"), tensor(b, 2, (5, 2), (2, 1)), True, OrderedDict())),
+                (
+                    "half",
+                    Call(
+                        Named("torch._utils", "_rebuild_parameter"),
+                        tensor(b, 2, (5, 2), (2, 1)),
+                        True,
+                        OrderedDict(),
+                    ),
+                ),
                 ("list", [tensor(c, 0, (3,), (1,)), tensor(c, 1, (), ())]),
             ]
         ),
@@ -201,7 +215,9 @@ def hostile_files():
     save("hostile_eval.pt", b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93X\x03\x00\x00\x001+1\x85R.")
     save("hostile_instance.pt", b"(iposix\nsystem\n.")
     # A list that holds the one before it twice, 60 times over.
-    doubled = b"".join(b"0](h%bh%beq%b" % (bytes([i]), bytes([i]), bytes([i + 1])) for i in range(60))
+    doubled = b"".join(
+        b"0](h%bh%beq%b" % (bytes([i]), bytes([i]), bytes([i + 1])) for i in range(60)
+    )
     save("hostile_doubling.pt", b"\x80\x02]q\x00" + doubled + b".")
     # A list that holds itself.
     save("hostile_cycle.pt", b"\x80\x02]q\x00h\x00a.")
@@ -219,9 +235,7 @@ def onnx_files():
     kinds = {"f32": 1, "f16": 10, "bf16": 16, "i64": 7, "f64": 11, "i32": 6, "u8": 2, "i8": 3}
     helper, values = onnx.helper, []
     for name, (kind, array) in raw.items():
-        values.append(
-            helper.make_tensor(name, kinds[kind], array.shape, array.tobytes(), raw=True)
-        )
+        values.append(helper.make_tensor(name, kinds[kind], array.shape, array.tobytes(), raw=True))
     # Values in the lists of the message, which for the small integers are varints.
     lists = {
         "list.f32": ("f32", np.arange(4, dtype=np.float32) / 3),
@@ -265,7 +279,9 @@ def onnx_files():
 def gguf_files():
     random = np.random.default_rng(13)
     plain = random.standard_normal((3, 64), dtype=np.float32)
-    packed = gguf.quants.quantize(random.standard_normal((4, 64), dtype=np.float32), gguf.GGMLQuantizationType.Q8_0)
+    packed = gguf.quants.quantize(
+        random.standard_normal((4, 64), dtype=np.float32), gguf.GGMLQuantizationType.Q8_0
+    )
     half = random.standard_normal(5).astype(np.float16)
     writer = gguf.GGUFWriter(FOLDER / "model.gguf", "llama")
     writer.add_block_count(2)
@@ -283,8 +299,13 @@ def gguf_files():
     writer.close()
     tensors = {"plain": ("f32", plain), "packed": ("q8_0", packed), "half": ("f16", half)}
     extra = {
-        "general.architecture": "llama", "llama.block_count": "2", "x.real": "0.5", "x.flag": "true",
-        "x.negative": "-3", "x.numbers": "[1 2 3]", "x.words": "a list of 2",
+        "general.architecture": "llama",
+        "llama.block_count": "2",
+        "x.real": "0.5",
+        "x.flag": "true",
+        "x.negative": "-3",
+        "x.numbers": "[1 2 3]",
+        "x.words": "a list of 2",
     }
     say("model.gguf", tensors, extra)
     EXPECTED["model.gguf"]["tensors"]["packed"]["shape"] = [4, 64]
