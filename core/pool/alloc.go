@@ -21,7 +21,11 @@ func (p *Pool) Alloc(r Request) (Block, error) {
 			Tag: tag, AllocatedAt: at,
 		}, nil
 	}
-	return p.allocChecked(&r)
+	var n need
+	if err := p.heap.check(&r, &n); err != nil {
+		return Block{}, err
+	}
+	return p.allocNeed(&n)
 }
 
 // AllocAddr is Alloc for a caller that needs only the address.
@@ -29,7 +33,11 @@ func (p *Pool) AllocAddr(r *Request) (device.Addr, error) {
 	if s, placed, _, _, ok := p.allocPlain(r); ok {
 		return s.base + device.Addr(placed.Offset), nil
 	}
-	block, err := p.allocChecked(r)
+	var n need
+	if err := p.heap.check(r, &n); err != nil {
+		return 0, err
+	}
+	block, err := p.allocNeed(&n)
 	return block.Addr, err
 }
 
@@ -43,14 +51,6 @@ func (p *Pool) AllocNow(sizeBytes uint64) (device.Addr, bool) {
 		return 0, false
 	}
 	return s.base + device.Addr(placed.Offset), true
-}
-
-func (p *Pool) allocChecked(r *Request) (Block, error) {
-	var n need
-	if err := p.heap.check(r, &n); err != nil {
-		return Block{}, err
-	}
-	return p.allocNeed(&n)
 }
 
 // largestPlain is a size that can be rounded up without a check for overflow.

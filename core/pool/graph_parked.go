@@ -36,17 +36,17 @@ func (p *Pool) park(j *pendingFree, found []located) bool {
 // stream is captured, or was captured when RecordStream named it. Blocks of the private
 // pool of that graph wait for the end of the capture; all others wait for the release of
 // the graph. It returns false if no graph uses the blocks.
-func (p *Pool) markGraph(j *pendingFree, of device.Stream) (used bool, err error) {
+func (m *family) markGraph(j *pendingFree, of device.Stream) (used bool, err error) {
 	real, g := of, (*graph)(nil)
 	if b, ok := of.(*branch); ok {
 		real, g = b.Stream, b.Graph()
-	} else if g, _, err = p.family.graphOf(of); err != nil {
+	} else if g, _, err = m.graphOf(of); err != nil {
 		return false, err
 	}
 	if g == nil {
 		return false, nil
 	}
-	if p == g.Private() {
+	if m.pool == g.Private() {
 		j.streams, j.marks = append(j.streams, of), append(j.marks, g.End())
 		return true, nil
 	}

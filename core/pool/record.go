@@ -19,7 +19,7 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 	if private := p.family.privateOf(addr); private != nil {
 		owner = private
 	}
-	_, err = owner.recordUser([]device.Addr{addr}, user)
+	_, err = owner.leases.recordUser([]device.Addr{addr}, user)
 	return err
 }
 
@@ -42,7 +42,7 @@ func (p *Pool) RecordStreamBatch(addrs []device.Addr, stream device.Stream) erro
 		}
 	}
 	for _, owner := range owners {
-		if at, err := owner.recordUser(byOwner[owner], user); err != nil {
+		if at, err := owner.leases.recordUser(byOwner[owner], user); err != nil {
 			return device.AtIndex("addresses", at, err)
 		}
 	}
@@ -65,17 +65,17 @@ func (m *family) userOf(stream device.Stream) (device.Stream, error) {
 	return g.BranchOf(stream), nil
 }
 
-// recordUser records a stream for blocks of this pool and of no private one: for all, or
+// recordUser records a stream for blocks of the pool and of no private one: for all, or
 // for none. With an error it returns the index of the block. A long list is checked as a
 // whole and then recorded, both in parts, so that other threads wait for one part at most.
-func (p *Pool) recordUser(addrs []device.Addr, stream device.Stream) (at int, err error) {
+func (l *leases) recordUser(addrs []device.Addr, stream device.Stream) (at int, err error) {
 	for _, what := range []recording{checkOnly, checkAndRecord} {
 		if what == checkOnly && len(addrs) <= heldBlocks {
 			continue
 		}
 		for first := 0; first < len(addrs); first += heldBlocks {
 			some := addrs[first:min(first+heldBlocks, len(addrs))]
-			if at, err := p.recordSome(some, stream, what); err != nil {
+			if at, err := l.recordSome(some, stream, what); err != nil {
 				return first + at, err
 			}
 		}
@@ -91,23 +91,23 @@ const (
 )
 
 // recordSome is recordUser for a part of a list, or only its check.
-func (p *Pool) recordSome(addrs []device.Addr, stream device.Stream, what recording) (at int, err error) {
+func (l *leases) recordSome(addrs []device.Addr, stream device.Stream, what recording) (at int, err error) {
 	for {
-		p.heap.lock()
-		if p.heap.state != stateOpen {
-			p.heap.mu.Unlock()
-			return 0, p.heap.closedError(opRecord)
+		l.heap.lock()
+		if l.heap.state != stateOpen {
+			l.heap.mu.Unlock()
+			return 0, l.heap.closedError(opRecord)
 		}
-		leased, ended := p.heap.findEnded(addrs)
+		leased, ended := l.heap.findEnded(addrs)
 		if ended < 0 && len(leased) == 0 && what == checkAndRecord {
-			p.heap.recordAll(addrs, stream)
+			l.heap.recordAll(addrs, stream)
 		}
-		p.heap.mu.Unlock()
-		if ended < 0 && len(leased) > 0 && p.leases.takeOverFrom(leased[0], leased) != nil {
+		l.heap.mu.Unlock()
+		if ended < 0 && len(leased) > 0 && l.takeOverFrom(leased[0], leased) != nil {
 			ended = slices.Index(addrs, leased[0])
 		}
 		if ended >= 0 {
-			return ended, p.heap.notLive(opRecord, addrs[ended])
+			return ended, l.heap.notLive(opRecord, addrs[ended])
 		}
 		if len(leased) == 0 {
 			return 0, nil

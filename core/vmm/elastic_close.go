@@ -95,7 +95,7 @@ func (s *Elastic) modelInUse(op string, m *Model) error {
 		return err
 	}
 	n := 0
-	for _, waiters := range s.waitersOf(m) {
+	for _, waiters := range m.waiters() {
 		n += len(waiters)
 	}
 	if n > 0 {
@@ -108,7 +108,7 @@ func (s *Elastic) modelInUse(op string, m *Model) error {
 // and of the pool.
 func (s *Elastic) detachLocked(op string, m *Model, force bool) {
 	m.gone, m.leaving = true, make(chan struct{})
-	for line, waiters := range s.waitersOf(m) {
+	for line, waiters := range m.waiters() {
 		for _, w := range waiters {
 			line.remove(w, m.check(op))
 		}
@@ -117,10 +117,10 @@ func (s *Elastic) detachLocked(op string, m *Model, force bool) {
 	s.stage.serve()
 }
 
-// waitersOf lists the waiters of a model by queue. The caller holds mu.
-func (s *Elastic) waitersOf(m *Model) map[*line][]*waiter {
+// waiters lists the waiters of the model by queue. The caller holds Elastic.mu.
+func (m *Model) waiters() map[*line][]*waiter {
 	found := map[*line][]*waiter{}
-	for _, line := range []*line{&m.stage.line, &s.stage.line, &s.supply} {
+	for _, line := range []*line{&m.stage.line, &m.shared.stage.line, &m.shared.supply} {
 		for _, w := range line.waiting {
 			if w.share == m.share {
 				found[line] = append(found[line], w)

@@ -127,9 +127,9 @@ func (s *Elastic) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 		m.id, device.Size(s.scale.bytes(pages)), device.Size(freed)))
 }
 
-func (s *Elastic) noteWait(m *Model, waited time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (m *Model) noteWait(waited time.Duration) {
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
 	m.counts.Waits++
 	m.counts.WaitedNs += uint64(waited)
 }

@@ -60,7 +60,7 @@ func (f *search) pass() error {
 		}
 		<-f.waiter.ended
 	}
-	f.shared.noteWait(f.admission.model, track.Now()-start)
+	f.admission.model.noteWait(track.Now() - start)
 	return f.waiter.err
 }
 
@@ -136,7 +136,7 @@ func (f *search) awaitFlights() (over bool) {
 
 func (f *search) hasFlights() bool {
 	for _, m := range f.helpers() {
-		if m.space.hasRetiring() {
+		if m.hasRetiring() {
 			return true
 		}
 	}

@@ -37,10 +37,10 @@ func (s *space) look(p placing) (pages uint64, err error) {
 	}
 }
 
-func (s *space) hasRetiring() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.table.retiring > 0
+func (m *Model) hasRetiring() bool {
+	m.space.mu.Lock()
+	defer m.space.mu.Unlock()
+	return m.space.table.retiring > 0
 }
 
 // findPlaces removes the first free runs that are long enough from the free map, for a claim
