@@ -103,10 +103,25 @@ func TestFitAndDoctorOnCUDA(t *testing.T) {
 	assert.Regexp(t, `(?m)^ok +device cuda:1 .*; a block was allocated and freed$`, o.out)
 }
 
+// Tensors are copied into the device through staging memory, and all of it is freed.
+func TestLoadOnCUDA(t *testing.T) {
+	for _, build := range []string{"11020", "12090"} {
+		for name := range expectedFiles(t) {
+			o := onCUDA(t, build, "weights", "load", weightFiles+name, "--device", "cuda:1", "--json")
+			require.Equal(t, exitDone, o.status, "%s: %s", name, o.err)
+			var r loadReport
+			require.NoError(t, json.Unmarshal([]byte(o.out), &r))
+			assert.Equal(t, "cuda:1", r.Sources[0].Device)
+			assert.Positive(t, r.Sources[0].SizeBytes)
+			assert.Empty(t, o.err)
+		}
+	}
+}
+
 // Without a driver the error names the device and the libraries that were tried.
 func TestErrorWithoutACUDADriver(t *testing.T) {
 	small := writeFile(t, "small.csv", smallTrace)
-	for _, args := range [][]string{{"replay", small}, {"fit", llama, "--context", "1024"}} {
+	for _, args := range [][]string{{"replay", small}, {"fit", llama, "--context", "1024"}, {"weights", "load", weightFiles + "c_order.npy"}} {
 		cleanEnvironment(t)
 		cmd := command(t, append(args, "--device", "cuda:0")...)
 		cmd.Env = append(cmd.Env, "FERRUM_CUDA_LIBRARY=/nowhere/libcuda.so.1")
