@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from genabi import c_calls, go_exports
-from genabi.shapes import ShapeError
 
 from .header import header_with
 
@@ -83,11 +82,16 @@ def test_what_is_tagged_by_hand_is_left_out(tmp_path: Path) -> None:
     assert go_exports.emit(header, "") == ""
 
 
-def test_a_batch_is_by_hand(tmp_path: Path) -> None:
+def test_a_batch_is_zeroed_before_its_other_arguments_are_read(tmp_path: Path) -> None:
     declaration = """ferrum_status ferrum_box_fill(
         ferrum_box box, uint64_t count, ferrum_address *addresses_out)"""
-    with pytest.raises(ShapeError, match="@by-hand c"):
-        c_calls.emit(header_with(tmp_path, declaration, "@batch addresses_out"), "")
+    text = c_calls.emit(header_with(tmp_path, declaration, "@batch addresses_out"), "")
+    assert statements(text) == [
+        "FM_ENTER()",
+        "FM_REQUIRE(addresses_out)",
+        "if (count <= FERRUM_BATCH_MAX) memset(addresses_out, 0, count * sizeof(*addresses_out))",
+        "FM_RETURN(fmgo_box_fill(box.id, count, addresses_out))",
+    ]
 
 
 def test_texts_and_a_release_callback_are_required(tmp_path: Path) -> None:
