@@ -120,12 +120,21 @@ func tooSmall(d *Device, bytes uint64) string {
 	return fmt.Sprintf("needs %v, has %v %s", device.Size(bytes), device.Size(d.roomBytes()), known)
 }
 
+// describe returns the attempts as a text. Attempts with the same outcome share it, because a
+// message has a bounded length.
 func describe(attempts []Attempt) string {
-	parts := make([]string, len(attempts))
-	for i, a := range attempts {
-		parts[i] = a.ID + ": " + a.Outcome
+	names := map[string][]string{}
+	var outcomes []string
+	for _, a := range attempts {
+		if names[a.Outcome] == nil {
+			outcomes = append(outcomes, a.Outcome)
+		}
+		names[a.Outcome] = append(names[a.Outcome], a.ID)
 	}
-	return strings.Join(parts, "; ")
+	for i, outcome := range outcomes {
+		outcomes[i] = strings.Join(names[outcome], ", ") + ": " + outcome
+	}
+	return strings.Join(outcomes, "; ")
 }
 
 // Tried returns the attempts as lines, with a mark at the chosen one.

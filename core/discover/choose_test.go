@@ -182,3 +182,9 @@ func TestBackendNames(t *testing.T) {
 	_, ok = TypeOf("vulkan")
 	require.False(t, ok)
 }
+
+func TestEqualOutcomesAreToldOnce(t *testing.T) {
+	require.Equal(t, "cuda, rocm: no helper; metal: not here; cpu:0: too small", describe([]Attempt{
+		{"cuda", "no helper"}, {"metal", "not here"}, {"rocm", "no helper"}, {"cpu:0", "too small"},
+	}))
+}

@@ -103,7 +103,7 @@ def test_safetensors_files(tmp_path):
         assert not found["fits"]
         assert found["max_context"] == 0
     (tmp_path / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(fm.InvalidFormatError, match=r"model\.safetensors: w\.data_offsets: 0 "):
+    with pytest.raises(fm.InvalidFormatError, match=r"model\.safetensors: \"w\"\.data_offsets: 0 "):
         fm.estimate_file(tmp_path)
 
 
