@@ -3,6 +3,7 @@ package discover
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ferrum_mem/core/device"
@@ -120,21 +121,26 @@ func tooSmall(d *Device, bytes uint64) string {
 	return fmt.Sprintf("needs %v, has %v %s", device.Size(bytes), device.Size(d.roomBytes()), known)
 }
 
-// describe returns the attempts as a text. Attempts with the same outcome share it, because a
+// describe returns the attempts as a text. Backends with the same reason share it, because a
 // message has a bounded length.
 func describe(attempts []Attempt) string {
-	names := map[string][]string{}
-	var outcomes []string
-	for _, a := range attempts {
-		if names[a.Outcome] == nil {
-			outcomes = append(outcomes, a.Outcome)
+	var parts []string
+	for i, a := range attempts {
+		same := func(b Attempt) bool {
+			return a.Outcome == b.Outcome && !strings.Contains(a.ID+b.ID, ":")
 		}
-		names[a.Outcome] = append(names[a.Outcome], a.ID)
+		if slices.ContainsFunc(attempts[:i], same) {
+			continue
+		}
+		names := []string{a.ID}
+		for _, b := range attempts[i+1:] {
+			if same(b) {
+				names = append(names, b.ID)
+			}
+		}
+		parts = append(parts, strings.Join(names, ", ")+": "+a.Outcome)
 	}
-	for i, outcome := range outcomes {
-		outcomes[i] = strings.Join(names[outcome], ", ") + ": " + outcome
-	}
-	return strings.Join(outcomes, "; ")
+	return strings.Join(parts, "; ")
 }
 
 // Tried returns the attempts as lines, with a mark at the chosen one.

@@ -183,8 +183,8 @@ func TestBackendNames(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestEqualOutcomesAreToldOnce(t *testing.T) {
-	require.Equal(t, "cuda, rocm: no helper; metal: not here; cpu:0: too small", describe([]Attempt{
-		{"cuda", "no helper"}, {"metal", "not here"}, {"rocm", "no helper"}, {"cpu:0", "too small"},
+func TestEqualReasonsOfBackendsAreToldOnce(t *testing.T) {
+	require.Equal(t, "cuda, rocm: no helper; metal: not here; cpu:0: too small; cpu:1: too small", describe([]Attempt{
+		{"cuda", "no helper"}, {"metal", "not here"}, {"rocm", "no helper"}, {"cpu:0", "too small"}, {"cpu:1", "too small"},
 	}))
 }
