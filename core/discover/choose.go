@@ -89,8 +89,7 @@ func (d *Discovery) each(n need, take func(Candidate) error) (Choice, error) {
 func (n need) failure(attempts []Attempt, last error) error {
 	code := device.CodeBackendUnavailable
 	for _, a := range attempts {
-		// Only devices have a number.
-		if strings.Contains(a.ID, ":") {
+		if a.isOfDevice() {
 			code = device.CodeOutOfMemory
 		}
 	}
@@ -121,13 +120,16 @@ func tooSmall(d *Device, bytes uint64) string {
 	return fmt.Sprintf("needs %v, has %v %s", device.Size(bytes), device.Size(d.roomBytes()), known)
 }
 
+// isOfDevice tells a device from a backend: only devices have a number.
+func (a Attempt) isOfDevice() bool { return strings.Contains(a.ID, ":") }
+
 // describe returns the attempts as a text. Backends with the same reason share it, because a
 // message has a bounded length.
 func describe(attempts []Attempt) string {
 	var parts []string
 	for i, a := range attempts {
 		same := func(b Attempt) bool {
-			return a.Outcome == b.Outcome && !strings.Contains(a.ID+b.ID, ":")
+			return a.Outcome == b.Outcome && !a.isOfDevice() && !b.isOfDevice()
 		}
 		if slices.ContainsFunc(attempts[:i], same) {
 			continue

@@ -194,24 +194,25 @@ with fm.Device("cuda:0") as device:
 """
 
 
-def test_blocks_of_a_capture_have_call_sites():
+def run_on_simulator(program: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program over the simulated driver, and requires that it succeeds."""
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")
     environment = {**os.environ, "FERRUM_CUDA_LIBRARY": str(SIMULATOR)}
-    command = [sys.executable, "-c", SITES]
+    command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_blocks_of_a_capture_have_call_sites():
+    done = run_on_simulator(SITES)
     line = "<string>:12 (output)"
     assert done.stdout.splitlines() == [line, f"['{line}']", "1", "True"]
 
 
 def test_a_capture_over_the_simulated_driver():
-    if not SIMULATOR.exists():
-        pytest.skip("the simulated driver is not built (make simcuda)")
-    environment = {**os.environ, "FERRUM_CUDA_LIBRARY": str(SIMULATOR)}
-    command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    done = run_on_simulator(PROGRAM)
     assert done.stderr == ""
 
 
