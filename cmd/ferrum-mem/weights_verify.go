@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -82,18 +78,20 @@ With --sums the sums must be those of a list. Exits 1 if a file is wrong.`,
 func verify(cmd *cobra.Command, s streams, path string, options weights.Options, known map[string]string) (verifiedSource, error) {
 	r := verifiedSource{Path: path, Files: []weights.Sum{}}
 	source, err := openSource(cmd, s, path, options)
+	isAnswer := false
+	switch device.CodeOf(err) {
+	case device.CodeInvalidFormat, device.CodeOverflow:
+		isAnswer = true
+	}
 	if err == nil {
 		defer source.Close()
-		bar := newByteBar(s.progress, "verify")
-		r.Files, err = source.Sums(cmd.Context(), bar.bytes)
-		bar.finish(err == nil)
-		err = unlessStopped(cmd.Context(), err, "verifying "+path)
+		err = r.sum(cmd, s, source, known)
+		switch device.CodeOf(err) {
+		case device.CodeCorrupted, device.CodeNotFound:
+			isAnswer = true // a file with another sum, or one that the list does not have
+		}
 	}
-	if err == nil {
-		err = compareSums(r.Files, known)
-	}
-	switch device.CodeOf(err) {
-	case device.CodeInvalidFormat, device.CodeOverflow, device.CodeCorrupted:
+	if isAnswer {
 		text := message(err)
 		r.Error = &text
 		return r, nil
@@ -102,28 +100,22 @@ func verify(cmd *cobra.Command, s streams, path string, options weights.Options,
 	return r, err
 }
 
-// compareSums compares computed sums with known ones, by the names of the files without folders.
-func compareSums(files []weights.Sum, known map[string]string) error {
+// sum computes the sums of the files and compares them with known ones; nil: with none.
+func (r *verifiedSource) sum(cmd *cobra.Command, s streams, source *weights.Source, known map[string]string) error {
+	bar := newByteBar(s.progress, "verify")
+	var files []weights.Sum
+	var err error
 	if known == nil {
-		return nil
+		files, err = source.Sums(cmd.Context(), bar.bytes)
+	} else {
+		files, err = source.Verify(cmd.Context(), known, bar.bytes)
 	}
-	for _, of := range files {
-		want, listed := known[filepath.Base(of.File)]
-		if !listed {
-			return device.Errorf(device.CodeCorrupted, "weights.verify", "%s: the list of sums does not have the file", of.File)
-		}
-		if want != of.SHA256 {
-			return device.Errorf(device.CodeCorrupted, "weights.verify", "%s: the SHA-256 is %s and not %s", of.File, of.SHA256, want)
-		}
-	}
-	return nil
+	bar.finish(err == nil)
+	r.Files = append(r.Files, files...)
+	return unlessStopped(cmd.Context(), err, "verifying "+r.Path)
 }
 
-// sumLine is a line of sha256sum: the sum, and the name of the file after a blank and a mark.
-var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *](.+)$`)
-
-// readSums reads the list of sums, by the names of the files without folders. The list may also have
-// files that are not verified. Without a path it returns nil.
+// readSums reads the list of sums. Without a path it returns nil.
 func readSums(path string) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
@@ -133,28 +125,7 @@ func readSums(path string) (map[string]string, error) {
 		return nil, err
 	}
 	defer file.Close()
-	wrong := func(line int, format string, args ...any) error {
-		return device.Errorf(device.CodeInvalidFormat, "weights.sums", "%s: line %d: %s", path, line, fmt.Sprintf(format, args...))
-	}
-	known := map[string]string{}
-	lines := bufio.NewScanner(file)
-	number := 0
-	for lines.Scan() {
-		number++
-		parts := sumLine.FindStringSubmatch(lines.Text())
-		if parts == nil {
-			return nil, wrong(number, "is not a SHA-256 sum in lower case, two characters and the name of a file")
-		}
-		name := filepath.Base(parts[2])
-		if other, twice := known[name]; twice && other != parts[1] {
-			return nil, wrong(number, "the file %s has another sum in a line before", name)
-		}
-		known[name] = parts[1]
-	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return nil, wrong(number+1, "is too long")
-	}
-	return known, lines.Err()
+	return weights.ReadSums(path, file)
 }
 
 func printVerification(s streams, v verification) error {

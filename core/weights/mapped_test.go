@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -149,20 +150,43 @@ func TestVerifies(t *testing.T) {
 	assert.Equal(t, []weights.Sum{{File: m.path, SizeBytes: uint64(len(data)), SHA256: want}}, sums)
 	assert.EqualValues(t, len(data), last)
 	background := context.Background()
-	require.NoError(t, s.Verify(background, map[string]string{"": want}, nil))
-	require.NoError(t, s.Verify(background, map[string]string{"model.safetensors": strings.ToUpper(want)}, nil))
-	other := strings.Repeat("0", 64)
-	for code, known := range map[device.Code]map[string]string{
-		device.CodeCorrupted:       {"": other},
-		device.CodeInvalidArgument: {"": want[:63]},
-		device.CodeNotFound:        {"model.safetensors": want, "more.safetensors": want},
-	} {
-		assert.ErrorIs(t, s.Verify(background, known, nil), code)
-	}
-	assert.ErrorContains(t, s.Verify(background, map[string]string{"other": want}, nil), "no SHA-256 of the file is given")
+	list, err := weights.ReadSums("list", strings.NewReader(want+"  folder/model.safetensors\n"+strings.Repeat("1", 64)+" *other\n"))
+	require.NoError(t, err)
+	verified, err := s.Verify(background, list, nil)
+	require.NoError(t, err, "a list may have more files")
+	assert.Equal(t, sums, verified)
+	verified, err = s.Verify(background, map[string]string{"model.safetensors": strings.Repeat("0", 64)}, nil)
+	require.ErrorIs(t, err, device.CodeCorrupted)
+	assert.Equal(t, sums, verified, "the sums that were computed")
+	_, err = s.Verify(background, map[string]string{"other": want}, nil)
+	require.ErrorIs(t, err, device.CodeNotFound)
+	assert.ErrorContains(t, err, m.path+": the list of sums does not have the file")
 	cancelled, cancel := context.WithCancel(background)
 	cancel()
-	require.ErrorIs(t, s.Verify(cancelled, map[string]string{"": want}, nil), device.CodeCancelled)
+	_, err = s.Verify(cancelled, list, nil)
+	require.ErrorIs(t, err, device.CodeCancelled)
 	require.NoError(t, os.Truncate(m.path, 1<<20))
-	require.ErrorIs(t, s.Verify(background, map[string]string{"": want}, nil), device.CodeIO)
+	_, err = s.Verify(background, list, nil)
+	require.ErrorIs(t, err, device.CodeIO)
+}
+
+func TestReadsListsOfSums(t *testing.T) {
+	one, two := strings.Repeat("1", 64), strings.Repeat("2", 64)
+	list, err := weights.ReadSums("list", strings.NewReader(one+"  a\n"+two+" *b/c d\n"+one+"  e/a\n"))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"a": one, "c d": two}, list)
+	for text, says := range map[string]string{
+		one[:63] + "  a\n":                "list: line 1: is not a SHA-256",
+		one + "  a\n\n":                   "list: line 2: is not a SHA-256",
+		strings.Repeat("A", 64) + "  a\n": "list: line 1: is not a SHA-256",
+		one + " -a\n":                     "list: line 1: is not a SHA-256",
+		one + "  a\n" + two + "  b/a\n":   "list: line 2: the file a has another sum",
+		strings.Repeat("x", 1<<20):        "list: line 1: is too long",
+	} {
+		_, err := weights.ReadSums("list", strings.NewReader(text))
+		require.ErrorIs(t, err, device.CodeInvalidFormat)
+		assert.ErrorContains(t, err, says)
+	}
+	_, err = weights.ReadSums("list", iotest.ErrReader(os.ErrClosed))
+	require.ErrorIs(t, err, device.CodeIO)
 }

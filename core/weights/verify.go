@@ -1,11 +1,15 @@
 package weights
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
-	"strings"
+	"regexp"
 
 	"ferrum_mem/core/device"
 )
@@ -51,42 +55,58 @@ func (s *Source) Sums(ctx context.Context, tell func(done, all uint64)) ([]Sum, 
 	return list, nil
 }
 
-// Verify compares the sums of all files with known ones, by the names of the files without folders. A
-// single known sum with the name "" is that of a source of one file. Errors: CodeCorrupted for a file
-// with another sum; CodeNotFound for a file without a known sum, and for a sum without a file;
-// CodeInvalidArgument for a text that is no sum; those of Sums.
-func (s *Source) Verify(ctx context.Context, known map[string]string, tell func(done, all uint64)) error {
-	for name, text := range known {
-		if raw, err := hex.DecodeString(text); err != nil || len(raw) != sha256.Size {
-			return device.Errorf(device.CodeInvalidArgument, opVerify, "the SHA-256 of %q is %q: it is no text of 64 hexadecimal digits", name, text)
-		}
+// sumLine is a line of sha256sum: the sum, and the name of the file after a blank and a mark.
+var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *](.+)$`)
+
+// ReadSums reads a list of sums in the form that sha256sum prints, by the names of the files without
+// folders. name is what errors call the list. Errors: CodeInvalidFormat, which names the line, also for
+// a file that has two sums; CodeIO.
+func ReadSums(name string, list io.Reader) (map[string]string, error) {
+	wrong := func(line int, format string, args ...any) error {
+		return device.Errorf(device.CodeInvalidFormat, opVerify, "%s: line %d: %s", name, line, fmt.Sprintf(format, args...))
 	}
-	nameOf := func(f *file) string {
-		if _, only := known[""]; only && len(known) == 1 && len(s.files) == 1 {
-			return ""
+	known := map[string]string{}
+	lines := bufio.NewScanner(list)
+	number := 0
+	for lines.Scan() {
+		number++
+		parts := sumLine.FindStringSubmatch(lines.Text())
+		if parts == nil {
+			return nil, wrong(number, "is not a SHA-256 sum in lower case, two characters and the name of a file")
 		}
-		return filepath.Base(f.name)
+		file := filepath.Base(parts[2])
+		if other, twice := known[file]; twice && other != parts[1] {
+			return nil, wrong(number, "the file %s has another sum in a line before", file)
+		}
+		known[file] = parts[1]
 	}
-	seen := map[string]bool{}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, wrong(number+1, "is too long")
+	case err != nil:
+		return nil, fileError(name, err)
+	}
+	return known, nil
+}
+
+// Verify computes the sums of all files and compares them with those of a list, by the names of the
+// files without folders. The list may have sums of more files. The computed sums are returned also if
+// one of them is wrong. Errors: CodeNotFound, before anything is read, for a file that is not in the
+// list; CodeCorrupted for a file with another sum; those of Sums. Both name the file.
+func (s *Source) Verify(ctx context.Context, known map[string]string, tell func(done, all uint64)) ([]Sum, error) {
 	for _, f := range s.files {
-		if _, is := known[nameOf(f)]; !is {
-			return device.Errorf(device.CodeNotFound, opVerify, "%s: no SHA-256 of the file is given", f.name)
-		}
-		seen[nameOf(f)] = true
-	}
-	for name := range known {
-		if !seen[name] {
-			return device.Errorf(device.CodeNotFound, opVerify, "%s: has no file %q, of which a SHA-256 is given", s.Name, name)
+		if _, listed := known[filepath.Base(f.name)]; !listed {
+			return nil, device.Errorf(device.CodeNotFound, opVerify, "%s: the list of sums does not have the file", f.name)
 		}
 	}
 	sums, err := s.Sums(ctx, tell)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for at, sum := range sums {
-		if want := known[nameOf(s.files[at])]; !strings.EqualFold(want, sum.SHA256) {
-			return device.Errorf(device.CodeCorrupted, opVerify, "%s: the SHA-256 is %s and not %s", sum.File, sum.SHA256, strings.ToLower(want))
+	for _, of := range sums {
+		if want := known[filepath.Base(of.File)]; want != of.SHA256 {
+			return sums, device.Errorf(device.CodeCorrupted, opVerify, "%s: the SHA-256 is %s and not %s", of.File, of.SHA256, want)
 		}
 	}
-	return nil
+	return sums, nil
 }
