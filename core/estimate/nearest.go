@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ferrum_mem/core/internal/similar"
 )
 
 // unknownFamily returns the error for an unknown family. It names the nearest known
 // families, and the fields that are missing for the nearest one.
 func unknownFamily(o *object, name string) error {
-	near := nearest(name, slices.Sorted(maps.Keys(families())))
+	near := similar.Names(name, slices.Sorted(maps.Keys(families())), 3)
 	r := reader{object: o, family: families()[near[0]]}
 	needed := r.needed()
 	missing := slices.DeleteFunc(slices.Clone(needed), func(field string) bool { return o.has(field) })
@@ -41,52 +43,6 @@ func (r reader) needed() []string {
 		names = []string{"model_type"}
 	}
 	return names
-}
-
-// nearest returns the three names that are most similar to a name.
-func nearest(name string, known []string) []string {
-	if len(name) > 60 {
-		name = name[:60]
-	}
-	far := make(map[string]int, len(known))
-	for _, k := range known {
-		far[k] = distance(plain(name), plain(k))
-	}
-	by := slices.Clone(known)
-	slices.SortStableFunc(by, func(a, b string) int { return far[a] - far[b] })
-	return by[:min(3, len(by))]
-}
-
-// plain returns a name without separators.
-func plain(name string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("_-. ", r) {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
-}
-
-// distance measures how different two names are: 2 for each additional letter, 3 for
-// each different letter.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = 2 * j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = 2 * (i + 1)
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change += 3
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+2, row[j+1]+2)
-		}
-	}
-	return row[len(b)]
 }
 
 // listed joins names for a sentence.

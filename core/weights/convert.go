@@ -193,8 +193,7 @@ func (w *writer) tensor(out io.Writer, p *plan) error {
 		return err
 	}
 	elements := p.view.elements() * p.unit
-	each, width := p.kind.Block()
-	per := chunkBytes / width * each
+	per := p.chunkElements()
 	for first := uint64(0); first < elements; first += per {
 		if err := w.ctx.Err(); err != nil {
 			return device.Errorf(device.CodeCancelled, opConvert, "%s: after %v of %v: %w", w.path, device.Size(w.done), device.Size(w.all), err)

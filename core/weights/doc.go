@@ -43,12 +43,13 @@
 // belongs to the caller and stays unchanged until Close. A Set belongs to the caller, who frees it; it
 // needs the source no more.
 //
-// Lock order: Decoders.mu is a leaf; it is not held while a decoder runs. transfer.telling is held while a callback of progress runs, and no other lock is. A
-// Source is read-only once it is open, and may be used from any number of threads until Close.
+// Lock order: Decoders.mu is a leaf; it is not held while a decoder runs. transfer.telling is held while
+// a callback of progress runs, and no other lock is. A Source is read-only once it is open, and may be
+// used from any number of threads until Close.
 //
 // # Files in reading order
 //
-// files.go, decoders.go, source.go, parts.go, view.go, transformation.go, tile.go, spec.go, memory.go, transfer.go,
+// files.go, decoders.go, source.go, parts.go, view.go, transformation.go, gather.go, tile.go, spec.go, memory.go, transfer.go,
 // layout.go, staging.go, guard.go, load.go, loading.go, mapped.go, preload.go,
 // verify.go, formats.go, convert.go, metadata.go.
 package weights

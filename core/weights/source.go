@@ -3,6 +3,7 @@ package weights
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/similar"
 	"ferrum_mem/core/weights/header"
 )
 
@@ -66,9 +68,10 @@ func (o *Options) accepts(format Format) bool {
 // Open opens a file, the files of an index (a name that ends in .index.json), or a folder: its
 // index, else its files of one format, safetensors before PyTorch, GGUF, NumPy and ONNX.
 //
-// Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for what is no regular
-// file, and for a format that the options do not accept; CodeInvalidFormat for a header or index that breaks its format, for a tensor that is in
-// two files, and for one that the index names where it is not; CodeUnsupported.
+// Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for what is no regular file,
+// and for a format that the options do not accept; CodeInvalidFormat for a header or index that breaks
+// its format, for a tensor that is in two files, and for one that the index names where it is not;
+// CodeUnsupported.
 func Open(path string, options Options) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -356,11 +359,18 @@ func (s *Source) Files() int { return s.parts }
 // Tensors are all tensors, in the order of their files. They are not changed.
 func (s *Source) Tensors() []Tensor { return s.tensors }
 
-// Find finds a tensor by its name. Errors: CodeNotFound, which names the nearest.
+// Find finds a tensor by its name. Errors: CodeNotFound, which names the most similar ones.
 func (s *Source) Find(name string) (*Tensor, error) {
-	at, ok := s.byName[name]
-	if !ok {
-		return nil, device.Errorf(device.CodeNotFound, "weights.find", "%s: there is no tensor %q among %d", s.Name, name, len(s.tensors))
+	if at, ok := s.byName[name]; ok {
+		return &s.tensors[at], nil
 	}
-	return &s.tensors[at], nil
+	names := make([]string, len(s.tensors))
+	for at := range s.tensors {
+		names[at] = s.tensors[at].Name
+	}
+	hint := ""
+	if near := similar.Names(name, names, 3); len(near) > 0 {
+		hint = fmt.Sprintf("; the most similar are %q", near)
+	}
+	return nil, device.Errorf(device.CodeNotFound, "weights.find", "%s: there is no tensor %q among %d%s", s.Name, name, len(s.tensors), hint)
 }

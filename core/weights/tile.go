@@ -13,26 +13,21 @@ import (
 
 const opRead = "weights.read"
 
-// Bounds of what is read at a time.
-const (
-	// gatherBytes is the longest part of a file that elements with gaps between them are
-	// picked from at once.
-	gatherBytes = 1 << 20
-	// maxDecoded is the longest tensor that is decoded as a whole, because its encoding can
-	// only be read from its beginning.
-	maxDecoded = 1 << 28
-)
+// maxDecoded is the longest tensor that is decoded as a whole, because its encoding can only be read
+// from its beginning.
+const maxDecoded = 1 << 28
 
 // tiles reads parts of the result of a plan. It is used by one thread at a time.
 type tiles struct {
 	*plan
 	// whole is the tensor's bytes, if its encoding can only be read from the beginning.
-	whole  []byte
-	gather []byte
-	// numbers are the elements of the blocks from firstBlock on that were read last.
-	numbers    []float32
-	firstBlock uint64
-	values     [2][]byte
+	whole []byte
+	// gather has the stored bytes of a window, numbers its elements if they are dequantised.
+	gather  []byte
+	numbers []float32
+	// pending are the strips of the window that is being collected.
+	pending []strip
+	values  [2][]byte
 }
 
 // encoded says whether the tensor can only be read from its beginning.
@@ -142,13 +137,13 @@ func (t *tiles) stored(out []byte, first, count uint64) error {
 	each, width := t.tensor.Type.Block()
 	switch {
 	case t.unit > 1:
-		return t.picked(out, first/t.unit, count/t.unit, width)
+		return t.gathered(bytesOf{t, width}, out, first/t.unit, count/t.unit)
 	case t.tensor.Type.CanDequantise():
-		return t.dequantised(out, first, count, each, width)
+		return t.gathered(&numbersOf{tiles: t, each: each, width: width}, out, first, count)
 	case each > 1:
-		return t.nibbles(out, first, count)
+		return t.gathered(nibblesOf{t}, out, first, count)
 	}
-	if err := t.picked(out, first, count, width); err != nil {
+	if err := t.gathered(bytesOf{t, width}, out, first, count); err != nil {
 		return err
 	}
 	if t.tensor.IsBigEndian {
@@ -156,99 +151,5 @@ func (t *tiles) stored(out []byte, first, count uint64) error {
 			slices.Reverse(out[i : i+width])
 		}
 	}
-	return nil
-}
-
-// picked writes elements of whole bytes.
-func (t *tiles) picked(out []byte, first, count, width uint64) error {
-	return t.view.runs(first, count, func(r run) error {
-		part := out[:r.count*width]
-		out = out[r.count*width:]
-		if r.step == 1 || r.count == 1 {
-			return t.readAt(part, r.first*width)
-		}
-		// Elements with gaps: what lies between them is read too, up to a bound.
-		for r.count > 0 {
-			n := min(r.count, max(1, gatherBytes/(max(r.step, 1)*width)))
-			span := ((n-1)*r.step + 1) * width
-			buffer := grown(&t.gather, span)
-			if err := t.readAt(buffer, r.first*width); err != nil {
-				return err
-			}
-			for i := range n {
-				copy(part[i*width:(i+1)*width], buffer[i*r.step*width:])
-			}
-			part, r.first, r.count = part[n*width:], r.first+n*r.step, r.count-n
-		}
-		return nil
-	})
-}
-
-// nibbles writes elements of 4 bits, of which two share a byte.
-func (t *tiles) nibbles(out []byte, first, count uint64) error {
-	at := uint64(0)
-	return t.view.runs(first, count, func(r run) error {
-		if r.step == 1 && r.first%2 == 0 && r.count%2 == 0 && at%2 == 0 {
-			part := out[at/2 : (at+r.count)/2]
-			at += r.count
-			return t.readAt(part, r.first/2)
-		}
-		for i := range r.count {
-			place := r.first + i*r.step
-			var b [1]byte
-			if err := t.readAt(b[:], place/2); err != nil {
-				return err
-			}
-			value := b[0] >> (place % 2 * 4) & 0xF
-			if at%2 == 0 {
-				out[at/2] = value
-			} else {
-				out[at/2] |= value << 4
-			}
-			at++
-		}
-		return nil
-	})
-}
-
-// dequantised writes elements of blocks as 32-bit floating point.
-func (t *tiles) dequantised(out []byte, first, count, each, width uint64) error {
-	return t.view.runs(first, count, func(r run) error {
-		for r.count > 0 {
-			// The blocks of elements that follow each other, or the block of one element.
-			n := uint64(1)
-			if r.step == 1 {
-				n = min(r.count, gatherBytes/width*each-r.first%each)
-			}
-			block, skip := r.first/each, r.first%each
-			blocks := (skip + n + each - 1) / each
-			if err := t.blocks(block, blocks, each, width); err != nil {
-				return err
-			}
-			for _, value := range t.numbers[skip : skip+n] {
-				dtype.PutF32(out, value)
-				out = out[4:]
-			}
-			r.first, r.count = r.first+n*r.step, r.count-n
-		}
-		return nil
-	})
-}
-
-// blocks reads blocks as numbers, unless they are the ones that were read last.
-func (t *tiles) blocks(first, count, each, width uint64) error {
-	if len(t.numbers) != 0 && t.firstBlock == first && uint64(len(t.numbers)) == count*each {
-		return nil
-	}
-	t.numbers = t.numbers[:0]
-	raw := grown(&t.gather, count*width)
-	if err := t.readAt(raw, first*width); err != nil {
-		return err
-	}
-	numbers := slices.Grow(t.numbers, int(count*each))[:count*each]
-	if err := dtype.Dequantise(t.tensor.Type, numbers, raw); err != nil {
-		return err
-	}
-	t.numbers, t.firstBlock = numbers, first
 	return nil
 }

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"bytes"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -309,19 +310,78 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 	assert.ErrorContains(t, err, "became shorter")
 }
 
-// A column is longer than what is read at once, and so it is read in parts.
+// What lies between the elements of a column is longer than a window, so it is read in several; and a
+// window holds elements of several columns.
 func TestLongColumns(t *testing.T) {
-	source := tensorOf(t, dtype.I16, 600, 3000)
+	swap := func(a, b int) Transformation { return Transformation{Kind: Transpose, Dim0: a, Dim1: b} }
+	for name, of := range map[string]struct {
+		kind  dtype.DType
+		shape []uint64
+		list  []Transformation
+	}{
+		"a matrix":                   {dtype.I16, []uint64{600, 3000}, []Transformation{swap(0, 1)}},
+		"short rows":                 {dtype.F32, []uint64{90000, 6}, []Transformation{swap(0, 1)}},
+		"elements of 4 bits":         {dtype.I4, []uint64{1000, 3002}, []Transformation{swap(0, 1)}},
+		"elements of 8 bytes":        {dtype.U64, []uint64{300, 1000}, []Transformation{swap(0, 1)}},
+		"three dimensions, reversed": {dtype.BF16, []uint64{40, 90, 300}, []Transformation{swap(0, 2)}},
+		"rows stay together":         {dtype.BF16, []uint64{90, 40, 300}, []Transformation{swap(0, 1)}},
+		"another shape afterwards":   {dtype.F32, []uint64{400, 1000}, []Transformation{swap(0, 1), {Kind: Reshape, Shape: []uint64{400, 1000}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := tensorOf(t, of.kind, of.shape...)
+			p, err := planOf(source, of.list)
+			require.NoError(t, err)
+			a := plainArray{shape: of.shape}
+			for i := range source.Elements {
+				a.places = append(a.places, i)
+			}
+			a = a.transposed(of.list[0].Dim0, of.list[0].Dim1)
+			stored, moved := elementsOf(of.kind, source.bytes()), [][]byte{}
+			for _, place := range a.places {
+				moved = append(moved, stored[place])
+			}
+			want := together(of.kind, moved)
+			tiles, err := p.open()
+			require.NoError(t, err)
+			out := make([]byte, len(want))
+			// Parts that begin and end inside of rows.
+			for first, per := uint64(0), source.Elements/3/2*2; first < source.Elements; first += per {
+				count := min(per, source.Elements-first)
+				start, err := of.kind.Size(first)
+				require.NoError(t, err)
+				size, err := of.kind.Size(count)
+				require.NoError(t, err)
+				require.NoError(t, tiles.read(out[start:start+size], first, count))
+			}
+			require.True(t, bytes.Equal(want, out))
+			assert.LessOrEqual(t, cap(tiles.gather), 2*windowBytes)
+		})
+	}
+}
+
+// A transposed tensor is read a few times, and not once for each of its rows.
+func TestATransposedTensorIsReadFewTimes(t *testing.T) {
+	source := tensorOf(t, dtype.F32, 2048, 2048)
+	counting := &countingReader{ReaderAt: source.file.reader}
+	source.file.reader = counting
 	p, err := planOf(source, []Transformation{{Kind: Transpose, Dim1: 1}})
 	require.NoError(t, err)
 	tiles, err := p.open()
 	require.NoError(t, err)
-	out := make([]byte, 2*1200)
-	require.NoError(t, tiles.read(out, 600*2998, 1200))
-	data := source.bytes()
-	for i := range 1200 {
-		place := 2 * (i%600*3000 + 2998 + i/600)
-		require.Equal(t, data[place:place+2], out[2*i:2*i+2])
+	out := make([]byte, source.Size)
+	for first, per := uint64(0), p.chunkElements(); first < source.Elements; first += per {
+		count := min(per, source.Elements-first)
+		require.NoError(t, tiles.read(out[4*first:4*(first+count)], first, count))
 	}
-	assert.LessOrEqual(t, cap(tiles.gather), 2*gatherBytes)
+	assert.LessOrEqual(t, counting.bytes, 2*source.Size)
+}
+
+type countingReader struct {
+	io.ReaderAt
+	bytes uint64
+}
+
+func (r *countingReader) ReadAt(out []byte, offset int64) (int, error) {
+	r.bytes += uint64(len(out))
+	return r.ReaderAt.ReadAt(out, offset)
 }

@@ -60,8 +60,27 @@ func (l *lane) drain() error {
 	return failed
 }
 
-// chunkBytes is how much of a result one thread reads at a time.
-const chunkBytes = 4 << 20
+// chunkBytes is how much of a result one thread reads at a time. scatteredBytes is the same for a
+// result whose neighbours are far apart in the file: each chunk reads from all of the tensor, so
+// longer chunks read less.
+const (
+	chunkBytes     = 4 << 20
+	scatteredBytes = 16 << 20
+)
+
+// chunkElements is how many elements a chunk has: whole blocks, and whole rows of a scattered result.
+func (p *plan) chunkElements() uint64 {
+	each, width := p.kind.Block()
+	row := p.view.scatteredRow() * p.unit
+	if row == 0 || len(p.steps) > 0 {
+		return chunkBytes / width * each
+	}
+	count := scatteredBytes / width * each
+	if whole := row * each; count > whole {
+		count = count / whole * whole
+	}
+	return count
+}
 
 // chunk is a part of a job: elements [first, first+count).
 type chunk struct {
@@ -136,8 +155,7 @@ func (t *transfer) cut(ctx context.Context, work chan<- chunk) {
 	for _, j := range t.jobs {
 		p := j.plan
 		elements := p.view.elements() * p.unit
-		each, width := p.kind.Block()
-		per := chunkBytes / width * each
+		per := p.chunkElements()
 		if p.encoded() {
 			per = max(elements, 1) // one thread decodes it as a whole
 		}

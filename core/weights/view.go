@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"slices"
 
 	"ferrum_mem/core/weights/header"
@@ -13,7 +14,7 @@ import (
 //
 // Transposing and slicing change the highest level. So does reshaping where strides can say it;
 // otherwise it puts a level on top. Nothing is moved: a view is made before anything is read,
-// and runs then tells which elements a part of the result needs.
+// and strips then tells which elements a part of the result needs.
 type view struct {
 	levels []level
 }
@@ -48,11 +49,7 @@ func (v *view) shape() []uint64 { return v.top().shape }
 
 // elements is the product of the shape, which the caller knows to fit 64 bits.
 func (v *view) elements() uint64 {
-	all := uint64(1)
-	for _, side := range v.shape() {
-		all *= side
-	}
-	return all
+	return product(v.shape())
 }
 
 func (v *view) transpose(a, b int) {
@@ -121,6 +118,150 @@ func reshaped(shape, strides, to []uint64) ([]uint64, bool) {
 		}
 	}
 	return out, true
+}
+
+// strip is count elements of a result and where they are stored: element at+i*apart of the result is
+// the stored element place+i*step.
+type strip struct {
+	place, step uint64
+	at, apart   uint64
+	count       uint64
+}
+
+// strips calls emit for the stored elements that the elements [first, first+count) of the result
+// are, until emit gives an error. The strips are in an order that goes through the file from front to
+// back, as far as it can: elements that are stored side by side are in one strip, even if the result
+// has them far apart, as after a transposition. In a strip, at counts from first.
+func (v *view) strips(first, count uint64, emit func(strip) error) error {
+	levels, skipped := v.moving()
+	if top := levels[len(levels)-1].merged(); len(levels) == 1 && top.isScattered() {
+		return top.boxes(skipped+first, count, emit)
+	}
+	at := uint64(0)
+	return runsOf(levels, skipped+first, count, func(r run) error {
+		p := strip{place: r.first, step: r.step, at: at, apart: 1, count: r.count}
+		at += r.count
+		return emit(p)
+	})
+}
+
+// scatteredRow is how many elements a result has between elements that are stored side by side; 0 if
+// these are side by side in the result too.
+func (v *view) scatteredRow() uint64 {
+	levels, _ := v.moving()
+	top := levels[len(levels)-1].merged()
+	if len(levels) > 1 || !top.isScattered() {
+		return 0
+	}
+	return product(top.shape[top.fastest()+1:])
+}
+
+// moving is the view without the levels on top that only give the elements another shape. Elements of
+// the result begin behind the skipped ones.
+func (v *view) moving() (levels []level, skipped uint64) {
+	levels = v.levels
+	for len(levels) > 1 {
+		top := levels[len(levels)-1].merged()
+		if len(top.shape) > 1 || len(top.shape) == 1 && top.strides[0] != 1 {
+			break
+		}
+		levels, skipped = levels[:len(levels)-1], skipped+top.offset
+	}
+	return levels, skipped
+}
+
+// fastest is the dimension whose indices are closest to each other in the level below; -1 for a level
+// of one element.
+func (l *level) fastest() int {
+	best := -1
+	for i := range l.shape {
+		if best < 0 || l.strides[i] <= l.strides[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func product(sides []uint64) uint64 {
+	all := uint64(1)
+	for _, side := range sides {
+		all *= side
+	}
+	return all
+}
+
+// isScattered states whether the fastest dimension is not the last one.
+func (l *level) isScattered() bool {
+	fast := l.fastest()
+	return fast >= 0 && fast < len(l.shape)-1
+}
+
+// boxes are the strips of a scattered level. A row is the elements with one index in the fastest
+// dimension and those before it. Whole rows that follow each other are cut across: one strip has the
+// same element of each of them.
+func (l *level) boxes(first, count uint64, emit func(strip) error) error {
+	fast := l.fastest()
+	inner := level{shape: l.shape[fast+1:], strides: l.strides[fast+1:]}
+	row, side := product(inner.shape), l.shape[fast]
+	for at := uint64(0); at < count; {
+		inRow, of := (first+at)%row, (first+at)/row
+		p := strip{place: l.offset + of%side*l.strides[fast], step: l.strides[fast], at: at, apart: row, count: 1}
+		for i, rest := fast-1, of/side; i >= 0; i-- {
+			p.place += rest % l.shape[i] * l.strides[i]
+			rest /= l.shape[i]
+		}
+		if inRow != 0 || count-at < row {
+			elements := min(count-at, row-inRow)
+			if err := inner.across(inner.inOrder(), inRow, elements, p, emit); err != nil {
+				return err
+			}
+			at += elements
+			continue
+		}
+		p.count = min((count-at)/row, side-of%side)
+		if err := inner.across(inner.byStride(), 0, row, p, emit); err != nil {
+			return err
+		}
+		at += p.count * row
+	}
+	return nil
+}
+
+// across emits a copy of p for each of the elements [first, first+count) of the level, in an order of
+// its dimensions. p is the one of the element first.
+func (l *level) across(order []int, first, count uint64, p strip, emit func(strip) error) error {
+	apart := rowMajor(l.shape)
+	for i := range count {
+		of := p
+		of.at -= first
+		for at, rest := len(order)-1, first+i; at >= 0; at-- {
+			d := order[at]
+			index := rest % l.shape[d]
+			rest /= l.shape[d]
+			of.place += index * l.strides[d]
+			of.at += index * apart[d]
+		}
+		if err := emit(of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder are the dimensions from the slowest to the fastest in the result, byStride those in the
+// level below.
+func (l *level) inOrder() []int {
+	order := make([]int, len(l.shape))
+	for d := range order {
+		order[d] = d
+	}
+	return order
+}
+
+func (l *level) byStride() []int {
+	order := l.inOrder()
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.strides[b], l.strides[a]) })
+	return order
 }
 
 // run is count stored elements: the first, and how far one is from the next.

@@ -38,7 +38,7 @@ var below = map[string][]string{
 	"core/weights": {
 		"core/device", "core/internal", "core/dtype", "core/engine", "core/vmm", "core/pool",
 	},
-	"core/estimate": {"core/device", "core/dtype", "core/weights"},
+	"core/estimate": {"core/device", "core/internal", "core/dtype", "core/weights"},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.
