@@ -195,7 +195,7 @@ func TestUnusualSettingsPreventLending(t *testing.T) {
 		p, _, _ := lender(t, nil)
 		require.True(t, isLent(t))
 		p.Engine().WatchUse(true)
-		require.False(t, isLent(t), "who begins to watch has the books")
+		require.False(t, isLent(t), "a watcher recalls the counters")
 		lendAgain(t, p)
 		require.False(t, isLent(t))
 		p.Engine().WatchUse(false)

@@ -23,11 +23,11 @@ var (
 	_ = [1]struct{}{}[unsafe.Sizeof(mirror.Device{})-unsafe.Sizeof(C.struct_fm_mirror{})]
 	_ = [1]struct{}{}[unsafe.Sizeof(mirror.Pool{})-unsafe.Sizeof(C.struct_fm_mirror_pool{})]
 	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Pool)-unsafe.Offsetof(C.struct_fm_mirror{}.pool)]
-	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Books)-unsafe.Offsetof(C.struct_fm_mirror{}.handle)]
-	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Books)+unsafe.Offsetof(mirror.DeviceBooks{}.Partial)-unsafe.Offsetof(C.struct_fm_mirror{}.partial)]
-	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Books)+unsafe.Offsetof(mirror.DeviceBooks{}.TakenAt)-unsafe.Offsetof(C.struct_fm_mirror{}.taken_at)]
-	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Pool{}.Books)+unsafe.Offsetof(mirror.PoolBooks{}.ReturnedBytes)-unsafe.Offsetof(C.struct_fm_mirror_pool{}.returned_bytes)]
-	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Pool{}.Books)+unsafe.Offsetof(mirror.PoolBooks{}.LargestFreeBytes)-unsafe.Offsetof(C.struct_fm_mirror_pool{}.largest_free_bytes)]
+	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Counters)-unsafe.Offsetof(C.struct_fm_mirror{}.handle)]
+	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Counters)+unsafe.Offsetof(mirror.DeviceCounters{}.Partial)-unsafe.Offsetof(C.struct_fm_mirror{}.partial)]
+	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Device{}.Counters)+unsafe.Offsetof(mirror.DeviceCounters{}.TakenAt)-unsafe.Offsetof(C.struct_fm_mirror{}.taken_at)]
+	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Pool{}.Counters)+unsafe.Offsetof(mirror.PoolCounters{}.ReturnedBytes)-unsafe.Offsetof(C.struct_fm_mirror_pool{}.returned_bytes)]
+	_ = [1]struct{}{}[unsafe.Offsetof(mirror.Pool{}.Counters)+unsafe.Offsetof(mirror.PoolCounters{}.LargestFreeBytes)-unsafe.Offsetof(C.struct_fm_mirror_pool{}.largest_free_bytes)]
 	_ = [1]struct{}{}[mirror.BandwidthKnown-C.FM_MIRROR_BANDWIDTH_KNOWN]
 )
 

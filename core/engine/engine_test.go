@@ -18,37 +18,37 @@ import (
 
 const mib = uint64(1) << 20
 
-// books is a pool that has counters and no memory.
-type books struct {
-	mu    sync.Mutex
-	name  string
-	books *track.Books
+// counterPool is a pool that has counters and no memory.
+type counterPool struct {
+	mu       sync.Mutex
+	name     string
+	counters *track.Counters
 }
 
-func newBooks(t require.TestingT, e *Engine, name string) *books {
-	p := &books{name: name, books: track.NewBooks(true, e.Totals())}
+func newCounterPool(t require.TestingT, e *Engine, name string) *counterPool {
+	p := &counterPool{name: name, counters: track.NewCounters(true, e.Totals())}
 	require.NoError(t, e.Register(p))
 	return p
 }
 
-func (p *books) change(fn func(*track.Books)) {
+func (p *counterPool) change(fn func(*track.Counters)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fn(p.books)
+	fn(p.counters)
 }
 
-func (p *books) Name() string { return p.name }
-func (p *books) Land()        {}
-func (p *books) WaitForFlight(time.Duration) (bool, error) {
+func (p *counterPool) Name() string { return p.name }
+func (p *counterPool) Land()        {}
+func (p *counterPool) WaitForFlight(time.Duration) (bool, error) {
 	return false, nil
 }
-func (p *books) Flush() bool                          { return false }
-func (p *books) ReleaseCached(uint64) (uint64, error) { return 0, nil }
-func (p *books) Tags() []track.TagUse                 { return nil }
-func (p *books) Statistics() track.Statistics {
+func (p *counterPool) Flush() bool                          { return false }
+func (p *counterPool) ReleaseCached(uint64) (uint64, error) { return 0, nil }
+func (p *counterPool) Tags() []track.TagUse                 { return nil }
+func (p *counterPool) Statistics() track.Statistics {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.books.Statistics()
+	return p.counters.Statistics()
 }
 
 func open(total uint64) (*devicetest.Device, *Engine) {
@@ -115,14 +115,14 @@ func TestNeverFitsAndRounding(t *testing.T) {
 func TestMemoryInfoAlwaysAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, e := open(0)
-		p := newBooks(t, e, "p")
+		p := newCounterPool(t, e, "p")
 		any64 := rapid.OneOf(rapid.Uint64Range(0, 1000), rapid.Uint64(), rapid.Just(uint64(math.MaxUint64)))
 		reading := device.MemoryReading{TotalBytes: any64.Draw(t, "total"), FreeBytes: any64.Draw(t, "free")}
 		dev.SetReading(&reading)
 		require.NoError(t, e.SetLimit(any64.Draw(t, "limit")))
 		usable := rapid.Uint64Range(1, 1000).Draw(t, "usable")
 		active := rapid.Uint64Range(0, usable).Draw(t, "active")
-		p.change(func(b *track.Books) {
+		p.change(func(b *track.Counters) {
 			b.AddSegment(track.Segment{UsableBytes: usable, UnusableBytes: 3})
 			b.Alloc(track.Block{RequestedBytes: active, AllocatedBytes: active})
 		})
@@ -150,8 +150,8 @@ func TestMemoryInfoIsOfWhatTheLimitAllows(t *testing.T) {
 	require.NoError(t, e.SetLimit(30*mib))
 	s, err := e.Reserve(Want{MinBytes: 20 * mib, PreferredBytes: 20 * mib})
 	require.NoError(t, err)
-	p := newBooks(t, e, "p")
-	p.change(func(b *track.Books) {
+	p := newCounterPool(t, e, "p")
+	p.change(func(b *track.Counters) {
 		b.AddSegment(track.Segment{UsableBytes: 20 * mib})
 		b.Alloc(track.Block{RequestedBytes: 5 * mib, AllocatedBytes: 5 * mib})
 	})
@@ -211,7 +211,7 @@ func TestBandwidthGivesEverythingBackWhicheverCallFails(t *testing.T) {
 
 func TestAnEngineInUseCannotBeClosed(t *testing.T) {
 	dev, e := open(mib)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	err := e.Close()
 	require.ErrorIs(t, err, device.CodeBusy)
 	require.ErrorContains(t, err, "1 pools and 0 registrations")
@@ -222,7 +222,7 @@ func TestAnEngineInUseCannotBeClosed(t *testing.T) {
 	r.Remove(false)
 	dev.FailNth(devicetest.DeviceClose, 1, nil)
 	require.ErrorIs(t, e.Close(), device.CodeDevice)
-	newBooks(t, e, "q")
+	newCounterPool(t, e, "q")
 	e.Unregister(e.Pools(nil)[0])
 	require.NoError(t, e.Close())
 
@@ -238,8 +238,8 @@ func TestAnEngineInUseCannotBeClosed(t *testing.T) {
 }
 
 // use changes the active bytes of the pool to percent of 100 MiB.
-func (p *books) use(e *Engine, percent uint64) {
-	p.change(func(b *track.Books) {
+func (p *counterPool) use(e *Engine, percent uint64) {
+	p.change(func(b *track.Counters) {
 		active := b.Statistics().Active.Current
 		if want := percent * mib; want > active {
 			b.Alloc(track.Block{RequestedBytes: want - active, AllocatedBytes: want - active})
@@ -253,10 +253,10 @@ func (p *books) use(e *Engine, percent uint64) {
 
 func TestPressureCallbackRunsOnChangesOnly(t *testing.T) {
 	_, e := open(100 * mib)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	s, err := e.Reserve(Want{MinBytes: 100 * mib, PreferredBytes: 100 * mib})
 	require.NoError(t, err)
-	p.change(func(b *track.Books) { b.AddSegment(track.Segment{UsableBytes: 100 * mib}) })
+	p.change(func(b *track.Counters) { b.AddSegment(track.Segment{UsableBytes: 100 * mib}) })
 	var heard []string
 	first, err := e.OnPressure(func(l pressure.Level) { heard = append(heard, "1 "+l.String()) })
 	require.NoError(t, err)
@@ -349,7 +349,7 @@ func TestReclaimsAreInOrderOfPriority(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	err := e.FindRoom(Need{Pool: p, Op: "x", SizeBytes: 7}, func() (bool, error) { return false, nil })
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.Equal(t, []string{"1 needs 7", "3 needs 7", "0 needs 7", "2 needs 7"}, order)
@@ -359,7 +359,7 @@ func TestReclaimsAreInOrderOfPriority(t *testing.T) {
 
 func TestRetryErrorEndsTheSearch(t *testing.T) {
 	_, e := open(mib)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	asked := 0
 	_, err := e.OnReclaim(ReclaimConfig{}, func(uint64) uint64 { asked++; return 0 })
 	require.NoError(t, err)
@@ -373,7 +373,7 @@ func TestRetryErrorEndsTheSearch(t *testing.T) {
 // same callback again while that call runs, and it goes on to the next callback.
 func TestReclaimThatOverrunsItsDeadline(t *testing.T) {
 	_, e := open(mib)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	hold := make(chan struct{})
 	entered, second := 0, 0
 	slow, err := e.OnReclaim(ReclaimConfig{Deadline: time.Millisecond}, func(uint64) uint64 {

@@ -14,7 +14,7 @@ import (
 // another thread completes the free of this block, so the pool has nothing left to wait
 // for.
 type lateLanding struct {
-	books
+	counterPool
 	landed bool
 	// cached is the number of bytes that the freed block makes releasable.
 	cached uint64
@@ -42,15 +42,15 @@ func TestASearchSeesWhatAnotherThreadHasLanded(t *testing.T) {
 	})
 	t.Run("in another pool of the device", func(t *testing.T) {
 		_, e := open(1 << 20)
-		asking, other := newBooks(t, e, "asking"), &lateLanding{cached: 1}
-		other.books.books = track.NewBooks(true, e.Totals())
+		asking, other := newCounterPool(t, e, "asking"), &lateLanding{cached: 1}
+		other.counterPool.counters = track.NewCounters(true, e.Totals())
 		require.NoError(t, e.Register(other))
 		retry := func() (bool, error) { return other.landed && other.cached == 0, nil }
 		require.NoError(t, e.FindRoom(Need{Pool: asking, SizeBytes: 1}, retry))
 	})
 	t.Run("none", func(t *testing.T) {
 		_, e := open(1 << 20)
-		err := e.FindRoom(Need{Pool: newBooks(t, e, "asking"), SizeBytes: 1}, func() (bool, error) { return false, nil })
+		err := e.FindRoom(Need{Pool: newCounterPool(t, e, "asking"), SizeBytes: 1}, func() (bool, error) { return false, nil })
 		require.ErrorIs(t, err, device.CodeOutOfMemory)
 	})
 }

@@ -16,10 +16,10 @@ import (
 const gib = 1024 * mib
 
 // hold reserves a segment of size bytes. A live block takes active bytes of the segment.
-func hold(t require.TestingT, e *Engine, p *books, size, active uint64) Segment {
+func hold(t require.TestingT, e *Engine, p *counterPool, size, active uint64) Segment {
 	s, err := e.Reserve(Want{MinBytes: size, PreferredBytes: size})
 	require.NoError(t, err)
-	p.change(func(b *track.Books) {
+	p.change(func(b *track.Counters) {
 		b.AddSegment(track.Segment{UsableBytes: size})
 		b.Alloc(track.Block{RequestedBytes: active, AllocatedBytes: active})
 	})
@@ -30,7 +30,7 @@ func hold(t require.TestingT, e *Engine, p *books, size, active uint64) Segment 
 
 func TestTotalIsTheLimit(t *testing.T) {
 	_, e := open(24 * gib)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	require.NoError(t, e.SetLimit(gib))
 	empty, err := e.MemoryInfo()
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestMemoryInfoUnderALimit(t *testing.T) {
 		dev, e := open(c.device * mib)
 		dev.SetOthersBytes(c.others * mib)
 		require.NoError(t, e.SetLimit(c.limit*mib), name)
-		p := newBooks(t, e, "p")
+		p := newCounterPool(t, e, "p")
 		if c.held > 0 {
 			hold(t, e, p, c.held*mib, c.active*mib)
 		}
@@ -92,7 +92,7 @@ func TestMemoryInfoUnderALimit(t *testing.T) {
 // A device of unknown capacity has its limit as the total.
 func TestTotalOfAnUnknownDeviceIsTheLimit(t *testing.T) {
 	_, e := open(0)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	info, err := e.MemoryInfo()
 	require.NoError(t, err)
 	require.Equal(t, MemoryInfo{}, info)
@@ -110,7 +110,7 @@ func TestTotalOfAnUnknownDeviceIsTheLimit(t *testing.T) {
 // registered.
 func TestPressureIsOfTheLimit(t *testing.T) {
 	_, e := open(24 * gib)
-	p := newBooks(t, e, "p")
+	p := newCounterPool(t, e, "p")
 	heard := make(chan pressure.Level, 10)
 	_, err := e.OnPressure(func(l pressure.Level) { heard <- l })
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestWhatIsFreeUnderALimitCanBeTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Uint64Range(1, 60).Draw(t, "device")
 		dev, e := open(size * mib)
-		p := newBooks(t, e, "p")
+		p := newCounterPool(t, e, "p")
 		_, err := e.OnPressure(func(pressure.Level) {})
 		require.NoError(t, err)
 		others, limit, live, cached := uint64(0), uint64(0), uint64(0), uint64(0)
@@ -161,7 +161,7 @@ func TestWhatIsFreeUnderALimitCanBeTaken(t *testing.T) {
 				require.Equal(t, fits, err == nil)
 				if fits {
 					live, cached = live+active, cached+want-active
-					p.change(func(b *track.Books) {
+					p.change(func(b *track.Counters) {
 						b.AddSegment(track.Segment{UsableBytes: want * mib})
 						b.Alloc(track.Block{RequestedBytes: active * mib, AllocatedBytes: active * mib})
 					})

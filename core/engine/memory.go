@@ -83,11 +83,11 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 // fill combines the room in the device and the counters in one record. It writes to the
 // caller's record, because returning the record took longer than computing it, and this
 // call has to be short.
-func (info *MemoryInfo) fill(room room, books track.Brief, measured *float64) {
+func (info *MemoryInfo) fill(room room, counters track.Brief, measured *float64) {
 	total, available := room.totalBytes, room.availableBytes
-	used := books.ActiveBytes + books.UnusableBytes
-	free := saturatingAdd(available, books.CachedBytes)
-	largest := max(books.LargestFreeBytes, available)
+	used := counters.ActiveBytes + counters.UnusableBytes
+	free := saturatingAdd(available, counters.CachedBytes)
+	largest := max(counters.LargestFreeBytes, available)
 	if total != 0 {
 		// The reading and the counters are of two moments, and a driver may round.
 		// Reduce the values, so that the sum is always right.
@@ -99,8 +99,8 @@ func (info *MemoryInfo) fill(room room, books track.Brief, measured *float64) {
 	info.TotalBytes, info.UsedBytes, info.FreeBytes, info.LargestFreeBytes = total, used, free, largest
 	info.LimitBytes = room.limitBytes
 	info.DeviceTotalBytes, info.DeviceFreeBytes = room.device.TotalBytes, room.device.FreeBytes
-	info.ActiveAllocations = books.LiveBlocks
-	info.FragmentationRatio = books.Fragmentation()
+	info.ActiveAllocations = counters.LiveBlocks
+	info.FragmentationRatio = counters.Fragmentation()
 	info.Pressure = pressure.LevelOf(total, free)
 	if measured != nil {
 		gbps := float32(*measured)
@@ -165,15 +165,15 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 	if closed {
 		return info, e.closedError("engine.memory_info")
 	}
-	var books track.Brief
+	var counters track.Brief
 	for p := range pools {
 		if b, ok := p.(briefed); ok {
-			books = books.Plus(b.Brief())
+			counters = counters.Plus(b.Brief())
 		} else {
-			books = books.Plus(p.Statistics().Brief())
+			counters = counters.Plus(p.Statistics().Brief())
 		}
 	}
-	info.fill(room, books, e.bandwidth.measured.Load())
+	info.fill(room, counters, e.bandwidth.measured.Load())
 	info.ReadingAge = max(age, 1)
 	return info, nil
 }

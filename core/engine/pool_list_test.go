@@ -14,13 +14,13 @@ import (
 
 // counted is a pool that counts how often its counters are read.
 type counted struct {
-	*books
+	*counterPool
 	readings *int
 }
 
 func (c counted) Statistics() track.Statistics {
 	*c.readings++
-	return c.books.Statistics()
+	return c.counters.Statistics()
 }
 
 // registering registers that many pools and unregisters them. It returns how often counters
@@ -30,7 +30,7 @@ func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 	_, e := open(mib)
 	made := make([]counted, pools)
 	for i := range made {
-		made[i] = counted{&books{name: fmt.Sprint(i), books: track.NewBooks(true, e.Totals())}, &readings}
+		made[i] = counted{&counterPool{name: fmt.Sprint(i), counters: track.NewCounters(true, e.Totals())}, &readings}
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -40,7 +40,7 @@ func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 	for i := range made {
 		// This order is neither the order of registration nor its reverse.
 		p := made[(i*7919)%pools]
-		p.books.books.Close()
+		p.counters.Close()
 		e.Unregister(p)
 	}
 	runtime.ReadMemStats(&after)
@@ -66,11 +66,11 @@ func TestPoolsAreVisitedInTheirOrder(t *testing.T) {
 	_, e := open(mib)
 	var want []Pool
 	for i := range 500 {
-		p := newBooks(t, e, fmt.Sprint(i))
+		p := newCounterPool(t, e, fmt.Sprint(i))
 		want = append(want, p)
 		if i%3 != 0 {
-			gone := want[(i*31)%len(want)].(*books)
-			gone.books.Close()
+			gone := want[(i*31)%len(want)].(*counterPool)
+			gone.counters.Close()
 			e.Unregister(gone)
 			want = append(want[:(i*31)%len(want)], want[(i*31)%len(want)+1:]...)
 		}
@@ -84,16 +84,16 @@ func TestPoolsAreVisitedInTheirOrder(t *testing.T) {
 // removed meanwhile.
 func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
 	_, e := open(mib)
-	var all []*books
+	var all []*counterPool
 	for i := range 100 {
-		all = append(all, newBooks(t, e, fmt.Sprint(i)))
+		all = append(all, newCounterPool(t, e, fmt.Sprint(i)))
 	}
 	visited := 0
 	for range e.pools.All() {
 		visited++
 		last := all[len(all)-1]
 		all = all[:len(all)-1]
-		last.books.Close()
+		last.counters.Close()
 		e.Unregister(last)
 	}
 	require.Equal(t, 50, visited)
@@ -105,7 +105,7 @@ func TestWatchersReadThePoolsOnce(t *testing.T) {
 	_, e := open(mib)
 	readings := 0
 	for i := range 100 {
-		p := counted{&books{name: fmt.Sprint(i), books: track.NewBooks(true, e.Totals())}, &readings}
+		p := counted{&counterPool{name: fmt.Sprint(i), counters: track.NewCounters(true, e.Totals())}, &readings}
 		require.NoError(t, e.Register(p))
 	}
 	readings = 0

@@ -16,10 +16,10 @@ import (
 func TestBothProfilesAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, e := open(100 * mib)
-		p := newBooks(t, e, "p")
+		p := newCounterPool(t, e, "p")
 		s, err := e.Reserve(Want{MinBytes: 100 * mib, PreferredBytes: 100 * mib})
 		require.NoError(t, err)
-		p.change(func(b *track.Books) { b.AddSegment(track.Segment{UsableBytes: 100 * mib}) })
+		p.change(func(b *track.Counters) { b.AddSegment(track.Segment{UsableBytes: 100 * mib}) })
 		type listener struct {
 			registration *Registration
 			heard        *[]pressure.Level

@@ -19,7 +19,7 @@ func TestRecentMemoryInfoIsThatOfANewReading(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dev, e := open(100 * mib)
 		dev.SetOthersBytes(rapid.Uint64Range(0, 50).Draw(t, "others") * mib)
-		p := newBooks(t, e, "p")
+		p := newCounterPool(t, e, "p")
 		_, err := e.MemoryInfo()
 		require.NoError(t, err)
 		var held []Segment
@@ -29,14 +29,16 @@ func TestRecentMemoryInfoIsThatOfANewReading(t *testing.T) {
 				s, err := e.Reserve(Want{MinBytes: 4096, PreferredBytes: rapid.Uint64Range(1, 20).Draw(t, "size") * mib})
 				if err == nil {
 					held = append(held, s)
-					p.change(func(b *track.Books) { b.AddSegment(track.Segment{UsableBytes: s.SizeBytes - 1, UnusableBytes: 1}) })
+					p.change(func(b *track.Counters) { b.AddSegment(track.Segment{UsableBytes: s.SizeBytes - 1, UnusableBytes: 1}) })
 				}
 			case 1:
 				if len(held) > 0 {
 					s := held[len(held)-1]
 					held = held[:len(held)-1]
 					require.NoError(t, e.Release(s))
-					p.change(func(b *track.Books) { b.RemoveSegment(track.Segment{UsableBytes: s.SizeBytes - 1, UnusableBytes: 1}) })
+					p.change(func(b *track.Counters) {
+						b.RemoveSegment(track.Segment{UsableBytes: s.SizeBytes - 1, UnusableBytes: 1})
+					})
 				}
 			case 2:
 				require.NoError(t, e.SetLimit(rapid.Uint64Range(0, 120).Draw(t, "limit")*mib))
@@ -87,7 +89,7 @@ func TestRecentMemoryInfoAsksWhenItMust(t *testing.T) {
 
 func BenchmarkRecentMemoryInfo(b *testing.B) {
 	_, e := open(100 * mib)
-	newBooks(b, e, "p")
+	newCounterPool(b, e, "p")
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := e.RecentMemoryInfo(time.Hour); err != nil {

@@ -25,7 +25,7 @@ func (e *Engine) ShowAt(place *mirror.Device, handle uint64) {
 func (e *Engine) Show() {
 	e.mu.Peek()
 	if e.mu.Wanted() && !e.closed {
-		e.shown.place.Books = e.shownBooks()
+		e.shown.place.Counters = e.publishedCounters()
 		e.mu.Show()
 	}
 	pools := e.pools.All()
@@ -37,9 +37,9 @@ func (e *Engine) Show() {
 	}
 }
 
-// shownBooks returns the published part of the counters. The caller holds mu.
-func (e *Engine) shownBooks() mirror.DeviceBooks {
-	b := mirror.DeviceBooks{Handle: e.shown.handle, Partial: 1}
+// publishedCounters returns the published part of the counters. The caller holds mu.
+func (e *Engine) publishedCounters() mirror.DeviceCounters {
+	b := mirror.DeviceCounters{Handle: e.shown.handle, Partial: 1}
 	last := e.last.Load()
 	if last == nil || e.shown.others > 0 {
 		return b

@@ -242,14 +242,14 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 	})
 }
 
-// books are the counters that a failed call must not change.
-type books struct {
+// counters are the counters that a failed call must not change.
+type counters struct {
 	inUse, cpuBytes, cpuBuffers, active, tracked uint64
 }
 
-func booksOf(m *fallback.Manager) books {
+func countersOf(m *fallback.Manager) counters {
 	s := m.FallbackStats()
-	return books{s.InUseBytes, s.CPUBytes, s.CPUBuffers, s.ActiveBuffers, m.Tracker().TotalBytes()}
+	return counters{s.InUseBytes, s.CPUBytes, s.CPUBuffers, s.ActiveBuffers, m.Tracker().TotalBytes()}
 }
 
 // Fault injection: each call fails at its n-th use of a device, for every n. A failed call
@@ -287,7 +287,7 @@ func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 				require.True(t, fallen.IsCPUFallback())
 				mine, other := fill(t, b), fill(t, fallen)
 				require.NoError(t, hog.Free(nil))
-				before, dev := booksOf(m), call.on(r)
+				before, dev := countersOf(m), call.on(r)
 				sides := []fallback.Side{b.Side(), fallen.Side()}
 				dev.failAfter(n)
 				err := call.run(m, b, fallen)
@@ -295,7 +295,7 @@ func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 				if err != nil {
 					failures++
 					require.ErrorIs(t, err, device.CodeDevice, "call %d", n)
-					require.Equal(t, before, booksOf(m), "call %d", n)
+					require.Equal(t, before, countersOf(m), "call %d", n)
 					require.Equal(t, sides, []fallback.Side{b.Side(), fallen.Side()}, "call %d", n)
 				}
 				require.Equal(t, mine, contents(t, b), "call %d", n)

@@ -17,8 +17,8 @@ type State struct {
 	Places Places
 	// Pages has the pages of the segment.
 	Pages Pages
-	// Books has the counters that a placement changes.
-	Books Books
+	// Counters has the counters that a placement changes.
+	Counters Counters
 	// Queue is the queue of the default stream.
 	Queue Queue
 	// TagCount is the number of tags that C may use, from 0 on. TagsChanged has a bit for
@@ -107,9 +107,9 @@ type Pages struct {
 	Idle, Low, IdleMost uint64
 }
 
-// Books has the counters of a placement that Places has not. The allocated, active and
+// Counters has the counters of a placement that Places has not. The allocated, active and
 // cached bytes follow from Places.FreeUnits, and the live blocks from Places.LiveCount.
-type Books struct {
+type Counters struct {
 	RequestedBytes, RequestedHigh uint64
 	// FreeLow and FreeHigh are the lowest and highest values of Places.FreeUnits in this
 	// loan, and LiveHigh is the highest value of Places.LiveCount.

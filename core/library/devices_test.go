@@ -203,7 +203,7 @@ func TestDeviceCloseByForceInsideItsOwnCallback(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, err)
 }
 
-func TestLimitsAndBooksOfADevice(t *testing.T) {
+func TestLimitsAndCountersOfADevice(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	p := b.pool(dev)

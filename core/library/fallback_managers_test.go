@@ -138,7 +138,7 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	require.NoError(t, f.Shutdown(false))
 }
 
-func TestFallbackManagersAreInTheBooks(t *testing.T) {
+func TestFallbackManagersAreInTheCounters(t *testing.T) {
 	f := startFallen(t)
 	m := f.manager(memory())
 	onGPU, onCPU := f.buffer(m, 12*mib), f.buffer(m, 8*mib)

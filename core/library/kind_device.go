@@ -32,9 +32,9 @@ func (d *Device) known() (uint64, *engine.Engine) { return d.id(), d.Engine }
 func (d *Device) of(parent *Device) bool          { return parent == nil }
 func (d *Device) leak() leak                      { return d.alive("device", d.Engine) }
 
-// ShowBooks publishes the counters of an open device, if they have a place, until they
+// ShowCounters publishes the counters of an open device, if they have a place, until they
 // change. It ignores an invalid handle.
-func (l *Library) ShowBooks(id uint64) {
+func (l *Library) ShowCounters(id uint64) {
 	if l.current.Load() == nil {
 		return
 	}

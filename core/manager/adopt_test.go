@@ -26,7 +26,7 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	require.Equal(t, "theirs", info.Tag)
 	require.Equal(t, Adopted{Blocks: 1, Bytes: 100}, m.Adopted())
 	require.EqualValues(t, 1, m.LiveByType()[Cache])
-	require.Zero(t, m.Statistics().Reserved.Current, "it is in no pool's books")
+	require.Zero(t, m.Statistics().Reserved.Current, "no pool counts it")
 
 	content := counting(100)
 	r.write(t, h, content)

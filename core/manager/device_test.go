@@ -219,7 +219,7 @@ func (m *model) read(t *rapid.T) {
 	}
 }
 
-func (m *model) books(t *rapid.T) {
+func (m *model) counters(t *rapid.T) {
 	live, requested := make([]uint64, len(m.managers)), make([]uint64, len(m.managers))
 	for _, b := range m.blocks {
 		live[b.device]++
@@ -250,7 +250,7 @@ func TestOnDeviceManagersAgainstByteArrays(t *testing.T) {
 				}
 				t.Repeat(map[string]func(*rapid.T){
 					"allocate": m.allocate, "deallocate": m.deallocate, "write": m.write,
-					"copy": m.copy, "copy more": m.copy, "fill": m.fill, "read": m.read, "": m.books,
+					"copy": m.copy, "copy more": m.copy, "fill": m.fill, "read": m.read, "": m.counters,
 				})
 				for len(m.blocks) > 0 {
 					b := m.blocks[0]

@@ -77,7 +77,7 @@
 // # Files in reading order
 //
 // handles.go, stream.go, transfer.go, factory.go, stream_manager.go, operation.go, staging.go,
-// transfers.go, memory_type.go, config.go, block.go, manager.go, books.go, configure.go,
+// transfers.go, memory_type.go, config.go, block.go, manager.go, counters.go, configure.go,
 // defragment.go, collect.go, debug.go, support.go, pin.go, hint.go, pinned.go, allocate.go,
 // access.go, link.go, event.go, native.go, close_hook.go, import.go, adopt.go, deallocate.go,
 // queue.go, copy.go, copy_batch.go, prefetch.go, map.go, relocate.go, close.go, close_device.go, map_copy.go.

@@ -62,13 +62,13 @@ func TestPinnedMemoryAboveTheSystemsLimitFails(t *testing.T) {
 	first := m.mustAllocType(t, Pinned, 3<<20)
 	_, err := m.AllocTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
 	requireError(t, err, device.CodeResourceExhausted, "limit is 4 MiB", "3 MiB are in use")
-	books := m.Statistics()
+	counters := m.Statistics()
 	require.NoError(t, r.factory.Free(first))
 	require.LessOrEqual(t, r.dev.PinnedBytes(), uint64(pinnedStepBytes), "little is kept")
 	small := m.mustAllocType(t, Pinned, 100)
 	require.NoError(t, r.factory.Free(small))
 	all := m.mustAllocType(t, Pinned, 4<<20)
-	require.Equal(t, books.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
+	require.Equal(t, counters.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
 	require.NoError(t, r.factory.Free(all))
 
 	// Memory that one type keeps is released for another type.

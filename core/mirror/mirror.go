@@ -7,17 +7,17 @@ const PoolCount = 32
 
 // Device is the published state of a device. The zero value publishes nothing.
 type Device struct {
-	// Version is odd while Books is the present state.
-	Version atomic.Uint64
-	Books   DeviceBooks
-	_       [5]uint64
-	Pool    [PoolCount]Pool
+	// Version is odd while Counters is the present state.
+	Version  atomic.Uint64
+	Counters DeviceCounters
+	_        [5]uint64
+	Pool     [PoolCount]Pool
 }
 
-// DeviceBooks is what a device publishes besides its pools. The holder of its Lock writes
+// DeviceCounters is what a device publishes besides its pools. The holder of its Lock writes
 // it while it is invalid. These stores need not be atomic: readers discard what they have
 // read while the version changed.
-type DeviceBooks struct {
+type DeviceCounters struct {
 	// Handle is the device's handle. 0 means that nothing was published yet.
 	Handle uint64
 	// TotalBytes and AvailableBytes are the last reading of the device, minus what was
@@ -37,20 +37,20 @@ type DeviceBooks struct {
 	Partial uint64
 }
 
-// BandwidthKnown is set in DeviceBooks.Bandwidth after the bandwidth was measured.
+// BandwidthKnown is set in DeviceCounters.Bandwidth after the bandwidth was measured.
 const BandwidthKnown uint64 = 1 << 32
 
 // Pool is the published state of one pool.
 type Pool struct {
-	// Version is odd while Books is the present state.
-	Version atomic.Uint64
-	Books   PoolBooks
-	_       [7]uint64
+	// Version is odd while Counters is the present state.
+	Version  atomic.Uint64
+	Counters PoolCounters
+	_        [7]uint64
 }
 
-// PoolBooks is a pool's own part of the counters, without what the thread caches hold. It
-// is written as DeviceBooks is.
-type PoolBooks struct {
+// PoolCounters is a pool's own part of the counters, without what the thread caches hold. It
+// is written as DeviceCounters is.
+type PoolCounters struct {
 	// Cache is the handle of the thread caches in front of the pool; 0 means none.
 	Cache uint64
 	// The pool's own parts of the gauges. A part may be negative (and wrap) while the

@@ -74,9 +74,9 @@ func TestPublishedNumbersArePresent(t *testing.T) {
 				}
 				l.Peek()
 				if l.Wanted() {
-					p.Books.ActiveBytes = active
+					p.Counters.ActiveBytes = active
 					l.Show()
-				} else if p.Books.ActiveBytes != active {
+				} else if p.Counters.ActiveBytes != active {
 					panic("what is shown has changed")
 				}
 				if !p.isShown() {
@@ -90,10 +90,10 @@ func TestPublishedNumbersArePresent(t *testing.T) {
 	l.Peek()
 	defer l.Unlock()
 	if l.Wanted() {
-		p.Books.ActiveBytes = active
+		p.Counters.ActiveBytes = active
 		l.Show()
 	}
-	require.Equal(t, active, p.Books.ActiveBytes)
+	require.Equal(t, active, p.Counters.ActiveBytes)
 }
 
 // Lent numbers are recalled, once, before any caller gets the lock.

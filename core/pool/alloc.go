@@ -107,7 +107,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		}
 		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
 		tag = p.heap.tags.Add(r.TagNumber, sizes, 1)
-		p.heap.books.Alloc(sizes)
+		p.heap.counters.Alloc(sizes)
 		if block.Size > LeastLentBytes && r.Stream == nil {
 			p.heap.loans.lend(s)
 		}

@@ -86,7 +86,7 @@ func (h *heap) placeBatch(n *need, to []device.Addr, excess inflight.Excess) err
 		to[i] = h.writeOne(l, n, tag)
 		revived.AllocatedBytes += l.Size
 	}
-	h.books.Land(revived.AllocatedBytes)
+	h.counters.Land(revived.AllocatedBytes)
 	for i, l := range ranges {
 		to[len(reused)+i] = h.writeOne(l, n, tag)
 		l.blocks++
@@ -100,7 +100,7 @@ func (h *heap) placeBatch(n *need, to []device.Addr, excess inflight.Excess) err
 func (h *heap) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
 	sum := track.Block{RequestedBytes: n.requested * n.count, AllocatedBytes: allocatedBytes}
 	h.tags.Add(tag, sum, n.count)
-	h.books.AllocMany(sum, n.count)
+	h.counters.AllocMany(sum, n.count)
 }
 
 // placeTogether allocates all blocks from one segment whose strategy supports batches. It
@@ -279,7 +279,7 @@ func (h *heap) removeTogether(s *segment, size uint64, runs []rangealloc.Run) {
 		}
 	}
 	finishTag()
-	h.books.FreeMany(sum, all)
+	h.counters.FreeMany(sum, all)
 }
 
 // writeOne records a live block in the table of its segment and returns the address for

@@ -15,10 +15,10 @@ func (p *Pool) Brief() track.Brief {
 		p.heap.mu.Peek()
 		p.leases.learn(&counts)
 	}
-	books := p.heap.books.Brief()
-	books.LargestFreeBytes = min(p.heap.largestFree(), books.CachedBytes)
+	counters := p.heap.counters.Brief()
+	counters.LargestFreeBytes = min(p.heap.largestFree(), counters.CachedBytes)
 	p.heap.mu.Unlock()
-	return books
+	return counters
 }
 
 // ShowAt sets the place where Show publishes the pool's own counters; nil ends
@@ -47,8 +47,8 @@ func (p *Pool) Show() {
 	if p.leases.cache != nil && p.leases.number == 0 {
 		return
 	}
-	own := p.heap.books.Own()
-	p.publishedAt.Books = mirror.PoolBooks{
+	own := p.heap.counters.Own()
+	p.publishedAt.Counters = mirror.PoolCounters{
 		Cache: p.leases.number, ActiveBytes: own.ActiveBytes, CachedBytes: own.CachedBytes,
 		UnusableBytes: own.UnusableBytes, LiveBlocks: own.LiveBlocks, LargestFreeBytes: p.heap.largestFree(),
 		LeasedBytes: p.leases.leased, ReturnedBytes: p.leases.returned,

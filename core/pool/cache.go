@@ -100,5 +100,5 @@ func (ls *leases) enterAdopted(taken CachedBlock) {
 	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
 	ls.heap.tags.Add(taken.Tag, sizes, 1)
 	ls.returned += taken.SizeBytes
-	ls.heap.books.Adopt(sizes, taken.SizeBytes)
+	ls.heap.counters.Adopt(sizes, taken.SizeBytes)
 }

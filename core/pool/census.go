@@ -37,7 +37,7 @@ func (p *Pool) Statistics() track.Statistics {
 	cache := p.leases.freeze()
 	defer p.leases.thaw()
 	p.heap.mu.Peek()
-	stats, outside, was := p.heap.statisticsLocked(), p.heap.books.Outside(), p.leases.leaseTotals
+	stats, outside, was := p.heap.statisticsLocked(), p.heap.counters.Outside(), p.leases.leaseTotals
 	p.heap.mu.Unlock()
 	if cache == nil {
 		return stats
@@ -56,12 +56,12 @@ func (ls *leases) statisticsWith(counts *CacheCounts) track.Statistics {
 	if counts == nil {
 		return stats
 	}
-	return stats.With(ls.heap.books.Outside(), ls.outside(counts), ls.heap.config.Stats)
+	return stats.With(ls.heap.counters.Outside(), ls.outside(counts), ls.heap.config.Stats)
 }
 
 // statisticsLocked is Statistics without the caches. The caller holds mu.
 func (h *heap) statisticsLocked() track.Statistics {
-	stats := h.books.Statistics()
+	stats := h.counters.Statistics()
 	stats.LargestFreeBytes = h.largestFree()
 	return stats
 }
@@ -73,7 +73,7 @@ func (ls *leases) learn(c *CacheCounts) {
 	if c == nil || c.EnteredBytes > ls.leased || c.LeftBytes < ls.returned || !c.agree() {
 		return
 	}
-	ls.heap.books.SetOutside(ls.outside(c))
+	ls.heap.counters.SetOutside(ls.outside(c))
 }
 
 // Tags returns the use of live blocks by tag, the largest first. It reads the blocks of

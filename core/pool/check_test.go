@@ -155,7 +155,7 @@ func (p *Pool) audit() error {
 	if err := p.auditStreams(); err != nil {
 		return err
 	}
-	outside := p.heap.books.Outside()
+	outside := p.heap.counters.Outside()
 	want := map[string][2]uint64{
 		"held":          {p.heap.held, held},
 		"reserved":      {stats.Reserved.Current, held},

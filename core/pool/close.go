@@ -43,7 +43,7 @@ func (p *Pool) Close(force bool) error {
 	p.heap.lock()
 	if err == nil {
 		p.heap.state = stateClosed
-		p.heap.books.Close()
+		p.heap.counters.Close()
 		tables = p.heap.inFlight.End()
 	} else {
 		p.heap.state = stateOpen
@@ -195,8 +195,8 @@ func (ls *leases) keepInFlight(l located) {
 	l.setInfo(makeInfo(blockInFlight, 0, 0))
 	ls.heap.neverLands = true
 	ls.returned += size
-	ls.heap.books.Return(size)
-	ls.heap.books.Board(size)
+	ls.heap.counters.Return(size)
+	ls.heap.counters.Board(size)
 }
 
 // waitForWork waits for queued work that uses freed blocks, and for all work of the
@@ -271,11 +271,11 @@ func (h *heap) dropBlocks(s *segment) {
 		}
 		if l.info().state() == blockLive {
 			sizes := l.sizes()
-			h.books.Free(sizes)
+			h.counters.Free(sizes)
 			h.tags.Remove(l.info().tag(), sizes, 1)
 			h.streams.forgetAll([]located{l})
 		} else {
-			h.books.Land(l.Size)
+			h.counters.Land(l.Size)
 		}
 		l.setInfo(0)
 		h.giveToSegment(l)

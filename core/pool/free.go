@@ -122,7 +122,7 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 		s.pages.Release(r.Offset, r.Size)
 	}
 	h.runFreed(s, 1)
-	h.books.Free(sizes)
+	h.counters.Free(sizes)
 	if h.inFlight.Count() > 0 {
 		h.land(inflight.PollBudget)
 	}
@@ -156,7 +156,7 @@ func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	}
 	h.streams.forget(s, r.Slot)
 	h.tags.Remove(info.tag(), sizes, 1)
-	h.books.Retire(sizes)
+	h.counters.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
 	behind := [1]inflight.Fence{h.inFlight.Fence(stream, event)}
 	h.inFlight.Add(located{s, r}.inFlight(), behind[:])

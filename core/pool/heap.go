@@ -53,7 +53,7 @@ type heap struct {
 	// overfull is set when a segment became empty while the pool held more than
 	// threshold.
 	overfull bool
-	books    *track.Books
+	counters *track.Counters
 	tags     track.Tags
 	inFlight inflight.Blocks
 	streams  blockStreams

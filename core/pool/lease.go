@@ -70,7 +70,7 @@ func (ls *leases) leaseFlights(wanted *need, to []device.Addr) int {
 		}
 		l := ls.heap.flying(ls.heap.inFlight.At(at).Addr)
 		ls.heap.inFlight.Drop(at)
-		ls.heap.books.Land(l.Size)
+		ls.heap.counters.Land(l.Size)
 		ls.lend(l, wanted.Size)
 		to[n] = l.addr()
 	}
@@ -125,9 +125,9 @@ func (ls *leases) leaseFree(wanted *need, to []device.Addr, n int) (int, error) 
 func (ls *leases) lend(l located, size uint64) {
 	l.setInfo(makeInfo(blockLeased, 0, l.Size-size))
 	ls.leased += size
-	ls.heap.books.Lease(size)
+	ls.heap.counters.Lease(size)
 	if excess := l.Size - size; excess > 0 {
-		ls.heap.books.Board(excess)
+		ls.heap.counters.Board(excess)
 	}
 }
 
@@ -183,9 +183,9 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 	for _, l := range found {
 		size := l.Size - l.info().slack()
 		ls.returned += size
-		ls.heap.books.Return(size)
+		ls.heap.counters.Return(size)
 		if excess := l.info().slack(); excess > 0 {
-			ls.heap.books.Land(excess)
+			ls.heap.counters.Land(excess)
 		}
 	}
 	if event == nil {
@@ -194,7 +194,7 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 		fence := [1]inflight.Fence{ls.heap.inFlight.Fence(stream, event)}
 		for _, l := range found {
 			l.setInfo(makeInfo(blockInFlight, 0, 0))
-			ls.heap.books.Board(l.Size)
+			ls.heap.counters.Board(l.Size)
 			ls.heap.inFlight.Add(l.inFlight(), fence[:])
 		}
 	}

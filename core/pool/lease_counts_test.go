@@ -31,7 +31,7 @@ func TestNegativeCountsDoNotChangeThePeaks(t *testing.T) {
 		spoil(&counts)
 		_, err := p.Lease(1024, nil, nil, &counts)
 		require.NoError(t, err)
-		stats := p.heap.books.Statistics()
+		stats := p.heap.counters.Statistics()
 		require.NoError(t, stats.Check())
 		require.LessOrEqual(t, stats.LiveBlocks.Peak, uint64(3))
 		for _, peak := range []uint64{

@@ -117,7 +117,7 @@ func TestGiveBackSucceedsOrFailsAsAWhole(t *testing.T) {
 	require.ErrorIs(t, p.GiveBack(addrs, s, nil), device.CodeDevice)
 	require.NoError(t, p.GiveBack(addrs[:4], s, nil))
 	require.NoError(t, p.GiveBack(addrs[4:], nil, nil))
-	require.EqualValues(t, 256+4*512, p.heap.books.Statistics().Active.Current)
+	require.EqualValues(t, 256+4*512, p.heap.counters.Statistics().Active.Current)
 	again := make([]device.Addr, 2)
 	n, err = p.Lease(512, s, again, nil)
 	require.NoError(t, err)

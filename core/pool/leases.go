@@ -87,7 +87,7 @@ type leases struct {
 // leaseTotals has running totals of the bytes that the pool leased and that came back.
 type leaseTotals struct{ leased, returned uint64 }
 
-// outside converts counts to the form that track.Books uses. Bytes that are between the
+// outside converts counts to the form that track.Counters uses. Bytes that are between the
 // pool and the caches, in either direction, count as cached.
 func (t leaseTotals) outside(c *CacheCounts) track.Outside {
 	return track.Outside{

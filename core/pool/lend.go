@@ -85,7 +85,7 @@ func (l *loans) arePossible(s *segment) bool {
 func (l *loans) fill(s *segment) bool {
 	lender, ok := s.strategy.(rangealloc.Lender)
 	to, h := l.to, l.heap
-	if !ok || !lender.Lend(&to.Places) || !h.books.Lend(&to.Books, &to.Places) {
+	if !ok || !lender.Lend(&to.Places) || !h.counters.Lend(&to.Counters, &to.Places) {
 		return false
 	}
 	infos, ok := s.wordMemory.Share(&s.words)
@@ -133,9 +133,9 @@ func (l *loans) takeBack() {
 	from, s, h := l.to, l.of, l.heap
 	from.Recall()
 	l.of = nil
-	change := h.books.Absorb(&from.Books, &from.Places)
-	if change.Blocks == 0 && from.Books.Frees == 0 {
-		if from.Books.Looks != 0 {
+	change := h.counters.Absorb(&from.Counters, &from.Places)
+	if change.Blocks == 0 && from.Counters.Frees == 0 {
+		if from.Counters.Looks != 0 {
 			l.unused = 0
 		} else if l.unused++; l.unused == maxUnusedLoans {
 			l.unused, l.pauses = 0, pausedCalls
@@ -145,7 +145,7 @@ func (l *loans) takeBack() {
 	l.unused = 0
 	s.strategy.(rangealloc.Lender).Absorb(&from.Places)
 	s.blocks += change.Blocks
-	if from.Books.Frees != 0 {
+	if from.Counters.Frees != 0 {
 		s.full = anyFits
 	}
 	if s.pages != nil {

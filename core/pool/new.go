@@ -91,7 +91,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 			engine: e, config: c,
 			maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
 			defaultStream: e.Device().DefaultStream(),
-			books:         track.NewBooks(c.Stats, totals...),
+			counters:      track.NewCounters(c.Stats, totals...),
 		},
 	}
 	p.heap.streams.defaultStream = p.heap.defaultStream
@@ -103,7 +103,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	p.supply.heap, p.supply.owner, p.supply.source = &p.heap, p, source
 	if err := p.supply.startPaging(); err != nil {
-		p.heap.books.Close()
+		p.heap.counters.Close()
 		return nil, err
 	}
 	if p.heap.paged != nil {
@@ -121,7 +121,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	p.family.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
-			p.heap.books.Close()
+			p.heap.counters.Close()
 			p.heap.endDebug()
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 			p.supply.discardSpaces()
 			p.heap.mu.Lock()
 			p.heap.state = stateClosed
-			p.heap.books.Close()
+			p.heap.counters.Close()
 			p.heap.mu.Unlock()
 			e.Unregister(p)
 			p.heap.endDebug()

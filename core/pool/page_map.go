@@ -142,7 +142,7 @@ func (u *supply) enterPages(count uint64) {
 	bytes := count * u.heap.paged.pageBytes
 	u.heap.held += bytes
 	u.heap.paged.held += count
-	u.heap.books.AddPages(bytes)
+	u.heap.counters.AddPages(bytes)
 }
 
 // install maps the pieces of runs and makes the runs accessible. If a call fails, it

@@ -134,7 +134,7 @@ func (u *supply) releaseList(list *[]device.Page, pageBytes uint64) (bytes uint6
 	*list = nil
 	u.heap.held -= bytes
 	u.heap.paged.held -= bytes / u.heap.paged.pageBytes
-	u.heap.books.RemovePages(bytes)
+	u.heap.counters.RemovePages(bytes)
 	return bytes, nil
 }
 

@@ -42,7 +42,7 @@ func (h *heap) place(n *need, block *Block) error {
 			return err
 		}
 		s.blocks++
-		h.books.Alloc(track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size})
+		h.counters.Alloc(track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size})
 		return nil
 	}
 	return rangealloc.ErrNoRoom
@@ -113,6 +113,6 @@ func (h *heap) revive(at int32, n *need, block *Block) error {
 		return err
 	}
 	h.inFlight.Drop(at)
-	h.books.Revive(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
+	h.counters.Revive(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
 	return nil
 }

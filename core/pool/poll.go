@@ -87,7 +87,7 @@ func (h *heap) flying(addr device.Addr) located {
 func (h *heap) landed(l located) {
 	if h.debug == nil {
 		h.giveToSegment(l)
-		h.books.Land(l.Size)
+		h.counters.Land(l.Size)
 		return
 	}
 	bound := min(h.held/quarantineShare, quarantineBytes)
@@ -106,7 +106,7 @@ func (h *heap) evict(boundBytes uint64) (some bool) {
 		}
 		l.setInfo(0)
 		h.giveToSegment(l)
-		h.books.Land(l.Size)
+		h.counters.Land(l.Size)
 		some = true
 	}
 	return some

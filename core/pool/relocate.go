@@ -162,7 +162,7 @@ func (p *Pool) Settle(c Claim) bool {
 	p.heap.streams.move(from, to)
 	from.setInfo(0)
 	p.heap.giveToSegment(from)
-	p.heap.books.Land(from.Size)
+	p.heap.counters.Land(from.Size)
 	p.heap.mu.Unlock()
 	p.heap.changed()
 	return true
@@ -235,7 +235,7 @@ func (p *Pool) AbandonAll(claims []Claim) {
 func (h *heap) releasePlace(to located) {
 	to.setInfo(0)
 	h.giveToSegment(to)
-	h.books.Land(to.Size)
+	h.counters.Land(to.Size)
 }
 
 // claimed returns the reserved target of a claim that is not settled. The caller holds

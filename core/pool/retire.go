@@ -271,10 +271,10 @@ func (f *frees) retireFound(j *pendingFree, found []located) {
 	if f.heap.debug == nil && len(j.graphs) == 0 && !j.waits() {
 		f.heap.streams.forgetAll(found)
 		f.heap.giveManyToSegments(found)
-		f.heap.books.FreeMany(sum, uint64(len(found)))
+		f.heap.counters.FreeMany(sum, uint64(len(found)))
 		return
 	}
-	f.heap.books.RetireMany(sum, uint64(len(found)))
+	f.heap.counters.RetireMany(sum, uint64(len(found)))
 	if len(j.graphs) == 0 || !f.park(j, found) {
 		f.fly(j, found)
 	}

@@ -143,7 +143,7 @@ func (h *heap) attach(s *segment) {
 	at, _ := slices.BinarySearchFunc(h.segments, s.memory.Addr, compareSegment)
 	h.segments = slices.Insert(h.segments, at, s)
 	h.layoutChanges++
-	h.books.AddSegment(s.parts())
+	h.counters.AddSegment(s.parts())
 }
 
 // detach removes an empty segment from the list and the counters. held still includes it.
@@ -152,7 +152,7 @@ func (h *heap) detach(s *segment) {
 	h.segments = slices.Delete(h.segments, at, at+1)
 	h.recent = nil
 	h.layoutChanges++
-	h.books.RemoveSegment(s.parts())
+	h.counters.RemoveSegment(s.parts())
 }
 
 func compareSegment(s *segment, addr device.Addr) int {

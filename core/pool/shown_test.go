@@ -14,7 +14,7 @@ import (
 )
 
 func shownBrief(place *mirror.Pool) track.Brief {
-	b := &place.Books
+	b := &place.Counters
 	return track.Brief{
 		ActiveBytes: b.ActiveBytes, CachedBytes: b.CachedBytes, UnusableBytes: b.UnusableBytes,
 		LiveBlocks: b.LiveBlocks, LargestFreeBytes: min(b.LargestFreeBytes, b.CachedBytes),
@@ -70,7 +70,7 @@ func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 			}
 		}
 		require.Greater(t, hidden, 250)
-		require.EqualValues(t, 1, place.Books.Pools)
+		require.EqualValues(t, 1, place.Counters.Pools)
 		require.NoError(t, stream.Close())
 		require.NoError(t, p.Close(true))
 		require.Zero(t, place.Pool[0].Version.Load()%2, "a pool that is gone shows nothing")

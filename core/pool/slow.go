@@ -128,7 +128,7 @@ func (u *supply) orAddressless(n *need, err error) error {
 func (u *supply) failed(err error) error {
 	if errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfVirtualMemory) {
 		u.heap.mu.Lock()
-		u.heap.books.Fail()
+		u.heap.counters.Fail()
 		u.heap.mu.Unlock()
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 // Two blocks are adopted from caches whose last known counts include only the larger one
 // as live. Adopting the smaller one first must not lose the bytes of the larger one.
 func TestAdoptWithOldCountsOfTheCaches(t *testing.T) {
-	b := NewBooks(true)
+	b := NewCounters(true)
 	b.AddSegment(Segment{UsableBytes: 16384})
 	for _, bytes := range []uint64{5120, 256} {
 		b.Lease(bytes)

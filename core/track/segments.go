@@ -9,7 +9,7 @@ type Segment struct {
 }
 
 // AddSegment counts a segment without blocks.
-func (b *Books) AddSegment(segment Segment) {
+func (b *Counters) AddSegment(segment Segment) {
 	b.rise(reserved, segment.UsableBytes+segment.UnusableBytes)
 	b.rise(cached, segment.UsableBytes)
 	b.rise(unusable, segment.UnusableBytes)
@@ -19,7 +19,7 @@ func (b *Books) AddSegment(segment Segment) {
 }
 
 // RemoveSegment subtracts a segment without blocks.
-func (b *Books) RemoveSegment(segment Segment) {
+func (b *Counters) RemoveSegment(segment Segment) {
 	b.now[cached] -= segment.UsableBytes
 	b.now[unusable] -= segment.UnusableBytes
 	b.now[reserved] -= segment.UsableBytes + segment.UnusableBytes
@@ -29,14 +29,14 @@ func (b *Books) RemoveSegment(segment Segment) {
 }
 
 // AddPages counts physical pages that no block uses yet.
-func (b *Books) AddPages(bytes uint64) {
+func (b *Counters) AddPages(bytes uint64) {
 	b.rise(reserved, bytes)
 	b.rise(cached, bytes)
 	b.publish()
 }
 
 // RemovePages subtracts pages that are cached.
-func (b *Books) RemovePages(bytes uint64) {
+func (b *Counters) RemovePages(bytes uint64) {
 	b.now[cached] -= bytes
 	b.now[reserved] -= bytes
 	b.publish()

@@ -10,10 +10,10 @@ import (
 )
 
 // Random operations are compared with sums over the blocks.
-func TestBooksAgainstAModel(t *testing.T) {
+func TestCountersAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var totals Totals
-		books := NewBooks(true, &totals)
+		counters := NewCounters(true, &totals)
 		free := uint64(0)
 		var live []Block
 		var inFlight []uint64
@@ -22,7 +22,7 @@ func TestBooksAgainstAModel(t *testing.T) {
 			"segment": func(t *rapid.T) {
 				s := Segment{UsableBytes: rapid.Uint64Range(1, 1000).Draw(t, "usable"),
 					UnusableBytes: rapid.Uint64Range(0, 9).Draw(t, "unusable")}
-				books.AddSegment(s)
+				counters.AddSegment(s)
 				free += s.UsableBytes
 				want.Reserved.Current += s.UsableBytes + s.UnusableBytes
 				want.Unusable.Current += s.UnusableBytes
@@ -34,7 +34,7 @@ func TestBooksAgainstAModel(t *testing.T) {
 				}
 				block := Block{AllocatedBytes: rapid.Uint64Range(1, free).Draw(t, "allocated")}
 				block.RequestedBytes = rapid.Uint64Range(1, block.AllocatedBytes).Draw(t, "requested")
-				books.Alloc(block)
+				counters.Alloc(block)
 				live = append(live, block)
 				free -= block.AllocatedBytes
 				want.Allocations++
@@ -43,7 +43,7 @@ func TestBooksAgainstAModel(t *testing.T) {
 				if len(live) == 0 {
 					t.Skip("none")
 				}
-				books.Retire(live[0])
+				counters.Retire(live[0])
 				inFlight = append(inFlight, live[0].AllocatedBytes)
 				live = live[1:]
 				want.Frees++
@@ -52,11 +52,11 @@ func TestBooksAgainstAModel(t *testing.T) {
 				if len(inFlight) == 0 {
 					t.Skip("none")
 				}
-				books.Land(inFlight[0])
+				counters.Land(inFlight[0])
 				free += inFlight[0]
 				inFlight = inFlight[1:]
 			},
-			"fail": func(*rapid.T) { books.Fail(); want.Failures++ },
+			"fail": func(*rapid.T) { counters.Fail(); want.Failures++ },
 			"": func(t *rapid.T) {
 				var sum Statistics
 				for _, block := range live {
@@ -71,8 +71,8 @@ func TestBooksAgainstAModel(t *testing.T) {
 				sum.Reserved, sum.Unusable, sum.Segments = want.Reserved, want.Unusable, want.Segments
 				sum.Allocations, sum.Frees, sum.Failures = want.Allocations, want.Frees, want.Failures
 
-				got := books.Statistics()
-				require.NoError(t, books.Check())
+				got := counters.Statistics()
+				require.NoError(t, counters.Check())
 				expected := sum.gauges()
 				before := want.gauges()
 				for i := range before {
@@ -89,11 +89,11 @@ func TestBooksAgainstAModel(t *testing.T) {
 
 func TestWithoutHistory(t *testing.T) {
 	var totals Totals
-	books := NewBooks(false, &totals)
-	books.AddSegment(Segment{UsableBytes: 100})
-	books.Alloc(Block{RequestedBytes: 3, AllocatedBytes: 4})
-	books.Fail()
-	got := books.Statistics()
+	counters := NewCounters(false, &totals)
+	counters.AddSegment(Segment{UsableBytes: 100})
+	counters.Alloc(Block{RequestedBytes: 3, AllocatedBytes: 4})
+	counters.Fail()
+	got := counters.Statistics()
 	require.EqualValues(t, 4, got.Active.Current)
 	require.Zero(t, got.Active.Peak)
 	require.Zero(t, got.Allocations+got.Failures)
@@ -104,12 +104,12 @@ func TestWithoutHistory(t *testing.T) {
 // the same time do not add up.
 func TestTotalsPeakIsThePeakOfTheSum(t *testing.T) {
 	var totals Totals
-	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
-	for _, books := range []*Books{a, b} {
-		books.AddSegment(Segment{UsableBytes: 100})
-		books.Alloc(Block{RequestedBytes: 60, AllocatedBytes: 64})
-		books.Retire(Block{RequestedBytes: 60, AllocatedBytes: 64})
-		books.Land(64)
+	a, b := NewCounters(true, &totals), NewCounters(true, &totals)
+	for _, counters := range []*Counters{a, b} {
+		counters.AddSegment(Segment{UsableBytes: 100})
+		counters.Alloc(Block{RequestedBytes: 60, AllocatedBytes: 64})
+		counters.Retire(Block{RequestedBytes: 60, AllocatedBytes: 64})
+		counters.Land(64)
 	}
 	sum := a.Statistics().Plus(b.Statistics())
 	require.EqualValues(t, 128, sum.Active.Peak, "Plus is an upper bound")
@@ -124,14 +124,14 @@ func TestTotalsFromManyThreads(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			books := NewBooks(true, &totals)
-			books.AddSegment(Segment{UsableBytes: 1000})
+			counters := NewCounters(true, &totals)
+			counters.AddSegment(Segment{UsableBytes: 1000})
 			for range 1000 {
-				books.Alloc(Block{RequestedBytes: 7, AllocatedBytes: 8})
-				books.Retire(Block{RequestedBytes: 7, AllocatedBytes: 8})
-				books.Land(8)
+				counters.Alloc(Block{RequestedBytes: 7, AllocatedBytes: 8})
+				counters.Retire(Block{RequestedBytes: 7, AllocatedBytes: 8})
+				counters.Land(8)
 			}
-			books.Statistics()
+			counters.Statistics()
 		})
 	}
 	wait.Wait()
@@ -209,19 +209,19 @@ func TestKeptTags(t *testing.T) {
 	require.Equal(t, "kv", tags.Name(kv))
 }
 
-func TestBooksDoNotUseTheGoHeap(t *testing.T) {
+func TestCountersDoNotUseTheGoHeap(t *testing.T) {
 	var totals Totals
 	var tags Tags
-	books := NewBooks(true, &totals)
-	books.AddSegment(Segment{UsableBytes: 1000})
+	counters := NewCounters(true, &totals)
+	counters.AddSegment(Segment{UsableBytes: 1000})
 	block := Block{RequestedBytes: 7, AllocatedBytes: 8}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		books.Alloc(block)
+		counters.Alloc(block)
 		number, _ := tags.Number("kv")
 		tags.Add(number, block, 1)
 		tags.Remove(number, block, 1)
-		books.Retire(block)
-		books.Land(8)
+		counters.Retire(block)
+		counters.Land(8)
 	}))
 }
 
@@ -237,7 +237,7 @@ func TestCheckFindsEveryContradiction(t *testing.T) {
 // what is published.
 func TestWatchedTotalsAreExact(t *testing.T) {
 	var totals Totals
-	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
+	a, b := NewCounters(true, &totals), NewCounters(true, &totals)
 	a.AddSegment(Segment{UsableBytes: 1000, UnusableBytes: 24})
 	a.Alloc(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 24, totals.Used())
@@ -265,18 +265,18 @@ func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 		var totals Totals
 		const room = uint64(1) << 40
 		pools := rapid.IntRange(1, 4).Draw(t, "pools")
-		var books []*Books
+		var counters []*Counters
 		var live []Block
 		var owner []int
 		for range pools {
-			books = append(books, NewBooks(true, &totals))
-			books[len(books)-1].AddSegment(Segment{UsableBytes: room})
+			counters = append(counters, NewCounters(true, &totals))
+			counters[len(counters)-1].AddSegment(Segment{UsableBytes: room})
 		}
 		now, peak := uint64(0), uint64(0)
 		for range rapid.IntRange(1, 200).Draw(t, "operations") {
 			if len(live) > 0 && rapid.Bool().Draw(t, "free") {
 				at := rapid.IntRange(0, len(live)-1).Draw(t, "block")
-				books[owner[at]].Free(live[at])
+				counters[owner[at]].Free(live[at])
 				now -= live[at].AllocatedBytes
 				live, owner = append(live[:at], live[at+1:]...), append(owner[:at], owner[at+1:]...)
 				continue
@@ -284,13 +284,13 @@ func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 			block := Block{AllocatedBytes: rapid.Uint64Range(1, 3*driftBytes/2).Draw(t, "size")}
 			block.RequestedBytes = block.AllocatedBytes
 			who := rapid.IntRange(0, pools-1).Draw(t, "pool")
-			books[who].Alloc(block)
+			counters[who].Alloc(block)
 			live, owner = append(live, block), append(owner, who)
 			now += block.AllocatedBytes
 			peak = max(peak, now)
 		}
 		var sum Statistics
-		for _, b := range books {
+		for _, b := range counters {
 			sum = sum.Plus(b.Statistics())
 		}
 		got := totals.WithPeaks(sum).Active
@@ -306,7 +306,7 @@ func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 func TestPeakOfTwoPoolsThatRiseInTurnIsWithinItsBound(t *testing.T) {
 	var totals Totals
 	const room = uint64(1) << 40
-	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
+	a, b := NewCounters(true, &totals), NewCounters(true, &totals)
 	a.AddSegment(Segment{UsableBytes: room})
 	b.AddSegment(Segment{UsableBytes: room})
 	block := func(n uint64) Block { return Block{RequestedBytes: n, AllocatedBytes: n} }
@@ -327,8 +327,8 @@ func TestPeakOfTwoPoolsThatRiseInTurnIsWithinItsBound(t *testing.T) {
 func TestOutsideStaysConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var totals Totals
-		books := NewBooks(true, &totals)
-		books.AddSegment(Segment{UsableBytes: 64 << 10})
+		counters := NewCounters(true, &totals)
+		counters.AddSegment(Segment{UsableBytes: 64 << 10})
 		const size = 1024
 		// What the caches really hold, and what the counters were told last.
 		var live, idle, own, free uint64 = 0, 0, 0, 64
@@ -337,32 +337,32 @@ func TestOutsideStaysConsistent(t *testing.T) {
 				IdleBytes: idle * size, CachedBytes: idle * size}
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"lease":  func(*rapid.T) { move(&free, &idle, func() { books.Lease(size) }) },
-			"return": func(*rapid.T) { move(&idle, &free, func() { books.Return(size) }) },
+			"lease":  func(*rapid.T) { move(&free, &idle, func() { counters.Lease(size) }) },
+			"return": func(*rapid.T) { move(&idle, &free, func() { counters.Return(size) }) },
 			"alloc":  func(*rapid.T) { move(&idle, &live, func() {}) },
 			"free":   func(*rapid.T) { move(&live, &idle, func() {}) },
 			"adopt": func(*rapid.T) {
-				move(&live, &own, func() { books.Adopt(Block{RequestedBytes: 1000, AllocatedBytes: size}, size) })
+				move(&live, &own, func() { counters.Adopt(Block{RequestedBytes: 1000, AllocatedBytes: size}, size) })
 			},
 			"own": func(*rapid.T) {
-				move(&free, &own, func() { books.Alloc(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
+				move(&free, &own, func() { counters.Alloc(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
 			},
 			"drop": func(*rapid.T) {
-				move(&own, &free, func() { books.Free(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
+				move(&own, &free, func() { counters.Free(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
 			},
 			"learn": func(t *rapid.T) {
-				books.SetOutside(record())
-				stats := books.Statistics()
+				counters.SetOutside(record())
+				stats := counters.Statistics()
 				require.EqualValues(t, (live+own)*1000, stats.Requested.Current)
 				require.EqualValues(t, live+own, stats.LiveBlocks.Current)
 			},
 			"": func(t *rapid.T) {
-				stats := books.Statistics()
+				stats := counters.Statistics()
 				stats.ThreadCachedBytes = 0
 				require.NoError(t, stats.Check())
 				require.LessOrEqual(t, stats.Cached.Peak, stats.Reserved.Current)
 				require.LessOrEqual(t, stats.Active.Peak, stats.Reserved.Current)
-				exact := stats.With(books.Outside(), record(), true)
+				exact := stats.With(counters.Outside(), record(), true)
 				require.NoError(t, exact.Check())
 				require.EqualValues(t, (live+own)*size, exact.Active.Current)
 				require.EqualValues(t, (idle+free)*size, exact.Cached.Current)

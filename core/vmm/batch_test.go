@@ -189,7 +189,7 @@ func batchScript(s *script, t require.TestingT) (steps []func()) {
 	}
 }
 
-// For every n the n-th driver call of the script fails: the pool, its books and the device are
+// For every n the n-th driver call of the script fails: the pool, its counters and the device are
 // exact after every step.
 func TestEveryDriverCallOfBatchesFailsOnce(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {

@@ -29,7 +29,7 @@ func (ph *Physical) Flush() bool { return false }
 func (ph *Physical) Statistics() track.Statistics {
 	ph.mu.Peek()
 	defer ph.mu.Unlock()
-	stats := ph.books.Statistics()
+	stats := ph.counters.Statistics()
 	stats.LargestFreeBytes = ph.largestFree(stats.Cached.Current)
 	return stats
 }
@@ -50,7 +50,7 @@ func (ph *Physical) Brief() track.Brief {
 
 // briefLocked implements Brief. The caller holds mu.
 func (ph *Physical) briefLocked() track.Brief {
-	brief := ph.books.Brief()
+	brief := ph.counters.Brief()
 	brief.LargestFreeBytes = ph.largestFree(brief.CachedBytes)
 	return brief
 }
@@ -76,7 +76,7 @@ func (ph *Physical) Show() {
 		return
 	}
 	brief := ph.briefLocked()
-	ph.shownAt.Books = mirror.PoolBooks{
+	ph.shownAt.Counters = mirror.PoolCounters{
 		ActiveBytes: brief.ActiveBytes, CachedBytes: brief.CachedBytes, UnusableBytes: brief.UnusableBytes,
 		LiveBlocks: brief.LiveBlocks, LargestFreeBytes: brief.LargestFreeBytes,
 	}

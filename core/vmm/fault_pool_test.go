@@ -40,7 +40,7 @@ func (s *script) note(err error) {
 
 func (s *script) allocate(t require.TestingT, first, pages uint64) func() {
 	return func() {
-		before, books := s.pool.Stats(), s.engine.Statistics()
+		before, counters := s.pool.Stats(), s.engine.Statistics()
 		_, err := s.pool.Alloc(first*page, pages*page)
 		s.note(err)
 		after := s.pool.Stats()
@@ -51,7 +51,7 @@ func (s *script) allocate(t require.TestingT, first, pages uint64) func() {
 		// Ranges whose work has completed may have been parked.
 		require.LessOrEqual(t, after.PhysicalBytes, before.PhysicalBytes)
 		require.Equal(t, before.MappedPages, after.MappedPages, "all or nothing")
-		require.Equal(t, books.LiveBlocks.Current, s.engine.Statistics().LiveBlocks.Current)
+		require.Equal(t, counters.LiveBlocks.Current, s.engine.Statistics().LiveBlocks.Current)
 	}
 }
 

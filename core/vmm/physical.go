@@ -46,10 +46,10 @@ type Physical struct {
 	clean, orphans []device.Page
 	// owners and spaces are in the order in which their unused pages are taken; came
 	// counts the owners.
-	owners roster.Ranked[*owner]
-	spaces roster.Ranked[*space]
-	came   uint64
-	books  *track.Books
+	owners   roster.Ranked[*owner]
+	spaces   roster.Ranked[*space]
+	came     uint64
+	counters *track.Counters
 	// wanted states that the worker has to make pages ready.
 	wanted bool
 	// ticking states that the worker checks again at the end of the window.
@@ -101,7 +101,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	}
 	ph := &Physical{
 		engine: e, virtual: virtual, config: c, pageBytes: c.PageBytes, ready: c.readyPages(),
-		limitBytes: c.LimitBytes, books: track.NewBooks(true, e.Totals()),
+		limitBytes: c.LimitBytes, counters: track.NewCounters(true, e.Totals()),
 		keepers: sleep.NewKeepers(),
 	}
 	ph.owners.Compare = compareOwners
@@ -109,7 +109,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	ph.arrived = sync.NewCond(&ph.mu)
 	ph.worker.init(hands)
 	if err := e.Register(ph); err != nil {
-		ph.books.Close()
+		ph.counters.Close()
 		return nil, err
 	}
 	return ph, nil
@@ -251,7 +251,7 @@ func (ph *Physical) Close() error {
 		return err
 	}
 	ph.state = stateClosed
-	ph.books.Close()
+	ph.counters.Close()
 	ph.mu.Unlock()
 	ph.engine.Unregister(ph)
 	return nil

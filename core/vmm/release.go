@@ -119,7 +119,7 @@ func (ph *Physical) releaseIdle(want uint64, keep map[device.Page]bool) (done ui
 		return 0, err
 	}
 	ph.created -= n
-	ph.books.RemovePages(n * ph.pageBytes)
+	ph.counters.RemovePages(n * ph.pageBytes)
 	return n, nil
 }
 

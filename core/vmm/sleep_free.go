@@ -92,7 +92,7 @@ func (s *space) endSleepers(r pageset.Run) {
 func (ph *Physical) endSlept(ended uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.FreeMany(track.Block{}, ended)
+	ph.counters.FreeMany(track.Block{}, ended)
 }
 
 // endAllSleepers calls endSleepers for all sleeping pages, in slices.

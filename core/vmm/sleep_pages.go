@@ -134,7 +134,7 @@ func (t *pageTable) sizesOf(r pageset.Run) (sum track.Block) {
 func (ph *Physical) uncount(sizes track.Block, pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.FreeMany(sizes, 0)
+	ph.counters.FreeMany(sizes, 0)
 	ph.moving += pages
 }
 
@@ -153,7 +153,7 @@ func (ph *Physical) releaseMoving(o *owner, pages []device.Page) error {
 		return err
 	}
 	ph.created -= count
-	ph.books.RemovePages(count * ph.pageBytes)
+	ph.counters.RemovePages(count * ph.pageBytes)
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (ph *Physical) releaseMoving(o *owner, pages []device.Page) error {
 func (ph *Physical) makeIdle(o *owner, pages []device.Page, sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.FreeMany(sizes, 0)
+	ph.counters.FreeMany(sizes, 0)
 	ph.used -= uint64(len(pages))
 	ph.addIdle(o, pages)
 	ph.arrived.Broadcast()
@@ -173,6 +173,6 @@ func (ph *Physical) makeIdle(o *owner, pages []device.Page, sizes track.Block) {
 func (ph *Physical) countMapped(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.FreeMany(sizes, 0)
-	ph.books.Board(sizes.AllocatedBytes)
+	ph.counters.FreeMany(sizes, 0)
+	ph.counters.Board(sizes.AllocatedBytes)
 }

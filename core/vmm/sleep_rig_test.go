@@ -108,7 +108,7 @@ func TestSleepingPagesWakeWithTheirBytes(t *testing.T) {
 				require.NoError(t, err)
 				r.fill(t, 2, 3, 7)
 				r.fill(t, 7, 2, 9)
-				before, books := r.pool.Stats(), r.engine.Statistics()
+				before, counters := r.pool.Stats(), r.engine.Statistics()
 				dir := ""
 				if backing == SleepToFile {
 					dir = t.TempDir()
@@ -145,8 +145,8 @@ func TestSleepingPagesWakeWithTheirBytes(t *testing.T) {
 				after.SleepStats, after.ReadyPages, after.HeldBytes = before.SleepStats, before.ReadyPages, before.HeldBytes
 				after.TableBytes = before.TableBytes
 				require.Equal(t, before, after)
-				require.Equal(t, books.Active, r.engine.Statistics().Active)
-				require.Equal(t, books.LiveBlocks, r.engine.Statistics().LiveBlocks)
+				require.Equal(t, counters.Active, r.engine.Statistics().Active)
+				require.Equal(t, counters.LiveBlocks, r.engine.Statistics().LiveBlocks)
 				require.Zero(t, kept.taken)
 				r.quit(t)
 			})

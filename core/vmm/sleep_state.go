@@ -37,14 +37,14 @@ type sleeper struct {
 	counts     SleepStats
 }
 
-func (l *sleeper) open(e *extent.Extent, books *engine.Engine) error {
+func (l *sleeper) open(e *extent.Extent, counters *engine.Engine) error {
 	l.turn = sleep.NewTurn()
 	err := l.asleep.Open(e.Pages)
 	if err == nil {
 		err = l.shifting.Open(e.Pages)
 	}
 	if err == nil {
-		err = l.saved.Open(e, books)
+		err = l.saved.Open(e, counters)
 	}
 	return err
 }

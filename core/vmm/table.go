@@ -52,7 +52,7 @@ func (t *pageTable) tableBytes() uint64 {
 		uint64(t.numberMemory.Bytes()) + uint64(t.allocatedMemory.Bytes()) + t.records.bytes() + t.users.Bytes()
 }
 
-func (t *pageTable) openTables(books *engine.Engine) error {
+func (t *pageTable) openTables(counters *engine.Engine) error {
 	err := t.live.Open(t.extent.Pages)
 	if err == nil {
 		err = t.parked.Open(t.extent.Pages)
@@ -61,7 +61,7 @@ func (t *pageTable) openTables(books *engine.Engine) error {
 		err = t.stuck.Open(t.extent.Pages)
 	}
 	if err == nil {
-		err = t.sleeper.open(&t.extent, books)
+		err = t.sleeper.open(&t.extent, counters)
 	}
 	if err == nil {
 		err = t.numberMemory.Grow(&t.numbers, int(t.extent.Pages))
@@ -70,7 +70,7 @@ func (t *pageTable) openTables(books *engine.Engine) error {
 		err = t.allocatedMemory.Grow(&t.allocated, int(t.extent.Pages))
 	}
 	if err == nil {
-		err = t.users.Open(t.extent.Pages, books.Device().DefaultStream())
+		err = t.users.Open(t.extent.Pages, counters.Device().DefaultStream())
 	}
 	if err != nil {
 		t.detachTables().Free()

@@ -124,7 +124,7 @@ func (ph *Physical) room() uint64 {
 func (ph *Physical) failed() {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.Fail()
+	ph.counters.Fail()
 }
 
 // collect continues until a fetch has its pages. If it fails, the fetch keeps the pages
@@ -178,7 +178,7 @@ func (ph *Physical) create(count uint64) ([]device.Page, error) {
 		ph.arrived.Broadcast()
 		return nil, err
 	}
-	ph.books.AddPages(count * ph.pageBytes)
+	ph.counters.AddPages(count * ph.pageBytes)
 	return fresh, nil
 }
 
@@ -274,14 +274,14 @@ func (f *freed) add(g freed) {
 func (ph *Physical) enter(sizes track.Block, count uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.AllocMany(sizes, count)
+	ph.counters.AllocMany(sizes, count)
 }
 
 // park turns live pages into parked ones.
 func (ph *Physical) park(f freed) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.FreeMany(f.sizes, f.ended)
+	ph.counters.FreeMany(f.sizes, f.ended)
 	ph.parkLocked(f.sizes.AllocatedBytes / ph.pageBytes)
 }
 
@@ -289,14 +289,14 @@ func (ph *Physical) park(f freed) {
 func (ph *Physical) retire(f freed) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.RetireMany(f.sizes, f.ended)
+	ph.counters.RetireMany(f.sizes, f.ended)
 }
 
 // land turns retiring pages into parked ones.
 func (ph *Physical) land(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.Land(pages * ph.pageBytes)
+	ph.counters.Land(pages * ph.pageBytes)
 	ph.parkLocked(pages)
 }
 

@@ -85,19 +85,19 @@ func (s *space) markAwake(j sleep.Job, jammed []pageset.Run) {
 func (ph *Physical) addStillMapped(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.Board(pages * ph.pageBytes)
+	ph.counters.Board(pages * ph.pageBytes)
 }
 
 // removeStillMapped undoes addStillMapped.
 func (ph *Physical) removeStillMapped(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.Land(pages * ph.pageBytes)
+	ph.counters.Land(pages * ph.pageBytes)
 }
 
 // countAwake counts charged pages as the memory of allocations that were asleep.
 func (ph *Physical) countAwake(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.AllocMany(sizes, 0)
+	ph.counters.AllocMany(sizes, 0)
 }

@@ -20,7 +20,7 @@ func TestReadyPagesArePreallocated(t *testing.T) {
 	require.NoError(t, err)
 	ph.Settle()
 	require.Equal(t, uint64(3), r.pool.Stats().ReadyPages)
-	require.Equal(t, 3*page, r.engine.Statistics().Cached.Current, "they are in the books")
+	require.Equal(t, 3*page, r.engine.Statistics().Cached.Current, "they are in the counters")
 	r.check(t)
 	creates := r.dev.Calls(devicetest.Create)
 	_, err = r.pool.Alloc(page, 3*page)

@@ -16,10 +16,10 @@ import (
 type Saved struct {
 	Tags Tags
 
-	kept   kept
-	extent *extent.Extent
-	books  *engine.Engine
-	held   engine.Asleep
+	kept     kept
+	extent   *extent.Extent
+	counters *engine.Engine
+	held     engine.Asleep
 	// dropped has chunks that are not needed any more. leftovers has streams of
 	// transfers that could not be closed.
 	dropped   []*Chunk
@@ -27,8 +27,8 @@ type Saved struct {
 }
 
 // Open prepares Saved for an address space in which nothing is asleep.
-func (s *Saved) Open(e *extent.Extent, books *engine.Engine) error {
-	s.extent, s.books = e, books
+func (s *Saved) Open(e *extent.Extent, counters *engine.Engine) error {
+	s.extent, s.counters = e, counters
 	return s.kept.open(e.Pages)
 }
 
@@ -44,13 +44,13 @@ func (s *Saved) Held() engine.Asleep { return s.held }
 // Hold counts bytes that are held outside the device.
 func (s *Saved) Hold(a engine.Asleep) {
 	s.held = s.held.Plus(a)
-	s.books.AddAsleep(a)
+	s.counters.AddAsleep(a)
 }
 
 // release undoes Hold.
 func (s *Saved) release(a engine.Asleep) {
 	s.held = s.held.Minus(a)
-	s.books.RemoveAsleep(a)
+	s.counters.RemoveAsleep(a)
 }
 
 // Add makes all pages of a chunk asleep in it.

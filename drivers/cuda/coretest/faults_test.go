@@ -72,7 +72,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 func onceAgain(t *testing.T, p program, r *rig, what string, number int32) {
 	failed := 0
 	for _, one := range p.steps(r) {
-		before := r.books(t, what)
+		before := r.counters(t, what)
 		err := one.do()
 		if err == nil {
 			continue
@@ -81,7 +81,7 @@ func onceAgain(t *testing.T, p program, r *rig, what string, number int32) {
 		require.Equal(t, 1, failed, "%s, %s: %v", what, one.name, err)
 		require.EqualValues(t, number, nativeOf(err), "%s, %s: %v", what, one.name, err)
 		if !partly[one.name] {
-			require.Equal(t, before, r.books(t, what), "%s, %s: %v", what, one.name, err)
+			require.Equal(t, before, r.counters(t, what), "%s, %s: %v", what, one.name, err)
 		}
 		require.NoError(t, one.do(), "%s, %s, again after %v", what, one.name, err)
 	}

@@ -33,7 +33,7 @@ func goOn(t *testing.T, p program, r *rig, what string, number int32) {
 	lost := false
 	for _, one := range p.steps(r) {
 		err := one.do()
-		r.books(t, what)
+		r.counters(t, what)
 		if err == nil || lost && lacksAnEarlierStep(err) {
 			continue
 		}
@@ -97,7 +97,7 @@ func TestContextIsResetAtEveryStep(t *testing.T) {
 						require.Zero(t, r.sim.Call("cuDevicePrimaryCtxReset_v2", 0))
 					}
 					err := one.do()
-					r.books(t, one.name)
+					r.counters(t, one.name)
 					if err == nil || lost && lacksAnEarlierStep(err) {
 						continue
 					}

@@ -106,8 +106,8 @@ func (r *rig) close(t *testing.T, what string) {
 	}
 }
 
-// books returns the counters that a failed operation must leave unchanged.
-func (r *rig) books(t *testing.T, what string) (numbers [3][4]uint64) {
+// counters returns the counters that a failed operation must leave unchanged.
+func (r *rig) counters(t *testing.T, what string) (numbers [3][4]uint64) {
 	for i, e := range r.engines {
 		stats := e.Statistics()
 		require.NoError(t, stats.Check(), what)

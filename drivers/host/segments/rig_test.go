@@ -73,8 +73,8 @@ func open(t testing.TB) *rig {
 	return r
 }
 
-// books returns the counters that a failed call must leave unchanged.
-func (r *rig) books() (string, uint64, int) {
+// counters returns the counters that a failed call must leave unchanged.
+func (r *rig) counters() (string, uint64, int) {
 	return r.gate.Left(), r.room.held.Load(), len(r.segments.list)
 }
 
@@ -109,13 +109,13 @@ func TestARejectedCallChangesNothing(t *testing.T) {
 		{"lock", syscall.EAGAIN, func() error { _, err := r.AllocPinned(granule); return err }, device.CodeOutOfMemory, "did not lock it"},
 		{"release", syscall.EINVAL, func() error { return r.Free(addr, 2*granule) }, device.CodeUnmappingFailed, "did not unmap it"},
 	} {
-		left, held, count := r.books()
+		left, held, count := r.counters()
 		r.refuse[c.refused] = c.err
 		err := c.call()
 		requireCode(t, c.code, err, c.words)
 		require.ErrorIs(t, err, c.err)
 		delete(r.refuse, c.refused)
-		nowLeft, nowHeld, nowCount := r.books()
+		nowLeft, nowHeld, nowCount := r.counters()
 		require.Equal(t, []any{left, held, count}, []any{nowLeft, nowHeld, nowCount}, "%s", c.refused)
 	}
 	for _, size := range []uint64{0, granule - 1, granule + 1} {

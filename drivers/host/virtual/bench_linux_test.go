@@ -132,9 +132,9 @@ func mapBare(addr device.Addr, fd, count int, scattered bool) {
 	}
 }
 
-// BenchmarkVirtualBooks measures the records of 512 scattered pages in one call, without
+// BenchmarkVirtualCounters measures the records of 512 scattered pages in one call, without
 // the system calls.
-func BenchmarkVirtualBooks(b *testing.B) {
+func BenchmarkVirtualCounters(b *testing.B) {
 	const count = 512
 	m := mapping.System()
 	o := openWith(b, m)

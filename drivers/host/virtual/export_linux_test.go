@@ -135,7 +135,7 @@ func TestEverySystemCallOfExportsFailsOnce(t *testing.T) {
 			func() error { return s.o.Release(append(pages[:3:3], imported...)) },
 			func() error { return s.o.Unreserve(s.addr, 16*size) },
 		} {
-			books, open := s.books(), openDescriptors(t)
+			counters, open := s.counters(), openDescriptors(t)
 			err := step()
 			if err == nil {
 				continue
@@ -143,7 +143,7 @@ func TestEverySystemCallOfExportsFailsOnce(t *testing.T) {
 			require.False(t, failed, "step %d of failure %d: %v", i, n, err)
 			failed = true
 			require.ErrorIs(t, err, syscall.EMFILE)
-			require.Equal(t, books, s.books(), "step %d of failure %d", i, n)
+			require.Equal(t, counters, s.counters(), "step %d of failure %d", i, n)
 			require.Equal(t, open, openDescriptors(t), "step %d of failure %d", i, n)
 			require.NoError(t, step(), "step %d of failure %d, again", i, n)
 		}

@@ -131,8 +131,8 @@ func (s *script) steps() []func() error {
 	}
 }
 
-// books returns everything that a failed call must leave unchanged.
-func (s *script) books() string {
+// counters returns everything that a failed call must leave unchanged.
+func (s *script) counters() string {
 	v := s.o.Memory
 	text := fmt.Sprintf("held %d, %s;", s.o.held.Load(), s.o.gate.Left())
 	for _, r := range v.reservations {
@@ -176,7 +176,7 @@ func TestEverySystemCallOfVirtualMemoryFailsOnce(t *testing.T) {
 		s := &script{o: openWith(t, f.mapper()), movable: make([]device.Page, 6), private: make([]device.Page, 3)}
 		failed := false
 		for i, step := range s.steps() {
-			books, real := s.books(), s.really(t)
+			counters, real := s.counters(), s.really(t)
 			wasArmed := f.left > 0
 			err := step()
 			if err == nil {
@@ -186,7 +186,7 @@ func TestEverySystemCallOfVirtualMemoryFailsOnce(t *testing.T) {
 			failed = true
 			require.ErrorIs(t, err, syscall.EPERM)
 			if len(s.o.stores) > 0 || i > 0 {
-				require.Equal(t, books, s.books(), "step %d, failure %d", i, n)
+				require.Equal(t, counters, s.counters(), "step %d, failure %d", i, n)
 			}
 			require.Equal(t, real, s.really(t), "step %d, failure %d", i, n)
 			if i == 10 {

@@ -6,11 +6,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Books has the counters of one pool. Its methods are called with the pool's lock held,
+// Counters has the counters of one pool. Its methods are called with the pool's lock held,
 // so the fields are plain. The pool adds its counters to totals. publish updates these
 // totals: when they are read, and when the pool's active bytes are far from what the
 // totals include.
-type Books struct {
+type Counters struct {
 	keepHistory bool
 	now         [gaugeCount]uint64
 	// high is the highest value since the last publish; peak is the highest before that.
@@ -58,22 +58,22 @@ type Outside struct {
 	Frees       uint64
 }
 
-// NewBooks creates counters that are all 0. Without keepHistory, peaks and operation
+// NewCounters creates counters that are all 0. Without keepHistory, peaks and operation
 // counts stay 0. The first of the totals is the device's.
-func NewBooks(keepHistory bool, totals ...*Totals) *Books {
+func NewCounters(keepHistory bool, totals ...*Totals) *Counters {
 	if len(totals) == 0 {
 		totals = []*Totals{{}}
 	}
 	for _, t := range totals {
 		t.interest.Add(1)
 	}
-	b := &Books{keepHistory: keepHistory, device: totals[0], only: len(totals) == 1, totals: totals}
+	b := &Counters{keepHistory: keepHistory, device: totals[0], only: len(totals) == 1, totals: totals}
 	b.center()
 	return b
 }
 
 // Close removes the counters from the totals. All of them are 0 by then.
-func (b *Books) Close() {
+func (b *Counters) Close() {
 	b.publish()
 	for _, t := range b.totals {
 		t.interest.Add(^uint64(0))
@@ -87,10 +87,10 @@ type Block struct {
 }
 
 // Alloc counts a new live block, allocated from cached bytes.
-func (b *Books) Alloc(block Block) { b.AllocMany(block, 1) }
+func (b *Counters) Alloc(block Block) { b.AllocMany(block, 1) }
 
 // AllocMany counts count live blocks with the sum of their sizes.
-func (b *Books) AllocMany(sum Block, count uint64) {
+func (b *Counters) AllocMany(sum Block, count uint64) {
 	b.now[cached] -= sum.AllocatedBytes
 	b.rise(requested, sum.RequestedBytes)
 	b.rise(allocated, sum.AllocatedBytes)
@@ -101,10 +101,10 @@ func (b *Books) AllocMany(sum Block, count uint64) {
 }
 
 // Free counts the free of a live block that no queued work uses: it is Retire plus Land.
-func (b *Books) Free(block Block) { b.FreeMany(block, 1) }
+func (b *Counters) Free(block Block) { b.FreeMany(block, 1) }
 
 // FreeMany is Free for count blocks with the sum of their sizes.
-func (b *Books) FreeMany(sum Block, count uint64) {
+func (b *Counters) FreeMany(sum Block, count uint64) {
 	b.now[requested] -= sum.RequestedBytes
 	b.now[allocated] -= sum.AllocatedBytes
 	b.now[active] -= sum.AllocatedBytes
@@ -116,10 +116,10 @@ func (b *Books) FreeMany(sum Block, count uint64) {
 
 // Retire counts the free of a live block that queued work may still use. The block is no
 // longer live, but its bytes are active until Land.
-func (b *Books) Retire(block Block) { b.RetireMany(block, 1) }
+func (b *Counters) Retire(block Block) { b.RetireMany(block, 1) }
 
 // RetireMany is Retire for count blocks with the sum of their sizes.
-func (b *Books) RetireMany(sum Block, count uint64) {
+func (b *Counters) RetireMany(sum Block, count uint64) {
 	b.now[requested] -= sum.RequestedBytes
 	b.now[allocated] -= sum.AllocatedBytes
 	b.now[liveBlocks] -= count
@@ -127,21 +127,21 @@ func (b *Books) RetireMany(sum Block, count uint64) {
 }
 
 // Land makes retired bytes cached.
-func (b *Books) Land(allocatedBytes uint64) {
+func (b *Counters) Land(allocatedBytes uint64) {
 	b.now[active] -= allocatedBytes
 	b.rise(cached, allocatedBytes)
 	b.settle()
 }
 
 // Board makes cached bytes active without a live block.
-func (b *Books) Board(allocatedBytes uint64) {
+func (b *Counters) Board(allocatedBytes uint64) {
 	b.now[cached] -= allocatedBytes
 	b.rise(active, allocatedBytes)
 	b.settle()
 }
 
 // Revive makes retired bytes the memory of a new live block.
-func (b *Books) Revive(block Block) {
+func (b *Counters) Revive(block Block) {
 	b.rise(requested, block.RequestedBytes)
 	b.rise(allocated, block.AllocatedBytes)
 	b.rise(liveBlocks, 1)
@@ -149,10 +149,10 @@ func (b *Books) Revive(block Block) {
 }
 
 // Lease moves cached bytes to the thread caches. They count as cached until SetOutside.
-func (b *Books) Lease(bytes uint64) { b.outside.CachedBytes += bytes }
+func (b *Counters) Lease(bytes uint64) { b.outside.CachedBytes += bytes }
 
 // Return takes idle bytes back from the caches. They count as cached.
-func (b *Books) Return(bytes uint64) {
+func (b *Counters) Return(bytes uint64) {
 	o := &b.outside
 	if bytes > o.CachedBytes {
 		// The last known counts of the caches are from a time when the bytes were live.
@@ -169,7 +169,7 @@ func (b *Books) Return(bytes uint64) {
 }
 
 // SetOutside replaces the known counts of the caches.
-func (b *Books) SetOutside(o Outside) {
+func (b *Counters) SetOutside(o Outside) {
 	was := &b.outside
 	b.move(cached, o.CachedBytes-was.CachedBytes)
 	b.move(requested, o.RequestedBytes-was.RequestedBytes)
@@ -184,7 +184,7 @@ func (b *Books) SetOutside(o Outside) {
 // leasedBytes; what the block is longer than that is active already. The known counts of
 // the caches may be from a time when the block was idle or other blocks were live: bytes
 // that are not in their live bytes are in their cached bytes.
-func (b *Books) Adopt(block Block, leasedBytes uint64) {
+func (b *Counters) Adopt(block Block, leasedBytes uint64) {
 	o := &b.outside
 	live := min(o.LiveBytes, leasedBytes)
 	idle := leasedBytes - live
@@ -204,7 +204,7 @@ func (b *Books) Adopt(block Block, leasedBytes uint64) {
 }
 
 // bend makes old counts of the caches consistent again.
-func (b *Books) bend() {
+func (b *Counters) bend() {
 	o := &b.outside
 	left := min(o.RequestedBytes, o.LiveBytes)
 	b.now[requested] -= o.RequestedBytes - left
@@ -216,11 +216,11 @@ func (b *Books) bend() {
 }
 
 // Fail counts an allocation that ran out of memory.
-func (b *Books) Fail() { b.failures++ }
+func (b *Counters) Fail() { b.failures++ }
 
 // Statistics returns the present values. The pool has to fill in LargestFreeBytes. It
 // updates the totals.
-func (b *Books) Statistics() Statistics {
+func (b *Counters) Statistics() Statistics {
 	b.publish()
 	var s Statistics
 	for i, gauge := range s.gauges() {
@@ -240,7 +240,7 @@ func (b *Books) Statistics() Statistics {
 
 // Brief returns the present values. The pool has to fill in LargestFreeBytes. Unlike
 // Statistics, it does not update the totals.
-func (b *Books) Brief() Brief {
+func (b *Counters) Brief() Brief {
 	return Brief{
 		ActiveBytes: b.now[active], UnusableBytes: b.now[unusable],
 		CachedBytes: b.now[cached], LiveBlocks: b.now[liveBlocks],
@@ -250,7 +250,7 @@ func (b *Books) Brief() Brief {
 // Own is Brief without the known part of the thread caches. A gauge may be negative,
 // which is a very large number here, while the known part includes bytes that the caches
 // have returned.
-func (b *Books) Own() Brief {
+func (b *Counters) Own() Brief {
 	own := b.Brief()
 	own.ActiveBytes -= b.outside.LiveBytes
 	own.CachedBytes -= b.outside.CachedBytes
@@ -279,10 +279,10 @@ func (s Statistics) With(was, o Outside, keepHistory bool) Statistics {
 }
 
 // Outside returns the known counts of the caches.
-func (b *Books) Outside() Outside { return b.outside }
+func (b *Counters) Outside() Outside { return b.outside }
 
 // Check compares the counters with each other, for tests.
-func (b *Books) Check() error { return b.Statistics().Check() }
+func (b *Counters) Check() error { return b.Statistics().Check() }
 
 // Check compares the numbers of a record with each other, for tests.
 func (s Statistics) Check() error {
@@ -305,7 +305,7 @@ func (s Statistics) Check() error {
 	return nil
 }
 
-func (b *Books) rise(gauge int, n uint64) {
+func (b *Counters) rise(gauge int, n uint64) {
 	value := b.now[gauge] + n
 	b.now[gauge] = value
 	if value > b.high[gauge] {
@@ -314,19 +314,19 @@ func (b *Books) rise(gauge int, n uint64) {
 }
 
 // move changes a gauge by a difference that may be negative.
-func (b *Books) move(gauge int, difference uint64) {
+func (b *Counters) move(gauge int, difference uint64) {
 	b.rise(gauge, difference)
 }
 
 // settle keeps the totals accurate enough, and exact while they are watched.
-func (b *Books) settle() {
+func (b *Counters) settle() {
 	if b.only && b.device.interest.Load() <= 1 {
 		return // no other counters and no watcher
 	}
 	b.settleSlow()
 }
 
-func (b *Books) settleSlow() {
+func (b *Counters) settleSlow() {
 	value := b.now[active]
 	if (value < b.low || value >= b.above) && b.shared() {
 		b.publish()
@@ -336,7 +336,7 @@ func (b *Books) settleSlow() {
 }
 
 // shared reports whether other counters add to the same totals.
-func (b *Books) shared() bool {
+func (b *Counters) shared() bool {
 	for _, t := range b.totals {
 		if t.shared() {
 			return true
@@ -345,12 +345,12 @@ func (b *Books) shared() bool {
 	return false
 }
 
-func (b *Books) center() {
+func (b *Counters) center() {
 	value := b.now[active]
 	b.low, b.above = value-min(value, windowBytes), value+min(math.MaxUint64-value, windowBytes)
 }
 
-func (b *Books) publishUsed() {
+func (b *Counters) publishUsed() {
 	used := b.now[active] + b.now[unusable]
 	if used != b.shownUsed {
 		for _, t := range b.totals {
@@ -361,7 +361,7 @@ func (b *Books) publishUsed() {
 }
 
 // publish updates the totals.
-func (b *Books) publish() {
+func (b *Counters) publish() {
 	b.publishUsed()
 	for _, t := range b.totals {
 		t.update(b)
@@ -375,7 +375,7 @@ func (b *Books) publish() {
 
 // update adds the changes of a pool since its last publish. The sum had its highest value
 // when the pool had, unless other pools changed meanwhile.
-func (t *Totals) update(b *Books) {
+func (t *Totals) update(b *Counters) {
 	t.mu.Lock()
 	for i := range t.current {
 		others := t.current[i] - b.shown[i]

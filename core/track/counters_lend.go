@@ -8,13 +8,13 @@ import (
 
 // Lend writes the counters that a placement changes. places are lent already. Code outside
 // of Go keeps the counters until Absorb. It returns false if a watcher needs every change.
-func (b *Books) Lend(to *lending.Books, places *lending.Places) bool {
+func (b *Counters) Lend(to *lending.Counters, places *lending.Places) bool {
 	if b.device.Watched() {
 		return false
 	}
 	free := places.FreeUnits
 	b.lent.freeUnits, b.lent.liveBlocks = free, places.LiveCount
-	*to = lending.Books{
+	*to = lending.Counters{
 		RequestedBytes: b.now[requested], RequestedHigh: b.high[requested],
 		FreeLow: free, FreeHigh: free, LiveHigh: places.LiveCount,
 		FreeMost: math.MaxUint64,
@@ -32,7 +32,7 @@ func (b *Books) Lend(to *lending.Books, places *lending.Places) bool {
 
 // Absorb reads the changed counters of a loan. It returns the sum of all changes. places
 // are still lent.
-func (b *Books) Absorb(from *lending.Books, places *lending.Places) lending.Tag {
+func (b *Counters) Absorb(from *lending.Counters, places *lending.Places) lending.Tag {
 	bytes := func(units uint64) uint64 { return units << places.GranuleShift }
 	was := b.lent
 	blocks := places.LiveCount - was.liveBlocks
@@ -54,7 +54,7 @@ func (b *Books) Absorb(from *lending.Books, places *lending.Places) lending.Tag 
 
 // change changes a gauge by a difference that may be negative. Meanwhile it was higher by
 // most.
-func (b *Books) change(gauge int, difference, most uint64) {
+func (b *Counters) change(gauge int, difference, most uint64) {
 	b.high[gauge] = max(b.high[gauge], b.now[gauge]+most)
 	b.now[gauge] += difference
 }
