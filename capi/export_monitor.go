@@ -49,6 +49,6 @@ func fmgo_memory_show(handle C.uint64_t) (status C.int32_t) {
 			caught(&status, recover())
 		}
 	}()
-	lib.ShowCounters(uint64(handle))
+	lib.PublishCounters(uint64(handle))
 	return 0
 }

@@ -29,8 +29,8 @@
 //
 // # Files in reading order
 //
-// asleep.go, discard.go, segment.go, pools.go, shown.go, watch.go, refusals.go, engine.go,
-// source.go, reading.go, limit.go, memory.go, pressure.go, show.go, segments.go, bandwidth.go,
+// asleep.go, discard.go, segment.go, pools.go, published.go, watch.go, refusals.go, engine.go,
+// source.go, reading.go, limit.go, memory.go, pressure.go, publish.go, segments.go, bandwidth.go,
 // pages.go, addresses.go, register.go, registration.go, close.go, report.go, reclaim.go,
 // find_room.go.
 package engine

@@ -46,10 +46,10 @@ type Engine struct {
 	totals  track.Totals
 	asleep  asleep
 
-	mu     mirror.Lock
-	closed bool
-	shown  shown
-	pools  roster.List[Pool]
+	mu        mirror.Lock
+	closed    bool
+	published published
+	pools     roster.List[Pool]
 	// retired has the counts of closed pools.
 	retired track.Statistics
 	// held is the memory allocated from the device, including scratch segments.
@@ -121,7 +121,7 @@ func (e *Engine) closedError(op string) error {
 
 // Pools lists the pools of the device, except one.
 func (e *Engine) Pools(but Pool) []Pool {
-	e.mu.Peek()
+	e.mu.LockToRead()
 	defer e.mu.Unlock()
 	pools := make([]Pool, 0, e.pools.Len())
 	for p := range e.pools.All() {

@@ -73,7 +73,7 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 	if err != nil {
 		return info, err
 	}
-	e.mu.Peek()
+	e.mu.LockToRead()
 	room := roomOf(reading, e)
 	e.mu.Unlock()
 	info.fill(room, e.Statistics().Brief(), e.bandwidth.measured.Load())
@@ -111,7 +111,7 @@ func (info *MemoryInfo) fill(room room, counters track.Brief, measured *float64)
 // Statistics returns the counters of the device: the sum over its pools, including the
 // counts of closed pools. Peaks are peaks of the sum, not the sum of the peaks.
 func (e *Engine) Statistics() track.Statistics {
-	e.mu.Peek()
+	e.mu.LockToRead()
 	sum := e.retired
 	pools := e.pools.All()
 	e.mu.Unlock()
@@ -159,7 +159,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 	if age > maxAge {
 		return e.MemoryInfo()
 	}
-	e.mu.Peek()
+	e.mu.LockToRead()
 	pools, room, closed := e.pools.All(), roomOf(last.now(e.held), e), e.closed
 	e.mu.Unlock()
 	if closed {

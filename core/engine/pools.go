@@ -30,11 +30,11 @@ type Pool interface {
 
 // publisher is a pool that can publish its counters.
 type publisher interface {
-	// ShowAt sets the place where Show publishes the counters; nil: nowhere. Counters
+	// PublishAt sets the place where Publish publishes the counters; nil: nowhere. Counters
 	// that are published now are first invalidated.
-	ShowAt(place *mirror.Pool)
-	// Show publishes the counters; they stay published until they change.
-	Show()
+	PublishAt(place *mirror.Pool)
+	// Publish publishes the counters; they stay published until they change.
+	Publish()
 }
 
 // briefed is a pool that returns the present values of its counters without blocking

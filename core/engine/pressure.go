@@ -44,7 +44,7 @@ func (e *Engine) SegmentsChanged() {
 }
 
 func (s *subscribers) listening() bool {
-	s.mu.Peek()
+	s.mu.LockToRead()
 	defer s.mu.Unlock()
 	return s.listeningLocked() > 0
 }
@@ -59,7 +59,7 @@ func (s *subscribers) listeningLocked() (count int) {
 
 // listenersBy returns the number of listeners of a profile.
 func (s *subscribers) listenersBy(profile pressure.Profile) int {
-	s.mu.Peek()
+	s.mu.LockToRead()
 	defer s.mu.Unlock()
 	return s.listeners[profile].Len()
 }
@@ -71,7 +71,7 @@ func (e *Engine) look() {
 	if err != nil {
 		return
 	}
-	e.mu.Peek()
+	e.mu.LockToRead()
 	room, held := roomOf(reading, e), e.held
 	e.mu.Unlock()
 	w := &e.watch
@@ -140,7 +140,7 @@ func (e *Engine) reportDropped(dropped int) {
 }
 
 func (s *subscribers) listListeners(profile pressure.Profile) []*Registration {
-	s.mu.Peek()
+	s.mu.LockToRead()
 	defer s.mu.Unlock()
 	return s.listeners[profile].Copy()
 }
@@ -200,7 +200,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 }
 
 func (e *Engine) isClosed() bool {
-	e.mu.Peek()
+	e.mu.LockToRead()
 	defer e.mu.Unlock()
 	return e.closed
 }
@@ -256,7 +256,7 @@ func (e *Engine) WatchUse(on bool) {
 // added, also the totals of a group of several devices. A lone pool does not update
 // them at each change; several pools do. The caller holds no lock.
 func (e *Engine) PublishLone() {
-	e.mu.Peek()
+	e.mu.LockToRead()
 	count, pools := e.pools.Len(), e.pools.All()
 	e.mu.Unlock()
 	if count != 1 {

@@ -16,7 +16,7 @@ type pastReading struct {
 
 // read queries the device and stores the reading.
 func (e *Engine) read() (device.MemoryReading, error) {
-	e.mu.Peek()
+	e.mu.LockToRead()
 	held := e.held
 	e.mu.Unlock()
 	reading, err := e.dev.Memory()

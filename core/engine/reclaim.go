@@ -68,7 +68,7 @@ func (s *subscribers) listReclaims() []*Registration {
 }
 
 func (s *subscribers) hasReclaims() bool {
-	s.mu.Peek()
+	s.mu.LockToRead()
 	defer s.mu.Unlock()
 	return s.reclaims.Len() > 0
 }

@@ -9,10 +9,10 @@ func (e *Engine) Register(p Pool) error {
 		return e.closedError("engine.register")
 	}
 	e.pools.Add(p)
-	place := e.shown.add(p)
+	place := e.published.add(p)
 	e.mu.Unlock()
 	if place != nil {
-		p.(publisher).ShowAt(place)
+		p.(publisher).PublishAt(place)
 	}
 	return nil
 }
@@ -21,14 +21,14 @@ func (e *Engine) Register(p Pool) error {
 func (e *Engine) Unregister(p Pool) {
 	final := p.Statistics()
 	if s, ok := p.(publisher); ok {
-		s.ShowAt(nil)
+		s.PublishAt(nil)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.pools.Remove(p) {
 		return
 	}
-	e.shown.remove(p)
+	e.published.remove(p)
 	e.retired.Allocations += final.Allocations
 	e.retired.Frees += final.Frees
 	e.retired.Failures += final.Failures

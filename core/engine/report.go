@@ -39,7 +39,7 @@ func (e *Engine) outOfMemory(need Need, driverError *device.Error) error {
 		fmt.Fprintf(&text, "; %s", need.Bound)
 		room = min(room, need.BoundRoomBytes)
 	}
-	e.mu.Peek()
+	e.mu.LockToRead()
 	limit, held := e.limit.Load(), e.held
 	room = min(room, e.headroom())
 	e.mu.Unlock()

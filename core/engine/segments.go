@@ -55,7 +55,7 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 		// A pool computed its published largest free run with the previous limit. Land
 		// invalidates it.
 		p.Land()
-		e.mu.Peek()
+		e.mu.LockToRead()
 		limit, held := e.limit.Load(), e.held
 		e.mu.Unlock()
 		if limit == 0 || held <= limit {

@@ -115,7 +115,7 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 		return 0, on(err, e)
 	}
 	if l.options.Mirrors != nil {
-		e.ShowAt(l.options.Mirrors.Of(handle), handle)
+		e.PublishAt(l.options.Mirrors.Of(handle), handle)
 	}
 	l.opened[id] = d
 	l.log.printf(LogInfo, "%v: opened: %s, %v", id, e.Info().Name, device.Size(e.Info().TotalBytes))
@@ -197,7 +197,7 @@ func (l *Library) finishClose(d *Device, force bool, report func()) error {
 		return err
 	}
 	d.closed = true
-	d.Engine.ShowAt(nil, 0)
+	d.Engine.PublishAt(nil, 0)
 	delete(l.opened, d.Engine.ID())
 	l.log.printf(LogInfo, "%v: closed", d.Engine.ID())
 	_, err = l.registry.devices.Remove(d.handle.Load())

@@ -69,7 +69,7 @@ var untaken = []string{
 	"lib.BackendsJSON", "lib.BackendsRefresh", "lib.BackendsSummary", "lib.BackendBest", "lib.CacheStreamIsDry", "lib.DeviceCanFit", "lib.DeviceOpen",
 	"lib.DeviceOpenNative", "lib.GenericPoolCreate", "lib.HostGetInfo", "lib.Init", "lib.LeakReportJSON", "lib.Log", "lib.MonitorCreate",
 	"lib.BackendOpen", "lib.PlacementCreate", "lib.PlacementCreateOwn", "lib.ReportDefect", "lib.ReportHandler", "lib.BackendSelect", "lib.SetLog",
-	"lib.ShowCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
+	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 }
 
 // kinds has the kinds whose objects are called.

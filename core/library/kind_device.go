@@ -32,9 +32,9 @@ func (d *Device) known() (uint64, *engine.Engine) { return d.id(), d.Engine }
 func (d *Device) of(parent *Device) bool          { return parent == nil }
 func (d *Device) leak() leak                      { return d.alive("device", d.Engine) }
 
-// ShowCounters publishes the counters of an open device, if they have a place, until they
+// PublishCounters publishes the counters of an open device, if they have a place, until they
 // change. It ignores an invalid handle.
-func (l *Library) ShowCounters(id uint64) {
+func (l *Library) PublishCounters(id uint64) {
 	if l.current.Load() == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (l *Library) ShowCounters(id uint64) {
 			return
 		}
 	}
-	d.Engine.Show()
+	d.Engine.Publish()
 }
 
 // making finds an open device and enters its gate. The caller leaves the gate when the

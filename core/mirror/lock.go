@@ -28,17 +28,17 @@ func (l *Lock) Lock() {
 	}
 }
 
-// Peek takes the lock to read. Published numbers stay valid, so the holder must not
+// LockToRead takes the lock to read. Published numbers stay valid, so the holder must not
 // change them. Lent numbers are taken back; numbers are never published and lent at the
 // same time.
-func (l *Lock) Peek() {
+func (l *Lock) LockToRead() {
 	l.mu.Lock()
 	if l.recall != nil {
 		l.recallLent()
 	}
 }
 
-// Lend states that other code changes the numbers from now on. The next Lock or Peek
+// Lend states that other code changes the numbers from now on. The next Lock or LockToRead
 // calls recall, with the lock held, before it returns. The caller holds the lock, by
 // Lock.
 func (l *Lock) Lend(recall func()) { l.recall = recall }
@@ -57,18 +57,18 @@ func (l *Lock) invalidate() {
 	l.version.Add(1)
 }
 
-// Place sets where the numbers are published, by the version there; nil means nowhere.
+// SetPlace sets where the numbers are published, by the version there; nil means nowhere.
 // The caller holds the lock, by Lock. No other Lock may publish at that place until this
 // one has another place.
-func (l *Lock) Place(version *atomic.Uint64) { l.version = version }
+func (l *Lock) SetPlace(version *atomic.Uint64) { l.version = version }
 
-// Wanted reports whether there is a place at which the numbers are not published. The
+// NeedsPublish reports whether there is a place at which the numbers are not published. The
 // caller holds the lock.
-func (l *Lock) Wanted() bool { return !l.published && l.version != nil }
+func (l *Lock) NeedsPublish() bool { return !l.published && l.version != nil }
 
-// Show states that the numbers at the place are the present ones. The caller has held the
-// lock since before it read the numbers, and Wanted was true.
-func (l *Lock) Show() {
+// Publish states that the numbers at the place are the present ones. The caller has held the
+// lock since before it read the numbers, and NeedsPublish was true.
+func (l *Lock) Publish() {
 	l.published = true
 	l.version.Add(1)
 }

@@ -8,49 +8,49 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func (p *Pool) isShown() bool { return p.Version.Load()%2 == 1 }
+func (p *Pool) isPublished() bool { return p.Version.Load()%2 == 1 }
 
 func TestNothingIsPublishedBeforeTheFirstShow(t *testing.T) {
 	var d Device
 	require.Zero(t, d.Version.Load()%2)
-	require.False(t, d.Pool[0].isShown())
+	require.False(t, d.Pool[0].isPublished())
 	var l Lock
 	l.Lock()
-	require.False(t, l.Wanted(), "there is no place")
+	require.False(t, l.NeedsPublish(), "there is no place")
 	l.Unlock()
 }
 
-func TestLockInvalidatesAndPeekDoesNot(t *testing.T) {
+func TestLockInvalidatesAndLockToReadDoesNot(t *testing.T) {
 	var l Lock
 	var p Pool
 	l.Lock()
-	l.Place(&p.Version)
+	l.SetPlace(&p.Version)
 	l.Unlock()
 	for range 5 {
-		l.Peek()
-		require.True(t, l.Wanted())
-		l.Show()
-		require.False(t, l.Wanted())
+		l.LockToRead()
+		require.True(t, l.NeedsPublish())
+		l.Publish()
+		require.False(t, l.NeedsPublish())
 		l.Unlock()
-		l.Peek()
+		l.LockToRead()
 		l.Unlock()
-		require.True(t, p.isShown())
+		require.True(t, p.isPublished())
 		before := p.Version.Load()
 		l.Lock()
-		require.False(t, p.isShown())
+		require.False(t, p.isPublished())
 		l.Unlock()
 		require.Greater(t, p.Version.Load(), before)
 	}
-	l.Peek()
-	l.Show()
+	l.LockToRead()
+	l.Publish()
 	l.Unlock()
 	l.Lock()
-	l.Place(nil)
+	l.SetPlace(nil)
 	l.Unlock()
-	l.Peek()
-	require.False(t, l.Wanted())
+	l.LockToRead()
+	require.False(t, l.NeedsPublish())
 	l.Unlock()
-	require.False(t, p.isShown(), "what is shown at a place that was taken away")
+	require.False(t, p.isPublished(), "a place that the lock no longer has")
 }
 
 // Some threads change a number, others publish it. A thread that finds it published finds
@@ -60,7 +60,7 @@ func TestPublishedNumbersArePresent(t *testing.T) {
 	var p Pool
 	active := uint64(0)
 	l.Lock()
-	l.Place(&p.Version)
+	l.SetPlace(&p.Version)
 	l.Unlock()
 	var threads sync.WaitGroup
 	for thread := range 4 {
@@ -72,26 +72,26 @@ func TestPublishedNumbersArePresent(t *testing.T) {
 					l.Unlock()
 					continue
 				}
-				l.Peek()
-				if l.Wanted() {
+				l.LockToRead()
+				if l.NeedsPublish() {
 					p.Counters.ActiveBytes = active
-					l.Show()
+					l.Publish()
 				} else if p.Counters.ActiveBytes != active {
-					panic("what is shown has changed")
+					panic("published numbers have changed")
 				}
-				if !p.isShown() {
-					panic("the lock shows what the version says is hidden")
+				if !p.isPublished() {
+					panic("the lock publishes, and the version is even")
 				}
 				l.Unlock()
 			}
 		})
 	}
 	threads.Wait()
-	l.Peek()
+	l.LockToRead()
 	defer l.Unlock()
-	if l.Wanted() {
+	if l.NeedsPublish() {
 		p.Counters.ActiveBytes = active
-		l.Show()
+		l.Publish()
 	}
 	require.Equal(t, active, p.Counters.ActiveBytes)
 }
@@ -105,7 +105,7 @@ func TestLentNumbersAreRecalledByTheLock(t *testing.T) {
 		l.Lend(func() { recalled++ })
 		l.Unlock()
 	}
-	for want, take := range []func(){l.Lock, l.Peek} {
+	for want, take := range []func(){l.Lock, l.LockToRead} {
 		lend()
 		require.Equal(t, want, recalled)
 		for range 3 {

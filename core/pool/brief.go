@@ -8,11 +8,11 @@ import (
 // Brief returns the present values of the counters. It includes the caches as far as the
 // calling thread knows their state.
 func (p *Pool) Brief() track.Brief {
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	if own := p.leases.own; own != nil {
 		p.heap.mu.Unlock()
 		counts := own.OwnCounts()
-		p.heap.mu.Peek()
+		p.heap.mu.LockToRead()
 		p.leases.learn(&counts)
 	}
 	counters := p.heap.counters.Brief()
@@ -21,27 +21,27 @@ func (p *Pool) Brief() track.Brief {
 	return counters
 }
 
-// ShowAt sets the place where Show publishes the pool's own counters; nil ends
+// PublishAt sets the place where Publish publishes the pool's own counters; nil ends
 // publishing.
-func (p *Pool) ShowAt(place *mirror.Pool) {
+func (p *Pool) PublishAt(place *mirror.Pool) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
 	p.publishedAt = place
 	if place == nil {
-		p.heap.mu.Place(nil)
+		p.heap.mu.SetPlace(nil)
 		return
 	}
-	p.heap.mu.Place(&place.Version)
+	p.heap.mu.SetPlace(&place.Version)
 }
 
-// Show publishes the counters, unless they are published already or have no place. They
+// Publish publishes the counters, unless they are published already or have no place. They
 // stay published until they change: every change takes mu with Lock, which invalidates
 // them. The part of the caches is left out. learn changes that part and the total alike,
-// so it needs only Peek.
-func (p *Pool) Show() {
-	p.heap.mu.Peek()
+// so it needs only LockToRead.
+func (p *Pool) Publish() {
+	p.heap.mu.LockToRead()
 	defer p.heap.mu.Unlock()
-	if !p.heap.mu.Wanted() {
+	if !p.heap.mu.NeedsPublish() {
 		return
 	}
 	if p.leases.cache != nil && p.leases.number == 0 {
@@ -53,5 +53,5 @@ func (p *Pool) Show() {
 		UnusableBytes: own.UnusableBytes, LiveBlocks: own.LiveBlocks, LargestFreeBytes: p.heap.largestFree(),
 		LeasedBytes: p.leases.leased, ReturnedBytes: p.leases.returned,
 	}
-	p.heap.mu.Show()
+	p.heap.mu.Publish()
 }

@@ -8,7 +8,7 @@ import "ferrum_mem/core/track"
 // freeze returns the cache, or nil.
 func (ls *leases) freeze() Cache {
 	ls.census.Lock()
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	defer ls.heap.mu.Unlock()
 	for ls.heap.awaiting > 0 {
 		ls.heap.passed.Wait()
@@ -18,7 +18,7 @@ func (ls *leases) freeze() Cache {
 }
 
 func (ls *leases) thaw() {
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	ls.heap.frozen = false
 	ls.heap.thawed.Broadcast()
 	ls.heap.mu.Unlock()
@@ -27,7 +27,7 @@ func (ls *leases) thaw() {
 
 // Statistics returns the counters of the pool as of one moment.
 func (p *Pool) Statistics() track.Statistics {
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	if p.leases.cache == nil || p.leases.leased == 0 {
 		// Caches that have no leased block have nothing to count.
 		defer p.heap.mu.Unlock()
@@ -36,14 +36,14 @@ func (p *Pool) Statistics() track.Statistics {
 	p.heap.mu.Unlock()
 	cache := p.leases.freeze()
 	defer p.leases.thaw()
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	stats, outside, was := p.heap.statisticsLocked(), p.heap.counters.Outside(), p.leases.leaseTotals
 	p.heap.mu.Unlock()
 	if cache == nil {
 		return stats
 	}
 	counts := cache.Counts()
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	p.leases.learn(&counts)
 	p.heap.mu.Unlock()
 	return stats.With(outside, was.outside(&counts), p.heap.config.Stats)
@@ -79,7 +79,7 @@ func (ls *leases) learn(c *CacheCounts) {
 // Tags returns the use of live blocks by tag, the largest first. It reads the blocks of
 // the caches in slices, so the result is not of one moment.
 func (p *Pool) Tags() []track.TagUse {
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	uses, cache := p.heap.tags.Uses(nil), p.leases.cache
 	p.heap.mu.Unlock()
 	if cache == nil {
@@ -101,7 +101,7 @@ func (p *Pool) Tags() []track.TagUse {
 			byTag[c.Tag] = use
 		}
 	}
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	for tag, use := range byTag {
 		use.Tag = p.heap.tags.Name(tag)
 		uses = append(uses, use)

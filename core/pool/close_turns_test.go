@@ -28,13 +28,13 @@ func TestThawedThreadsRunBeforeTheNextFreeze(t *testing.T) {
 			served = true
 		}()
 		for waits := false; !waits; runtime.Gosched() {
-			p.heap.mu.Peek()
+			p.heap.mu.LockToRead()
 			waits = p.heap.awaiting == 1
 			p.heap.mu.Unlock()
 		}
 		p.leases.thaw()
 		p.leases.freeze()
-		p.heap.mu.Peek()
+		p.heap.mu.LockToRead()
 		wasServed := served
 		p.heap.mu.Unlock()
 		p.leases.thaw()
@@ -64,7 +64,7 @@ func TestReleaseOfCacheMemoryHoldsNoLock(t *testing.T) {
 	freed := 0
 	p.SetCache(&slowToFree{c, func() {
 		freed++
-		p.heap.mu.Peek()
+		p.heap.mu.LockToRead()
 		frozen := p.heap.frozen
 		p.heap.mu.Unlock()
 		require.False(t, frozen)

@@ -24,7 +24,7 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 
 // lookUp is Lookup for blocks that do not belong to a private pool.
 func (ls *leases) lookUp(addr device.Addr) (Block, bool) {
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	l, ok := ls.heap.locateGiven(addr)
 	state := blockNone
 	if ok {
@@ -46,7 +46,7 @@ func (ls *leases) lookUp(addr device.Addr) (Block, bool) {
 	if !c.Live {
 		return Block{}, false
 	}
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	defer ls.heap.mu.Unlock()
 	return ls.heap.describeCached(c), true
 }
@@ -56,7 +56,7 @@ func (ls *leases) lookUp(addr device.Addr) (Block, bool) {
 func (ls *leases) lookUpTaken(addr device.Addr) (Block, bool) {
 	ls.freeze()
 	defer ls.thaw()
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	defer ls.heap.mu.Unlock()
 	if l, ok := ls.heap.locate(addr); ok && l.info().state() == blockLive {
 		return ls.heap.describe(l), true
@@ -73,7 +73,7 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 	if block, ok := p.Lookup(addr); ok {
 		return block.SizeBytes, nil
 	}
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	over := p.heap.state == stateClosed
 	p.heap.mu.Unlock()
 	if over {
@@ -91,7 +91,7 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	}
 	info, state, ok := p.heap.at(addr)
 	if p.heap.debug != nil {
-		p.heap.mu.Peek()
+		p.heap.mu.LockToRead()
 		p.heap.show(&info.Addr, &info.SizeBytes)
 		p.heap.mu.Unlock()
 	}
@@ -110,7 +110,7 @@ const atTries = 16
 
 // at is OwnerOf without what the thread caches know.
 func (h *heap) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
-	h.mu.Peek()
+	h.mu.LockToRead()
 	defer h.mu.Unlock()
 	for tries := 0; ; tries++ {
 		s := h.segmentOf(addr)
@@ -157,7 +157,7 @@ func (h *heap) blockAround(s *segment, offset uint64, certain bool) (rangealloc.
 		}
 	}) {
 		h.mu.Unlock()
-		h.mu.Peek()
+		h.mu.LockToRead()
 	}
 	if h.segmentOf(s.memory.Addr) != s {
 		return rangealloc.Block{}, false
@@ -187,7 +187,7 @@ func (h *heap) notLive(op string, addr device.Addr) error {
 	if h.debug == nil {
 		return err
 	}
-	h.mu.Peek()
+	h.mu.LockToRead()
 	defer h.mu.Unlock()
 	report := h.debug.Refuse(op, addr, err)
 	return device.Errorf(report.Code, op, "%s", report.Text).On(h.engine.ID())
@@ -200,7 +200,7 @@ func (h *heap) describeDead(op string, addr device.Addr) error {
 		return device.Errorf(code, op, format, args...).On(h.engine.ID())
 	}
 	if !ok {
-		h.mu.Peek()
+		h.mu.LockToRead()
 		segments := len(h.segments)
 		h.mu.Unlock()
 		return fail(device.CodeInvalidAddress, "address %#x lies in none of the %d segments of pool %q",

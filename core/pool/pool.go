@@ -35,7 +35,7 @@ func (p *Pool) Engine() *engine.Engine { return p.heap.engine }
 
 // Config returns the settings, with defaults filled in and with the present bounds.
 func (p *Pool) Config() Config {
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	defer p.heap.mu.Unlock()
 	c := p.heap.config
 	c.MaxSizeBytes, c.MinHeldBytes, c.ReleaseThresholdBytes = p.heap.maxSize, p.heap.minHeld, p.heap.threshold
@@ -51,7 +51,7 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 		return 0, device.Errorf(device.CodeInvalidArgument, op,
 			"tag %q has %v, 1 to %d are allowed", name, device.Size(len(name)), MaxNameBytes).On(p.heap.engine.ID())
 	}
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	defer p.heap.mu.Unlock()
 	if p.heap.state == stateClosed {
 		return 0, p.heap.closedError(op)
@@ -70,7 +70,7 @@ func (p *Pool) IsOver() bool {
 	if p.family.graphs.IsShut() {
 		return true
 	}
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	defer p.heap.mu.Unlock()
 	return p.heap.state != stateOpen
 }

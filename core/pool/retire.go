@@ -187,7 +187,7 @@ var errNotLive = errors.New("no live block starts at the address")
 // out what is at the address takes long, so the caller holds no lock.
 func (f *frees) refuse(j *pendingFree) error {
 	err := f.heap.notLive(opFree, j.addrs[j.wrong])
-	f.heap.mu.Peek()
+	f.heap.mu.LockToRead()
 	defer f.heap.mu.Unlock()
 	return f.refused(j, err)
 }

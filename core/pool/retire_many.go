@@ -36,7 +36,7 @@ func (f *frees) retireMany(j *pendingFree) (done bool, err error) {
 	f.batches++
 	f.heap.mu.Unlock()
 	defer func() {
-		f.heap.mu.Peek()
+		f.heap.mu.LockToRead()
 		f.batches--
 		f.heap.passed.Broadcast()
 		f.heap.mu.Unlock()

@@ -91,7 +91,7 @@ func TestCloseWaitsForALargeBatch(t *testing.T) {
 	for !p.family.graphs.IsShut() {
 		runtime.Gosched()
 	}
-	p.heap.mu.Peek()
+	p.heap.mu.LockToRead()
 	require.Equal(t, stateOpen, p.heap.state)
 	p.frees.batches--
 	p.heap.passed.Broadcast()
@@ -148,7 +148,7 @@ func TestLargeBatchHoldsTheLockForOneSlice(t *testing.T) {
 			require.NoError(t, err)
 			goesOn = false
 		default:
-			p.heap.mu.Peek()
+			p.heap.mu.LockToRead()
 			if p.heap.awaiting > 0 && p.heap.frozen {
 				stops++
 				h.calls, p.heap.frozen = 0, false

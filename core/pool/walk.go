@@ -101,7 +101,7 @@ func (p *Pool) EachBlock(visit func(Block) bool) {
 
 // eachOwnBlock is EachBlock without private pools. It returns false if visit did.
 func (ls *leases) eachOwnBlock(visit func(Block) bool) bool {
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	empty := len(ls.heap.segments) == 0
 	ls.heap.mu.Unlock()
 	if empty {
@@ -126,7 +126,7 @@ func (ls *leases) eachOwnBlock(visit func(Block) bool) bool {
 func (ls *leases) nextLive(w *tour, room *slice) (live []Block, more bool) {
 	live = room.live[:0]
 	leased := room.addrs[:0]
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	more = w.next(func(l located) {
 		switch l.info().state() {
 		case blockLive:
@@ -157,7 +157,7 @@ func (ls *leases) nextLive(w *tour, room *slice) (live []Block, more bool) {
 			live = append(live, block)
 		}
 	}
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	defer ls.heap.mu.Unlock()
 	for _, c := range found {
 		if c.Live {
@@ -169,7 +169,7 @@ func (ls *leases) nextLive(w *tour, room *slice) (live []Block, more bool) {
 
 // adoptAll adopts all live leased blocks that are not freed meanwhile.
 func (ls *leases) adoptAll() {
-	ls.heap.mu.Peek()
+	ls.heap.mu.LockToRead()
 	none := ls.cache == nil || ls.leased == ls.returned
 	ls.heap.mu.Unlock()
 	if none {

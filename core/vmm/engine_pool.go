@@ -27,7 +27,7 @@ func (ph *Physical) Flush() bool { return false }
 // Statistics returns the counters. Cached counts idle pages, parked pages and pages in
 // transit.
 func (ph *Physical) Statistics() track.Statistics {
-	ph.mu.Peek()
+	ph.mu.LockToRead()
 	defer ph.mu.Unlock()
 	stats := ph.counters.Statistics()
 	stats.LargestFreeBytes = ph.largestFree(stats.Cached.Current)
@@ -43,7 +43,7 @@ func (ph *Physical) largestFree(cachedBytes uint64) uint64 {
 
 // Brief returns the present values of the counters.
 func (ph *Physical) Brief() track.Brief {
-	ph.mu.Peek()
+	ph.mu.LockToRead()
 	defer ph.mu.Unlock()
 	return ph.briefLocked()
 }
@@ -55,24 +55,24 @@ func (ph *Physical) briefLocked() track.Brief {
 	return brief
 }
 
-// ShowAt sets the place where Show publishes the counters; nil: nowhere.
-func (ph *Physical) ShowAt(place *mirror.Pool) {
+// PublishAt sets the place where Publish publishes the counters; nil: nowhere.
+func (ph *Physical) PublishAt(place *mirror.Pool) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.shownAt = place
 	if place == nil {
-		ph.mu.Place(nil)
+		ph.mu.SetPlace(nil)
 		return
 	}
-	ph.mu.Place(&place.Version)
+	ph.mu.SetPlace(&place.Version)
 }
 
-// Show publishes the counters, unless they are published already or have no place. They
+// Publish publishes the counters, unless they are published already or have no place. They
 // stay published until they change: all code that changes them takes mu with Lock.
-func (ph *Physical) Show() {
-	ph.mu.Peek()
+func (ph *Physical) Publish() {
+	ph.mu.LockToRead()
 	defer ph.mu.Unlock()
-	if !ph.mu.Wanted() {
+	if !ph.mu.NeedsPublish() {
 		return
 	}
 	brief := ph.briefLocked()
@@ -80,7 +80,7 @@ func (ph *Physical) Show() {
 		ActiveBytes: brief.ActiveBytes, CachedBytes: brief.CachedBytes, UnusableBytes: brief.UnusableBytes,
 		LiveBlocks: brief.LiveBlocks, LargestFreeBytes: brief.LargestFreeBytes,
 	}
-	ph.mu.Show()
+	ph.mu.Publish()
 }
 
 // Tags returns the use by tag of all spaces.

@@ -17,42 +17,42 @@ type publishingPool struct {
 	place *mirror.Pool
 }
 
-func (s *publishingPool) ShowAt(place *mirror.Pool) {
+func (s *publishingPool) PublishAt(place *mirror.Pool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.place = place
 	if place == nil {
-		s.lock.Place(nil)
+		s.lock.SetPlace(nil)
 	} else {
-		s.lock.Place(&place.Version)
+		s.lock.SetPlace(&place.Version)
 	}
 }
 
-func (s *publishingPool) Show() {
-	s.lock.Peek()
+func (s *publishingPool) Publish() {
+	s.lock.LockToRead()
 	defer s.lock.Unlock()
-	if s.lock.Wanted() {
+	if s.lock.NeedsPublish() {
 		s.place.Counters = mirror.PoolCounters{LiveBlocks: 1}
-		s.lock.Show()
+		s.lock.Publish()
 	}
 }
 
-func isShown(place *mirror.Device) bool { return place.Version.Load()%2 == 1 }
+func isPublished(place *mirror.Device) bool { return place.Version.Load()%2 == 1 }
 
-func TestADeviceIsShownUntilItChanges(t *testing.T) {
+func TestADeviceIsPublishedUntilItChanges(t *testing.T) {
 	dev, e := open(100 * mib)
 	place := &mirror.Device{}
-	e.Show()
-	e.ShowAt(place, 5)
-	require.False(t, isShown(place))
-	e.Show()
-	require.True(t, isShown(place))
+	e.Publish()
+	e.PublishAt(place, 5)
+	require.False(t, isPublished(place))
+	e.Publish()
+	require.True(t, isPublished(place))
 	require.EqualValues(t, 1, place.Counters.Partial, "the device was never asked")
 	dev.SetOthersBytes(10 * mib)
 	info, err := e.MemoryInfo()
 	require.NoError(t, err)
-	require.False(t, isShown(place), "there is a new reading")
-	e.Show()
+	require.False(t, isPublished(place), "there is a new reading")
+	e.Publish()
 	require.Equal(t, mirror.DeviceCounters{
 		Handle: 5, TotalBytes: 100 * mib, AvailableBytes: info.FreeBytes, TakenAt: uint64(e.last.Load().at),
 		DeviceTotalBytes: 100 * mib, DeviceFreeBytes: info.FreeBytes,
@@ -73,9 +73,9 @@ func TestADeviceIsShownUntilItChanges(t *testing.T) {
 	}
 	for _, name := range []string{"1 a segment", "2 a limit", "3 no limit", "4 given back"} {
 		changes[name].change()
-		require.False(t, isShown(place), name)
-		e.Show()
-		require.True(t, isShown(place), name)
+		require.False(t, isPublished(place), name)
+		e.Publish()
+		require.True(t, isPublished(place), name)
 		require.Equal(t, changes[name].available, place.Counters.AvailableBytes, name)
 	}
 	_, err = e.RecentMemoryInfo(math.MaxInt64)
@@ -83,29 +83,29 @@ func TestADeviceIsShownUntilItChanges(t *testing.T) {
 	e.Statistics()
 	e.Tags()
 	e.Limit()
-	require.True(t, isShown(place), "it was only looked at")
+	require.True(t, isPublished(place), "it was only read")
 	gbps, err := e.MeasureBandwidth()
 	require.NoError(t, err)
-	e.Show()
+	e.Publish()
 	require.Equal(t, mirror.BandwidthKnown|uint64(math.Float32bits(float32(gbps))), place.Counters.Bandwidth)
 	require.NoError(t, e.Close())
-	e.Show()
-	require.False(t, isShown(place), "a closed device")
+	e.Publish()
+	require.False(t, isPublished(place), "a closed device")
 }
 
-func TestPoolsShareThePlacesWhereCountersAreShown(t *testing.T) {
+func TestPoolsShareThePlacesWhereCountersArePublished(t *testing.T) {
 	_, e := open(100 * mib)
 	place := &mirror.Device{}
-	e.ShowAt(place, 5)
+	e.PublishAt(place, 5)
 	_, err := e.MemoryInfo()
 	require.NoError(t, err)
 	var pools []*publishingPool
 	for range mirror.PoolCount {
-		p := &publishingPool{counterPool: &counterPool{name: "shown", counters: track.NewCounters(true, e.Totals())}}
+		p := &publishingPool{counterPool: &counterPool{name: "published", counters: track.NewCounters(true, e.Totals())}}
 		require.NoError(t, e.Register(p))
 		pools = append(pools, p)
 	}
-	e.Show()
+	e.Publish()
 	require.EqualValues(t, 1<<mirror.PoolCount-1, place.Counters.Pools)
 	require.Zero(t, place.Counters.Partial)
 	for i := range place.Pool {
@@ -115,27 +115,27 @@ func TestPoolsShareThePlacesWhereCountersAreShown(t *testing.T) {
 	// is 1.
 	more := &publishingPool{counterPool: &counterPool{name: "more", counters: track.NewCounters(true, e.Totals())}}
 	require.NoError(t, e.Register(more))
-	e.Show()
+	e.Publish()
 	require.EqualValues(t, 1, place.Counters.Partial)
 	e.Unregister(more)
-	e.Show()
+	e.Publish()
 	require.Zero(t, place.Counters.Partial)
 	e.Unregister(pools[3])
 	require.Zero(t, place.Pool[3].Version.Load()%2)
-	e.Show()
+	e.Publish()
 	require.EqualValues(t, uint64(1<<mirror.PoolCount-1)&^(1<<3), place.Counters.Pools)
 	require.Zero(t, place.Pool[3].Version.Load()%2)
 	// A new pool gets the place that the removed pool left.
 	require.NoError(t, e.Register(more))
-	e.Show()
+	e.Publish()
 	require.EqualValues(t, 1, place.Pool[3].Version.Load()%2)
 	require.EqualValues(t, 1<<mirror.PoolCount-1, place.Counters.Pools)
-	plain := newCounterPool(t, e, "not shown")
-	e.Show()
+	plain := newCounterPool(t, e, "not published")
+	e.Publish()
 	require.EqualValues(t, 1, place.Counters.Partial)
 	e.Unregister(plain)
-	e.ShowAt(nil, 0)
-	require.False(t, isShown(place))
-	e.Show()
-	require.False(t, isShown(place))
+	e.PublishAt(nil, 0)
+	require.False(t, isPublished(place))
+	e.Publish()
+	require.False(t, isPublished(place))
 }

@@ -6,42 +6,42 @@ import (
 	"ferrum_mem/core/mirror"
 )
 
-// ShowAt sets the place where Show publishes the counters of the device; nil: nowhere.
+// PublishAt sets the place where Publish publishes the counters of the device; nil: nowhere.
 // Readers find the device by handle. No pool may be registered yet, and no other engine
 // may use the place until this one has another place.
-func (e *Engine) ShowAt(place *mirror.Device, handle uint64) {
+func (e *Engine) PublishAt(place *mirror.Device, handle uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.shown.place, e.shown.handle = place, handle
+	e.published.place, e.published.handle = place, handle
 	if place == nil {
-		e.mu.Place(nil)
+		e.mu.SetPlace(nil)
 		return
 	}
-	e.mu.Place(&place.Version)
+	e.mu.SetPlace(&place.Version)
 }
 
-// Show publishes the counters, and those of each pool, if they are not published
+// Publish publishes the counters, and those of each pool, if they are not published
 // already. They can be read until they change. A closed engine publishes nothing.
-func (e *Engine) Show() {
-	e.mu.Peek()
-	if e.mu.Wanted() && !e.closed {
-		e.shown.place.Counters = e.publishedCounters()
-		e.mu.Show()
+func (e *Engine) Publish() {
+	e.mu.LockToRead()
+	if e.mu.NeedsPublish() && !e.closed {
+		e.published.place.Counters = e.publishedCounters()
+		e.mu.Publish()
 	}
 	pools := e.pools.All()
 	e.mu.Unlock()
 	for p := range pools {
 		if s, ok := p.(publisher); ok {
-			s.Show()
+			s.Publish()
 		}
 	}
 }
 
 // publishedCounters returns the published part of the counters. The caller holds mu.
 func (e *Engine) publishedCounters() mirror.DeviceCounters {
-	b := mirror.DeviceCounters{Handle: e.shown.handle, Partial: 1}
+	b := mirror.DeviceCounters{Handle: e.published.handle, Partial: 1}
 	last := e.last.Load()
-	if last == nil || e.shown.others > 0 {
+	if last == nil || e.published.others > 0 {
 		return b
 	}
 	room := roomOf(last.now(e.held), e)
@@ -49,7 +49,7 @@ func (e *Engine) publishedCounters() mirror.DeviceCounters {
 	b.TotalBytes, b.AvailableBytes, b.LimitBytes = room.totalBytes, room.availableBytes, room.limitBytes
 	b.DeviceTotalBytes, b.DeviceFreeBytes = room.device.TotalBytes, room.device.FreeBytes
 	b.TakenAt = uint64(last.at)
-	for i, p := range e.shown.pools {
+	for i, p := range e.published.pools {
 		if p != nil {
 			b.Pools |= 1 << i
 		}

@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/mirror"
 )
 
-// shown is where the counters of a device are published. Engine.mu guards all of it.
-type shown struct {
+// published is where the counters of a device are published. Engine.mu guards all of it.
+type published struct {
 	place  *mirror.Device
 	handle uint64
 	// pools has the pool of each place; nil: the place is free.
@@ -17,7 +17,7 @@ type shown struct {
 }
 
 // add finds a place for a new pool, or returns nil.
-func (s *shown) add(p Pool) *mirror.Pool {
+func (s *published) add(p Pool) *mirror.Pool {
 	if _, ok := p.(publisher); ok && s.place != nil {
 		if i := slices.Index(s.pools[:], nil); i >= 0 {
 			s.pools[i] = p
@@ -29,7 +29,7 @@ func (s *shown) add(p Pool) *mirror.Pool {
 }
 
 // remove removes a pool that publishes nothing any more.
-func (s *shown) remove(p Pool) {
+func (s *published) remove(p Pool) {
 	if i := slices.Index(s.pools[:], p); i >= 0 {
 		s.pools[i] = nil
 	} else {

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/track"
 )
 
-func shownBrief(place *mirror.Pool) track.Brief {
+func publishedBrief(place *mirror.Pool) track.Brief {
 	b := &place.Counters
 	return track.Brief{
 		ActiveBytes: b.ActiveBytes, CachedBytes: b.CachedBytes, UnusableBytes: b.UnusableBytes,
@@ -27,7 +27,7 @@ func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 << 20})
 		e := engine.New(dev, engine.Options{})
 		place := &mirror.Device{}
-		e.ShowAt(place, 7)
+		e.PublishAt(place, 7)
 		_, err := e.MemoryInfo()
 		require.NoError(t, err)
 		c := DefaultConfig()
@@ -61,11 +61,11 @@ func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 			}
 			for range 2 {
 				if place.Pool[0].Version.Load()%2 == 1 {
-					require.Equal(t, p.Brief(), shownBrief(&place.Pool[0]), strategy)
+					require.Equal(t, p.Brief(), publishedBrief(&place.Pool[0]), strategy)
 				} else {
 					hidden++
 				}
-				e.Show()
+				e.Publish()
 				require.EqualValues(t, 1, place.Pool[0].Version.Load()%2)
 			}
 		}
@@ -73,8 +73,8 @@ func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 		require.EqualValues(t, 1, place.Counters.Pools)
 		require.NoError(t, stream.Close())
 		require.NoError(t, p.Close(true))
-		require.Zero(t, place.Pool[0].Version.Load()%2, "a pool that is gone shows nothing")
-		p.Show()
+		require.Zero(t, place.Pool[0].Version.Load()%2, "an ended pool publishes nothing")
+		p.Publish()
 		require.Zero(t, place.Pool[0].Version.Load()%2)
 		require.NoError(t, e.Close())
 	}
@@ -84,9 +84,9 @@ func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 func TestPoolWithUnknownCachesPublishesNothing(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
 	place := &mirror.Device{}
-	b.engine.ShowAt(place, 7)
+	b.engine.PublishAt(place, 7)
 	p := b.pool(t, nil)
 	newFakeCache(p, nil)
-	p.Show()
+	p.Publish()
 	require.Zero(t, place.Pool[0].Version.Load()%2)
 }
