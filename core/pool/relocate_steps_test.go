@@ -1,10 +1,12 @@
 package pool
 
 import (
-	"pgregory.net/rapid"
+	"cmp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
@@ -111,9 +113,23 @@ func TestRelocationMayStopAfterEveryStep(t *testing.T) {
 type meddler struct {
 	*mover
 	t *rapid.T
-	// kept are blocks that the run may not move; moving are those that it moves now.
-	moving map[device.Addr]bool
-	stop   bool
+	// freed has the addresses of freed blocks. A new block may have such an address, and no
+	// claim is for a new block.
+	freed map[device.Addr]bool
+	stop  bool
+	// panicked is what meddle panicked with. A run cannot pass a panic on, because it has
+	// released the lock.
+	panicked any
+}
+
+// meddleSafely ends the test program later if meddle fails.
+func (m *meddler) meddleSafely() (stop bool) {
+	defer func() {
+		if m.panicked = recover(); m.panicked != nil {
+			m.stop, stop = true, true
+		}
+	}()
+	return m.meddle()
 }
 
 func (m *meddler) meddle() bool {
@@ -129,10 +145,8 @@ func (m *meddler) meddle() bool {
 		}
 	case "free":
 		some := rapid.IntRange(1, 40).Draw(m.t, "some")
-		for addr := range m.live {
-			if m.moving[addr] {
-				continue
-			}
+		for _, addr := range m.addresses() {
+			m.freed[addr] = true
 			if m.free(m.t, addr); some == 1 {
 				break
 			}
@@ -159,25 +173,30 @@ func TestPoolIsUsableBetweenRelocationSteps(t *testing.T) {
 			for range rapid.IntRange(1, 150).Draw(t, "blocks") {
 				m.alloc(t, Request{SizeBytes: rapid.Uint64Range(1, 4*kib).Draw(t, "size")})
 			}
-			for addr := range m.live {
+			for _, addr := range m.addresses() {
 				if rapid.IntRange(0, 2).Draw(t, "fate") != 0 {
 					m.free(t, addr)
 				}
 			}
-			other := &meddler{mover: m, t: t}
-			r, err := m.p.Relocate(m.all())
+			other := &meddler{mover: m, t: t, freed: map[device.Addr]bool{}}
+			movable := m.all()
+			slices.SortFunc(movable, func(a, b Movable) int { return cmp.Compare(a.Addr, b.Addr) })
+			r, err := m.p.Relocate(rapid.Permutation(movable).Draw(t, "order"))
 			require.NoError(t, err)
 			r.hold = rapid.IntRange(4, 20).Draw(t, "hold")
 			for !r.Ended() {
 				other.stop = false
-				next, err := r.Next(other.meddle)
+				next, err := r.Next(other.meddleSafely)
+				if other.panicked != nil {
+					panic(other.panicked)
+				}
 				require.NoError(t, err)
 				if len(next.Claims) == 0 {
 					require.Equal(t, !other.stop, r.Ended())
 				}
 				for _, c := range next.Claims {
 					request, live := m.live[c.From]
-					if !live || rapid.IntRange(0, 9).Draw(t, "abandon") == 0 {
+					if !live || other.freed[c.From] || rapid.IntRange(0, 9).Draw(t, "abandon") == 0 {
 						m.p.Abandon(c)
 						continue
 					}
@@ -189,7 +208,7 @@ func TestPoolIsUsableBetweenRelocationSteps(t *testing.T) {
 			}
 			require.Zero(t, m.p.claimsLeft())
 			require.NoError(t, m.p.audit())
-			for addr := range m.live {
+			for _, addr := range m.addresses() {
 				m.free(t, addr)
 			}
 			require.NoError(t, m.p.Close(false))

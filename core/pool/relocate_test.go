@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -30,6 +31,10 @@ func (m *mover) free(t require.TestingT, addr device.Addr) {
 	require.NoError(t, m.p.Free(addr, nil))
 	delete(m.live, addr)
 }
+
+// addresses returns the addresses of the live blocks in order, so that random operations
+// can be repeated.
+func (m *mover) addresses() []device.Addr { return slices.Sorted(maps.Keys(m.live)) }
 
 // all returns every live block, with its alignment.
 func (m *mover) all() []Movable {
