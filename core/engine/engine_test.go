@@ -37,8 +37,8 @@ func (p *counterPool) change(fn func(*track.Counters)) {
 	fn(p.counters)
 }
 
-func (p *counterPool) Name() string { return p.name }
-func (p *counterPool) Land()        {}
+func (p *counterPool) Name() string   { return p.name }
+func (p *counterPool) CompleteFrees() {}
 func (p *counterPool) WaitForFlight(time.Duration) (bool, error) {
 	return false, nil
 }
@@ -244,8 +244,8 @@ func (p *counterPool) use(e *Engine, percent uint64) {
 		if want := percent * mib; want > active {
 			b.Alloc(track.Block{RequestedBytes: want - active, AllocatedBytes: want - active})
 		} else {
-			b.Retire(track.Block{RequestedBytes: active - want, AllocatedBytes: active - want})
-			b.Land(active - want)
+			b.DeferFree(track.Block{RequestedBytes: active - want, AllocatedBytes: active - want})
+			b.Deactivate(active - want)
 		}
 	})
 	e.Changed()

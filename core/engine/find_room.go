@@ -77,7 +77,7 @@ func (c *reclaim) attempt(by func() (bool, error)) bool {
 // sweep runs steps 1 to 5.
 func (c *reclaim) sweep() {
 	siblings := c.engine.Pools(c.need.Pool)
-	c.need.Pool.Land()
+	c.need.Pool.CompleteFrees()
 	if c.try() {
 		return
 	}
@@ -88,7 +88,7 @@ func (c *reclaim) sweep() {
 		return
 	}
 	for _, p := range siblings {
-		p.Land()
+		p.CompleteFrees()
 		if c.release(p) {
 			return
 		}
@@ -120,13 +120,13 @@ func (c *reclaim) release(p Pool) (over bool) {
 func (c *reclaim) waitFor(p Pool, own bool) (over bool) {
 	for c.waited < flightWait {
 		start := time.Now()
-		landed, err := p.WaitForFlight(flightWait - c.waited)
+		completed, err := p.WaitForFlight(flightWait - c.waited)
 		c.waited += time.Since(start)
 		if err != nil {
 			c.engine.Log(Warning, fmt.Sprintf("pool %q: waiting for freed blocks: %v", p.Name(), err))
 			return false
 		}
-		if !landed {
+		if !completed {
 			break
 		}
 		if own && c.try() {

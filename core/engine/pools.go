@@ -11,8 +11,8 @@ import (
 // lock of the engine and are safe for concurrent use, also on a closed pool.
 type Pool interface {
 	Name() string
-	// Land makes every freed block whose queued work has completed ready for reuse.
-	Land()
+	// CompleteFrees makes every freed block whose queued work has completed ready for reuse.
+	CompleteFrees()
 	// WaitForFlight waits for one block in flight and makes it ready for reuse. It
 	// returns false if there is none, and CodeTimeout if the wait takes longer than
 	// timeout.

@@ -52,9 +52,9 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 	e.limit.Store(limitBytes)
 	e.mu.Unlock()
 	for _, p := range e.Pools(nil) {
-		// A pool computed its published largest free run with the previous limit. Land
+		// A pool computed its published largest free run with the previous limit. CompleteFrees
 		// invalidates it.
-		p.Land()
+		p.CompleteFrees()
 		e.mu.LockToRead()
 		limit, held := e.limit.Load(), e.held
 		e.mu.Unlock()

@@ -105,7 +105,7 @@ func (f *Factory) settle() {
 		}
 		for _, m := range d.listManagers() {
 			for _, p := range m.Pools() {
-				p.Land()
+				p.CompleteFrees()
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func (m *Manager) end() {
 // Each pool that is being checked counts as a call in progress.
 func (m *Manager) closeFormer() {
 	for _, h := range m.takeUnused() {
-		h.pool.Land()
+		h.pool.CompleteFrees()
 		h.pool.Flush()
 		var err error
 		idle := h.pool.Statistics().Active.Current == 0

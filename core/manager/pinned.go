@@ -68,7 +68,7 @@ func (m *Manager) trimPinned() bool {
 	released := uint64(0)
 	for _, h := range homes {
 		if h.source == engine.SourcePinned {
-			h.pool.Land()
+			h.pool.CompleteFrees()
 			bytes, err := h.pool.ReleaseCached(^uint64(0))
 			m.logFailure("page-locked memory could not be released", err)
 			released += bytes

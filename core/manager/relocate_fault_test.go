@@ -28,7 +28,7 @@ func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 				counted(t, 16, stats)
 			}
 			for _, p := range s.m.Pools() {
-				p.Land()
+				p.CompleteFrees()
 			}
 			s.same(t)
 			_, err = s.m.Defragment()

@@ -73,11 +73,11 @@ func (c *Checker) Free(op string, base device.Addr) *Report {
 	return c.checkZones(op, r, "at its free")
 }
 
-// Land states that no queued work uses a freed block any more. The pool owns what Evict
+// CompleteFree states that no queued work uses a freed block any more. The pool owns what Evict
 // returns afterwards.
-func (c *Checker) Land(base device.Addr, boundBytes uint64) {
+func (c *Checker) CompleteFree(base device.Addr, boundBytes uint64) {
 	r := c.bases[base]
-	if report := c.checkZones(opLand, r, "after the work that was queued at its free"); report != nil {
+	if report := c.checkZones(opCompleteFree, r, "after the work that was queued at its free"); report != nil {
 		c.pending = append(c.pending, report)
 	}
 	if c.poison {

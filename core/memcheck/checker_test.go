@@ -129,7 +129,7 @@ func TestOverrunNamesTheByteAndThePlaces(t *testing.T) {
 			require.ErrorContains(t, err, "test:0: pool.free: ")
 			require.Equal(t, fmt.Sprintf("pool \"kv\": overrun of the block of 1000 bytes at %#x, tag \"t\": %s\n"+
 				"  allocated at\n    frame 7\n    frame 99\n  freed at\n    frame 8\n    frame 99", uint64(user), c.text), told)
-			r.Land(base, slotBytes)
+			r.CompleteFree(base, slotBytes)
 			left, ok := r.Evict(0)
 			require.True(t, ok)
 			require.Equal(t, base, left)
@@ -165,7 +165,7 @@ func TestWriteAfterFreeIsReportedWhenTheBlockLeaves(t *testing.T) {
 	require.Nil(t, r.Free("pool.free", base))
 	require.Equal(t, slices.Repeat([]byte{memcheck.FreshByte}, 500), r.dev.Bytes(user, 500),
 		"queued work may still use it")
-	r.Land(base, slotBytes)
+	r.CompleteFree(base, slotBytes)
 	require.Equal(t, slices.Repeat([]byte{memcheck.FreedByte}, 500), r.dev.Bytes(user, 500))
 	blocks, bytes := r.Held()
 	require.Equal(t, 1, blocks)
@@ -210,7 +210,7 @@ func TestErrorExplainsInvalidAddresses(t *testing.T) {
 	require.Equal(t, device.CodeDoubleFree, code)
 	require.Contains(t, text, "was freed before and is still in use by queued work")
 	require.Contains(t, text, "allocated at\n    frame 1\n    frame 99\n  freed at\n    frame 2\n    frame 99\n  called from\n    frame 3")
-	r.Land(base, slotBytes)
+	r.CompleteFree(base, slotBytes)
 	_, text = refuse(user)
 	require.Contains(t, text, "is in quarantine")
 	_, ok := r.Evict(0)
@@ -234,7 +234,7 @@ func TestLastCheckIncludesLiveAndQuarantinedBlocks(t *testing.T) {
 	_, user := r.enter(t, 0, 100, 256)
 	freed, gone := r.enter(t, 1, 100, 256)
 	require.Nil(t, r.Free("pool.free", freed))
-	r.Land(freed, slotBytes)
+	r.CompleteFree(freed, slotBytes)
 	require.NoError(t, r.dev.SetBytes(user-2, []byte{1}))
 	require.NoError(t, r.dev.SetBytes(gone+99, []byte{2}))
 	texts := r.tell(r.CheckLast()...)
@@ -255,7 +255,7 @@ func TestInvisibleDeviceHasNoZones(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, memcheck.View{Addr: user, SizeBytes: 100}, view)
 	require.Nil(t, r.Free("pool.free", base))
-	r.Land(base, slotBytes)
+	r.CompleteFree(base, slotBytes)
 	_, bytes := r.Held()
 	require.EqualValues(t, 100, bytes)
 	_, ok = r.Evict(0)
@@ -276,7 +276,7 @@ func TestFailuresOfTheDeviceLeaveBlocksUnchecked(t *testing.T) {
 				require.True(t, ok)
 				require.Equal(t, base, got)
 				require.Nil(t, r.Free("pool.free", base))
-				r.Land(base, slotBytes)
+				r.CompleteFree(base, slotBytes)
 				left, ok := r.Evict(0)
 				require.True(t, ok)
 				require.Equal(t, base, left)
@@ -364,7 +364,7 @@ func TestEveryStrayWriteIsReportedOnce(t *testing.T) {
 					require.NoError(t, r.dev.SetBytes(b.user+device.Addr(b.size), []byte{0x12}))
 					wanted++
 				}
-				r.Land(b.base, bound)
+				r.CompleteFree(b.base, bound)
 				b.held = true
 				held = append(held, b)
 				evict(bound)

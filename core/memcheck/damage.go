@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	opLand    = "pool.land"
-	opEvict   = "pool.quarantine"
-	opDestroy = "pool.destroy"
-	opCheck   = "pool.check"
+	opCompleteFree = "pool.complete_free"
+	opEvict        = "pool.quarantine"
+	opDestroy      = "pool.destroy"
+	opCheck        = "pool.check"
 )
 
 // checkZones checks the zones of a block. If a byte was overwritten, it reports that and

@@ -46,7 +46,7 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 		return p.heap.closedError(opAlloc)
 	}
 	if p.heap.inFlight.Count() > 0 {
-		p.heap.land(inflight.PollBudget)
+		p.heap.completeFrees(inflight.PollBudget)
 	}
 	err := p.heap.placeBatch(n, to, inflight.Fits)
 	overfull := p.heap.overfull
@@ -86,7 +86,7 @@ func (h *heap) placeBatch(n *need, to []device.Addr, excess inflight.Excess) err
 		to[i] = h.writeOne(l, n, tag)
 		revived.AllocatedBytes += l.Size
 	}
-	h.counters.Land(revived.AllocatedBytes)
+	h.counters.Deactivate(revived.AllocatedBytes)
 	for i, l := range ranges {
 		to[len(reused)+i] = h.writeOne(l, n, tag)
 		l.blocks++
@@ -246,7 +246,7 @@ func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 // allPlain reports whether every allocated block is live, belongs to the pool itself, and
 // is used only by its own stream. The caller holds mu.
 func (f *frees) allPlain() bool {
-	return f.heap.inFlight.Count() == 0 && f.leases.leased == f.leases.returned && !f.heap.neverLands &&
+	return f.heap.inFlight.Count() == 0 && f.leases.leased == f.leases.returned && !f.heap.neverCompletes &&
 		!f.heap.streams.anyNamed() && f.heap.debug == nil && f.parked == 0 && f.batches == 0
 }
 

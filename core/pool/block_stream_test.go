@@ -70,10 +70,10 @@ func TestEventThatFailsIsRecordedLater(t *testing.T) {
 		for range 3 {
 			require.NotEqual(t, block.Addr, mustAlloc(t, p, 5000).Addr)
 		}
-		p.Land()
+		p.CompleteFrees()
 		require.Equal(t, 1, b.dev.OpenEvents(), "it is marked by now")
 		own.Release()
-		p.Land()
+		p.CompleteFrees()
 		require.Equal(t, block.Addr, mustAlloc(t, p, 5000).Addr)
 		b.check(t, p)
 		require.NoError(t, own.Close())

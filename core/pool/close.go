@@ -193,10 +193,10 @@ func (ls *leases) endCache() (free func()) {
 func (ls *leases) keepInFlight(l located) {
 	size := l.Size - l.info().slack()
 	l.setInfo(makeInfo(blockInFlight, 0, 0))
-	ls.heap.neverLands = true
+	ls.heap.neverCompletes = true
 	ls.returned += size
 	ls.heap.counters.Return(size)
-	ls.heap.counters.Board(size)
+	ls.heap.counters.Activate(size)
 }
 
 // waitForWork waits for queued work that uses freed blocks, and for all work of the
@@ -226,8 +226,8 @@ func (u *supply) waitForWork() error {
 // waitForFlights waits until no block in flight waits for an event.
 func (u *supply) waitForFlights() error {
 	for {
-		landed, err := u.waitForFlight(device.Forever)
-		if err != nil || !landed {
+		completed, err := u.waitForFlight(device.Forever)
+		if err != nil || !completed {
 			return err
 		}
 	}
@@ -275,7 +275,7 @@ func (h *heap) dropBlocks(s *segment) {
 			h.tags.Remove(l.info().tag(), sizes, 1)
 			h.streams.forgetAll([]located{l})
 		} else {
-			h.counters.Land(l.Size)
+			h.counters.Deactivate(l.Size)
 		}
 		l.setInfo(0)
 		h.giveToSegment(l)

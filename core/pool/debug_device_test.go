@@ -83,7 +83,7 @@ func TestDeviceDebugFindsDamage(t *testing.T) {
 			addr := alloc()
 			require.NoError(t, b.bytes.Fill(addr, 1, size))
 			require.NoError(t, p.Free(addr, nil))
-			p.Land()
+			p.CompleteFrees()
 			b.holds(t, addr, memcheck.FreedByte, size)
 			require.Empty(t, b.reports())
 

@@ -106,8 +106,8 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 			require.NoError(t, d.p.RecordStream(block.Addr, on))
 			require.NoError(t, on.Fill(block.Addr, device.Pattern{Value: uint32(block.mark), WidthBytes: 1}, block.SizeBytes))
 		},
-		"step": func(t *rapid.T) { stream(t).Step(rapid.IntRange(1, 4).Draw(t, "pieces")) },
-		"land": func(*rapid.T) { d.p.Land() },
+		"step":           func(t *rapid.T) { stream(t).Step(rapid.IntRange(1, 4).Draw(t, "pieces")) },
+		"complete frees": func(*rapid.T) { d.p.CompleteFrees() },
 		"trim": func(t *rapid.T) {
 			_, err := d.p.Trim(rapid.Uint64Range(0, 2*mib).Draw(t, "keep"))
 			require.NoError(t, err)
@@ -215,11 +215,11 @@ func debugScript(t *testing.T, b *debugBench, p *Pool, name string) {
 			stream.Release()
 			stream.Hold()
 		}
-		p.Land()
+		p.CompleteFrees()
 		insist("check", p.Check)
 		insist("reset", func() error { return p.Reset(stream) })
 		stream.Release()
-		p.Land()
+		p.CompleteFrees()
 		insist("trim", func() error {
 			_, err := p.Trim(0)
 			return err

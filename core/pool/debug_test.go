@@ -278,7 +278,7 @@ func TestDebugWaitsForQueuedWork(t *testing.T) {
 	require.NoError(t, p.Free(next.Addr, stream))
 	b.reports()
 	stream.Release()
-	p.Land()
+	p.CompleteFrees()
 	text := b.reports()
 	require.Contains(t, text, "the byte at 512, 0 after its end, is 0x22")
 	require.Contains(t, text, "seen after the work that was queued at its free")

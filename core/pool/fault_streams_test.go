@@ -152,7 +152,7 @@ func (s *streamScript) run(t require.TestingT, after func()) {
 		func() {
 			s.release(t, len(s.live), func([]device.Addr) error { return s.pool.Reset(s.one) })
 		},
-		func() { s.one.Release(); s.two.Release(); s.pool.Land() },
+		func() { s.one.Release(); s.two.Release(); s.pool.CompleteFrees() },
 		func() { _, err := s.pool.Trim(0); s.fails(err) },
 	}
 	for _, step := range steps {

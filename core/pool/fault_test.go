@@ -199,10 +199,10 @@ func TestEventThatCannotBeClosedIsClosedLater(t *testing.T) {
 	require.NoError(t, p.Free(mustAlloc(t, p, 1000).Addr, nil))
 	b.dev.FailNth(devicetest.EventClose, 1, nil)
 	b.dev.Default().Release()
-	p.Land()
+	p.CompleteFrees()
 	require.Equal(t, 1, b.dev.OpenEvents())
 	require.Zero(t, p.Statistics().Active.Current, "the block itself is free")
-	p.Land()
+	p.CompleteFrees()
 	require.Zero(t, b.dev.OpenEvents())
 	quiet(t, b, p)
 }

@@ -124,7 +124,7 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 	h.runFreed(s, 1)
 	h.counters.Free(sizes)
 	if h.inFlight.Count() > 0 {
-		h.land(inflight.PollBudget)
+		h.completeFrees(inflight.PollBudget)
 	}
 	overfull = h.overfull
 	if r.Size > LeastLentBytes && stream == h.defaultStream {
@@ -156,11 +156,11 @@ func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	}
 	h.streams.forget(s, r.Slot)
 	h.tags.Remove(info.tag(), sizes, 1)
-	h.counters.Retire(sizes)
+	h.counters.DeferFree(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
 	behind := [1]inflight.Fence{h.inFlight.Fence(stream, event)}
 	h.inFlight.Add(located{s, r}.inFlight(), behind[:])
-	h.land(inflight.PollBudget)
+	h.completeFrees(inflight.PollBudget)
 	overfull = h.overfull
 	h.mu.Unlock()
 	h.engine.Changed()

@@ -79,14 +79,14 @@ func (p *Pool) unpark(b *graphs.Parked[*Pool]) {
 		case len(fences) > 0:
 			f.Add(l.inFlight(), fences)
 		case passed:
-			p.heap.landed(l)
+			p.heap.completeFree(l)
 		default:
 			// The blocks stay in flight until the pool ends.
-			p.heap.neverLands = true
+			p.heap.neverCompletes = true
 		}
 	}
 	p.frees.parked -= uint64(len(b.Addrs))
-	p.heap.landAll()
+	p.heap.completeAll()
 	p.heap.mu.Unlock()
 	p.heap.changed()
 }

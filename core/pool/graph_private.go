@@ -70,7 +70,7 @@ func (h *heap) setLastRun(event device.Event) {
 
 // drained reports whether a private pool has no block left and no graph that may run.
 func (h *heap) drained() bool {
-	h.lockLanded()
+	h.lockCompleted()
 	defer h.mu.Unlock()
 	if h.graphsRun() {
 		return false

@@ -66,7 +66,7 @@ func TestCallSitesAloneLetAStreamReuseItsBlocks(t *testing.T) {
 		b.site = 4
 		require.NoError(t, p.Free(second.Addr, stream))
 		stream.Release()
-		p.Land()
+		p.CompleteFrees()
 		err = p.Free(second.Addr, nil)
 		require.ErrorIs(t, err, device.CodeDoubleFree)
 		require.ErrorContains(t, err, "allocated at\n    site 3\n  and freed at\n    site 4")

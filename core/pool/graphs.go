@@ -49,7 +49,7 @@ func (p *Pool) CaptureBegin(stream device.Stream, shared uint64) (number uint64,
 func (p *Pool) CaptureEnd(number uint64) error {
 	private, err := p.family.graphs.End(number)
 	if err == nil {
-		private.Land()
+		private.CompleteFrees()
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	r.Private.Land()
+	r.Private.CompleteFrees()
 	for _, unused := range r.HandOver() {
 		unused.Owner.unpark(unused)
 	}

@@ -387,7 +387,7 @@ func TestMemoryOfAGraphIsNotAllocatedAgain(t *testing.T) {
 		for _, block := range m.live {
 			require.NoError(t, m.pool.Free(block.Addr, nil))
 		}
-		m.pool.Land()
+		m.pool.CompleteFrees()
 		require.Empty(t, m.pool.PrivatePools())
 		require.NoError(t, m.streams[2].Close())
 		m.graphBench.end(t)

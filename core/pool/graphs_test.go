@@ -194,7 +194,7 @@ func TestBlocksFromOutsideAreParked(t *testing.T) {
 				other := g.alloc(t, 64*kib, g.second)
 				require.False(t, overlap(block, other))
 			}
-			g.pool.Land()
+			g.pool.CompleteFrees()
 			require.Equal(t, block.SizeBytes, g.info(t, number).ParkedBytes)
 			// The last run is queued on the second stream.
 			g.second.Hold()
@@ -203,7 +203,7 @@ func TestBlocksFromOutsideAreParked(t *testing.T) {
 			require.Len(t, g.pool.PrivatePools(), 1)
 			require.False(t, overlap(block, g.alloc(t, 64*kib, g.first)))
 			g.second.Release()
-			g.pool.Land()
+			g.pool.CompleteFrees()
 			require.Empty(t, g.pool.PrivatePools())
 			require.Equal(t, block.Addr, g.alloc(t, 64*kib, g.first).Addr)
 			require.Zero(t, g.dev.Forbidden())
@@ -272,7 +272,7 @@ func TestLiveBlocksOutliveTheirGraph(t *testing.T) {
 	g.pool.EachBlock(func(Block) bool { count++; return true })
 	require.Equal(t, 1, count)
 	g.free(t, output, g.second)
-	g.pool.Land()
+	g.pool.CompleteFrees()
 	require.Empty(t, g.pool.PrivatePools())
 	require.ErrorIs(t, g.pool.Free(output.Addr, nil), device.CodeInvalidAddress)
 	g.end(t)

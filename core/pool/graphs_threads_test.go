@@ -68,7 +68,7 @@ func TestGraphsOfManyThreads(t *testing.T) {
 		})
 	}
 	all.Wait()
-	g.pool.Land()
+	g.pool.CompleteFrees()
 	require.Empty(t, g.pool.PrivatePools())
 	g.check(t, g.pool)
 	g.end(t)
@@ -106,7 +106,7 @@ func TestFailedCallsOfAGraphCanBeRepeated(t *testing.T) {
 		again(func() error { return g.pool.CaptureEnd(number) })
 		again(func() error { return g.pool.CaptureRelease(number, g.second) })
 		left := g.dev.ClearFaults()
-		g.pool.Land()
+		g.pool.CompleteFrees()
 		require.Empty(t, g.pool.PrivatePools(), "the call %d failed", n)
 		g.check(t, g.pool)
 		g.end(t)

@@ -59,9 +59,9 @@ type heap struct {
 	streams  blockStreams
 	// paged is nil in a segmented pool.
 	paged *paging
-	// neverLands is set when blocks stay in flight for ever, after a Close that failed.
-	neverLands bool
-	scratch    scratch
+	// neverCompletes is set when blocks stay in flight for ever, after a Close that failed.
+	neverCompletes bool
+	scratch        scratch
 	// graphs is the state of the end of the graphs; nil except in a private pool.
 	graphs *graphsEnd
 	// debug is nil unless the debug mode is on.

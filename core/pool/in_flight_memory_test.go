@@ -59,7 +59,7 @@ func TestBlocksInFlightUseNoGoHeap(t *testing.T) {
 				}
 				require.Greater(t, offheap.Mapped(), open)
 				s.Release()
-				w.p.Land()
+				w.p.CompleteFrees()
 				require.Zero(t, w.p.Statistics().Active.Current)
 				require.Zero(t, w.b.dev.OpenEvents())
 				require.NoError(t, s.Close())
@@ -126,17 +126,17 @@ func TestFreeWithoutMemoryChangesNothing(t *testing.T) {
 			offheap.SetLimit(limit)
 			require.NoError(t, kind(w))
 			require.NoError(t, w.p.Reset(nil))
-			w.p.Land()
+			w.p.CompleteFrees()
 			require.NoError(t, s.Close())
 			quiet(t, w.b, w.p)
 		})
 	}
 }
 
-// TestLandingIsDoneInSlices counts the blocks that an ordinary call takes in while others
+// TestFreesAreCompletedInSlices counts the blocks that an ordinary call takes in while others
 // wait, and checks that a search takes in all.
-func TestLandingIsDoneInSlices(t *testing.T) {
-	const blocks = 10 * inflight.LandBlocks
+func TestFreesAreCompletedInSlices(t *testing.T) {
+	const blocks = 10 * inflight.CompletedMost
 	w, s := holdCrowd(t, blocks)
 	require.NoError(t, w.p.FreeBatch(w.addrs, s))
 	s.Release()
@@ -144,9 +144,9 @@ func TestLandingIsDoneInSlices(t *testing.T) {
 	require.Equal(t, blocks, left)
 	for calls := 1; left > 0; calls++ {
 		addr := mustAlloc(t, w.p, 5000).Addr
-		require.LessOrEqual(t, left-w.p.heap.inFlight.Count(), inflight.LandBlocks)
+		require.LessOrEqual(t, left-w.p.heap.inFlight.Count(), inflight.CompletedMost)
 		require.Less(t, w.p.heap.inFlight.Count(), left)
-		require.LessOrEqual(t, calls, blocks/inflight.LandBlocks)
+		require.LessOrEqual(t, calls, blocks/inflight.CompletedMost)
 		require.NoError(t, w.p.Free(addr, nil))
 		left = w.p.heap.inFlight.Count()
 	}

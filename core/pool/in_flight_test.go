@@ -72,10 +72,10 @@ func TestFreeWaitsForSeveralEvents(t *testing.T) {
 	require.Equal(t, 2, b.dev.OpenEvents(), "a call that fails leaves the events to the caller")
 	require.NoError(t, p.FreeAfter(block.Addr, []device.Event{first, second}))
 	one.Release()
-	p.Land()
+	p.CompleteFrees()
 	require.EqualValues(t, 1024, p.Statistics().Active.Current)
 	two.Release()
-	p.Land()
+	p.CompleteFrees()
 	require.Zero(t, p.Statistics().Active.Current)
 	require.Zero(t, b.dev.OpenEvents())
 

@@ -48,7 +48,7 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 	if p.heap.inFlight.Count() > 0 && !p.heap.frozen {
 		n = p.leases.leaseFlights(&wanted, to)
 		if n < len(to) {
-			p.heap.land(inflight.PollBudget)
+			p.heap.completeFrees(inflight.PollBudget)
 		}
 	}
 	n, err = p.leases.leaseFree(&wanted, to, n)
@@ -70,7 +70,7 @@ func (ls *leases) leaseFlights(wanted *need, to []device.Addr) int {
 		}
 		l := ls.heap.flying(ls.heap.inFlight.At(at).Addr)
 		ls.heap.inFlight.Drop(at)
-		ls.heap.counters.Land(l.Size)
+		ls.heap.counters.Deactivate(l.Size)
 		ls.lend(l, wanted.Size)
 		to[n] = l.addr()
 	}
@@ -127,7 +127,7 @@ func (ls *leases) lend(l located, size uint64) {
 	ls.leased += size
 	ls.heap.counters.Lease(size)
 	if excess := l.Size - size; excess > 0 {
-		ls.heap.counters.Board(excess)
+		ls.heap.counters.Activate(excess)
 	}
 }
 
@@ -185,7 +185,7 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 		ls.returned += size
 		ls.heap.counters.Return(size)
 		if excess := l.info().slack(); excess > 0 {
-			ls.heap.counters.Land(excess)
+			ls.heap.counters.Deactivate(excess)
 		}
 	}
 	if event == nil {
@@ -194,7 +194,7 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 		fence := [1]inflight.Fence{ls.heap.inFlight.Fence(stream, event)}
 		for _, l := range found {
 			l.setInfo(makeInfo(blockInFlight, 0, 0))
-			ls.heap.counters.Board(l.Size)
+			ls.heap.counters.Activate(l.Size)
 			ls.heap.inFlight.Add(l.inFlight(), fence[:])
 		}
 	}

@@ -91,7 +91,7 @@ func TestPoolAdoptsLiveBlocksOfTheCaches(t *testing.T) {
 	require.ErrorIs(t, p.FreeBatch([]device.Addr{three, three}, nil), device.CodeDoubleFree)
 	require.NoError(t, p.FreeBatch([]device.Addr{three}, nil))
 	s.Release()
-	p.Land()
+	p.CompleteFrees()
 	require.EqualValues(t, 256, p.Statistics().Active.Current)
 	b.check(t, p)
 	require.NoError(t, s.Close())

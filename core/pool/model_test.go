@@ -75,7 +75,7 @@ func (s *shadow) alloc(t *rapid.T) {
 	}
 	inFlight := false
 	for _, other := range s.pools {
-		other.Land()
+		other.CompleteFrees()
 		stats := other.Statistics()
 		inFlight = inFlight || stats.Active.Current > stats.Allocated.Current
 	}

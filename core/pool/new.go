@@ -99,7 +99,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	p.family.pool = p
 	p.frees = frees{
 		heap: &p.heap, leases: &p.leases, supply: &p.supply,
-		land: p.Land, askSiblings: p.askSiblings, markGraph: p.family.markGraph, park: p.park,
+		completeFrees: p.CompleteFrees, askSiblings: p.askSiblings, markGraph: p.family.markGraph, park: p.park,
 	}
 	p.supply.heap, p.supply.owner, p.supply.source = &p.heap, p, source
 	if err := p.supply.startPaging(); err != nil {

@@ -97,7 +97,7 @@ func (p *program) rare() error {
 		s := p.stream()
 		s.runTo(len(s.queue))
 	case 2:
-		p.pool.Land()
+		p.pool.CompleteFrees()
 	case 3:
 		_, err := p.pool.Trim(0)
 		return err

@@ -85,10 +85,10 @@ func TestHeldPagesAreThoseOfTheBlocks(t *testing.T) {
 				}
 				require.NoError(t, p.FreeBatch(addrs, nil))
 			},
-			"land": func(*rapid.T) {
+			"complete frees": func(*rapid.T) {
 				for stream.Step(100) > 0 {
 				}
-				p.Land()
+				p.CompleteFrees()
 				flying = nil
 			},
 			"lease": func(t *rapid.T) {

@@ -33,9 +33,9 @@ type pendingFree struct {
 	own    []inflight.Fence
 	// missing are streams for which an event has to be recorded first.
 	missing []device.Stream
-	// landed is set when all blocks whose events have completed were taken in, because
+	// completed is set when all blocks whose events have completed were taken in, because
 	// the table of blocks in flight was full.
-	landed bool
+	completed bool
 	// graphs are the graphs that use the blocks; captured are the streams of captures,
 	// other than the freeing one, on which that happened.
 	graphs   []*graph

@@ -15,7 +15,7 @@ func (h *heap) placeOrReuse(n *need, block *Block) error {
 	if at, ok := h.inFlight.Find(n.stream, n.inFlight(inflight.Fits)); ok {
 		return h.revive(at, n, block)
 	}
-	h.land(inflight.PollBudget)
+	h.completeFrees(inflight.PollBudget)
 	return h.place(n, block)
 }
 
@@ -113,6 +113,6 @@ func (h *heap) revive(at int32, n *need, block *Block) error {
 		return err
 	}
 	h.inFlight.Drop(at)
-	h.counters.Revive(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
+	h.counters.Reuse(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
 	return nil
 }

@@ -12,27 +12,27 @@ const (
 	quarantineShare = 8
 )
 
-// land takes in freed blocks whose events have completed: at most inflight.LandBlocks
-// blocks, after querying at most budget events. It returns true if there may be more. The
-// caller holds mu.
-func (h *heap) land(budget int) (more bool) {
-	landed, more := h.inFlight.Land(budget)
-	for _, block := range landed {
-		h.landed(h.flying(block.Addr))
+// completeFrees takes in freed blocks whose events have completed: at most
+// inflight.CompletedMost blocks, after querying at most budget events. It returns true if
+// there may be more. The caller holds mu.
+func (h *heap) completeFrees(budget int) (more bool) {
+	completed, more := h.inFlight.TakeCompleted(budget)
+	for _, block := range completed {
+		h.completeFree(h.flying(block.Addr))
 	}
 	return more
 }
 
-// lockLanded is lock, followed by landAll. Other threads may take the lock in between.
-func (h *heap) lockLanded() {
+// lockCompleted is lock, followed by completeAll. Other threads may take the lock in between.
+func (h *heap) lockCompleted() {
 	h.lock()
-	h.landAll()
+	h.completeAll()
 }
 
-// landAll takes in every freed block whose events have completed. The caller holds mu.
-// landAll releases mu in between, so the caller has to check the state of the pool again.
-func (h *heap) landAll() {
-	for h.land(inflight.PollAll) {
+// completeAll takes in every freed block whose events have completed. The caller holds mu.
+// completeAll releases mu in between, so the caller has to check the state of the pool again.
+func (h *heap) completeAll() {
+	for h.completeFrees(inflight.PollAll) {
 		h.mu.Unlock()
 		h.lock()
 	}
@@ -41,7 +41,7 @@ func (h *heap) landAll() {
 // giveToSegment makes the memory of a block free in its segment.
 func (h *heap) giveToSegment(l located) {
 	if _, err := l.strategy.Free(l.Offset); err != nil {
-		h.broken("pool.land", err)
+		h.broken("pool.complete_frees", err)
 	}
 	l.releasePages()
 	h.blocksFreed(l.segment, 1)
@@ -76,22 +76,22 @@ func (h *heap) runFreed(s *segment, count uint64) {
 func (h *heap) flying(addr device.Addr) located {
 	l, ok := h.locate(addr)
 	if !ok {
-		h.broken("pool.land", device.Errorf(device.CodeInternal, "pool.land",
+		h.broken("pool.complete_frees", device.Errorf(device.CodeInternal, "pool.complete_frees",
 			"the block in flight at %#x is not there", uint64(addr)))
 	}
 	return l
 }
 
-// landed makes the memory of a freed block, which no queued work uses any more, free in
+// completeFree makes the memory of a freed block, which no queued work uses any more, free in
 // its segment. In debug mode the block goes to the quarantine first.
-func (h *heap) landed(l located) {
+func (h *heap) completeFree(l located) {
 	if h.debug == nil {
 		h.giveToSegment(l)
-		h.counters.Land(l.Size)
+		h.counters.Deactivate(l.Size)
 		return
 	}
 	bound := min(h.held/quarantineShare, quarantineBytes)
-	h.debug.Land(l.addr(), bound)
+	h.debug.CompleteFree(l.addr(), bound)
 	h.evict(bound)
 }
 
@@ -106,7 +106,7 @@ func (h *heap) evict(boundBytes uint64) (some bool) {
 		}
 		l.setInfo(0)
 		h.giveToSegment(l)
-		h.counters.Land(l.Size)
+		h.counters.Deactivate(l.Size)
 		some = true
 	}
 	return some
@@ -115,7 +115,7 @@ func (h *heap) evict(boundBytes uint64) (some bool) {
 // flushQuarantine empties the quarantine and reports whether a block was in it. The
 // caller holds no lock.
 func (h *heap) flushQuarantine() bool {
-	h.lockLanded()
+	h.lockCompleted()
 	some := h.evict(0)
 	h.mu.Unlock()
 	h.changed()

@@ -43,7 +43,7 @@ func TestPublishedCountersArePresentOrInvalid(t *testing.T) {
 		for range 500 {
 			switch random.IntN(8) {
 			case 0:
-				p.Land()
+				p.CompleteFrees()
 			case 1:
 				_, err := p.Trim(random.Uint64N(8 << 20))
 				require.NoError(t, err)

@@ -45,7 +45,7 @@ func TestAStreamIsRecordedForAllBlocksOrNone(t *testing.T) {
 	}
 	require.Equal(t, 4, p.heap.inFlight.Count())
 	s.Release()
-	p.Land()
+	p.CompleteFrees()
 	require.Zero(t, p.heap.inFlight.Count())
 	b.check(t, p)
 	require.NoError(t, s.Close())

@@ -100,7 +100,7 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 	defer r.endSteps()
 	for !r.ended && r.goesOn() {
 		if r.survey == nil {
-			for p.heap.land(inflight.PollAll) && r.breathe() {
+			for p.heap.completeFrees(inflight.PollAll) && r.breathe() {
 				continue
 			}
 			r.survey = r.newSurvey()
@@ -162,7 +162,7 @@ func (p *Pool) Settle(c Claim) bool {
 	p.heap.streams.move(from, to)
 	from.setInfo(0)
 	p.heap.giveToSegment(from)
-	p.heap.counters.Land(from.Size)
+	p.heap.counters.Deactivate(from.Size)
 	p.heap.mu.Unlock()
 	p.heap.changed()
 	return true
@@ -210,7 +210,7 @@ func (p *Pool) abandonAfter(c Claim, events []device.Event) {
 	p.heap.lock()
 	if p.heap.state != stateClosed {
 		p.heap.claimed(c).setInfo(makeInfo(blockInFlight, 0, 0))
-		p.heap.neverLands = true
+		p.heap.neverCompletes = true
 	}
 	p.heap.mu.Unlock()
 }
@@ -235,7 +235,7 @@ func (p *Pool) AbandonAll(claims []Claim) {
 func (h *heap) releasePlace(to located) {
 	to.setInfo(0)
 	h.giveToSegment(to)
-	h.counters.Land(to.Size)
+	h.counters.Deactivate(to.Size)
 }
 
 // claimed returns the reserved target of a claim that is not settled. The caller holds

@@ -96,7 +96,7 @@ func (v *survey) claim(d placed) placed {
 	to := d.located
 	to.setInfo(makeInfo(blockClaimed, 0, 0))
 	to.blocks++
-	v.run.pool.heap.counters.Board(to.Size)
+	v.run.pool.heap.counters.Activate(to.Size)
 	d.To = to.addr()
 	return d
 }

@@ -221,7 +221,7 @@ func TestAbandonedClaimsLeaveNothing(t *testing.T) {
 	}
 	require.Greater(t, m.p.Statistics().Active.Current, before.Active.Current, "behind an event a place is in flight")
 	held.Release()
-	m.p.Land()
+	m.p.CompleteFrees()
 	after := m.p.Statistics()
 	require.Equal(t, before.Active.Current, after.Active.Current)
 	require.Equal(t, before.Requested, after.Requested)

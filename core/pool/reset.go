@@ -33,7 +33,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 	}
 	p.leases.adoptAll()
 	if err = p.frees.roomForAll(j, p.Statistics().LiveBlocks.Current); err != nil {
-		p.Land()
+		p.CompleteFrees()
 		err = p.frees.roomForAll(j, p.Statistics().LiveBlocks.Current)
 	}
 	if err == nil {
@@ -99,17 +99,17 @@ func (f *frees) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	if err := f.roomFor(j, len(found), f.linksOf(j, found)); err != nil {
 		f.heap.mu.Unlock()
 		*w = before
-		if j.landed {
+		if j.completed {
 			return false, err
 		}
-		j.landed = true
-		f.land()
+		j.completed = true
+		f.completeFrees()
 		return true, nil
 	}
 	f.retireFound(j, found)
 	f.dropUnused(j)
 	if f.heap.inFlight.Count() > 0 {
-		f.heap.land(inflight.PollBudget)
+		f.heap.completeFrees(inflight.PollBudget)
 	}
 	overfull := f.heap.overfull
 	f.heap.mu.Unlock()

@@ -23,9 +23,9 @@ type frees struct {
 	// guarded by heap.mu.
 	parked uint64
 
-	// land takes in every freed block whose queued work has completed. The caller holds
+	// completeFrees takes in every freed block whose queued work has completed. The caller holds
 	// no lock.
-	land func()
+	completeFrees func()
 	// askSiblings adds to a report which other pool contains an address. The caller holds
 	// no lock.
 	askSiblings func(report *memcheck.Report, addr device.Addr)
@@ -94,16 +94,16 @@ func (f *frees) tryRetire(j *pendingFree) (again bool, err error) {
 	if err := f.roomFor(j, len(j.addrs), links); err != nil {
 		f.restore(j, len(j.addrs))
 		f.heap.mu.Unlock()
-		if !j.landed {
-			j.landed = true
-			f.land()
+		if !j.completed {
+			j.completed = true
+			f.completeFrees()
 			return true, nil
 		}
 		return false, err
 	}
 	f.retireAll(j)
 	if f.heap.inFlight.Count() > 0 {
-		f.heap.land(inflight.PollBudget)
+		f.heap.completeFrees(inflight.PollBudget)
 	}
 	overfull := f.heap.overfull
 	f.heap.mu.Unlock()
@@ -274,7 +274,7 @@ func (f *frees) retireFound(j *pendingFree, found []located) {
 		f.heap.counters.FreeMany(sum, uint64(len(found)))
 		return
 	}
-	f.heap.counters.RetireMany(sum, uint64(len(found)))
+	f.heap.counters.DeferFreeMany(sum, uint64(len(found)))
 	if len(j.graphs) == 0 || !f.park(j, found) {
 		f.fly(j, found)
 	}
@@ -298,7 +298,7 @@ func (h *heap) giveManyToSegments(found []located) {
 		}
 		h.scratch.offsets = offsets
 		if err := s.batcher.FreeBatch(offsets); err != nil {
-			h.broken("pool.land", err)
+			h.broken("pool.complete_frees", err)
 		}
 		for _, l := range found[:n] {
 			l.releasePages()

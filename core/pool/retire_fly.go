@@ -80,7 +80,7 @@ func (f *frees) fly(j *pendingFree, found []located) {
 		f.heap.scratch.behind = behind
 		l.setInfo(makeInfo(blockInFlight, 0, 0))
 		if len(behind) == 0 {
-			f.heap.landed(l)
+			f.heap.completeFree(l)
 			continue
 		}
 		f.heap.inFlight.Add(l.inFlight(), behind)

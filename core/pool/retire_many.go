@@ -75,9 +75,9 @@ func (f *frees) tryRetireMany(j *pendingFree) (again bool, err error) {
 	f.heap.mu.Unlock()
 	if err != nil {
 		f.restoreMany(j, len(j.addrs))
-		if !j.landed {
-			j.landed = true
-			f.land()
+		if !j.completed {
+			j.completed = true
+			f.completeFrees()
 			return true, nil
 		}
 		return false, err
@@ -138,7 +138,7 @@ func (f *frees) retireSlices(j *pendingFree, links int) {
 		}
 		f.retireFound(j, found)
 		if f.heap.inFlight.Count() > 0 {
-			f.heap.land(inflight.PollBudget)
+			f.heap.completeFrees(inflight.PollBudget)
 		}
 		overfull := f.heap.overfull
 		f.heap.mu.Unlock()

@@ -41,10 +41,10 @@ func TestLargeBatchIsFreedCompletely(t *testing.T) {
 					require.EqualValues(t, manyBlocks, w.p.heap.inFlight.Count())
 					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
 					w.b.dev.Default().Release()
-					w.p.Land()
+					w.p.CompleteFrees()
 					require.EqualValues(t, 1, w.p.heap.inFlight.Count(), "this one waits for the other stream as well")
 					other.Release()
-					w.p.Land()
+					w.p.CompleteFrees()
 				}
 				require.Zero(t, w.p.heap.inFlight.Count())
 				require.Zero(t, w.b.dev.OpenEvents())

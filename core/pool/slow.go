@@ -137,7 +137,7 @@ func (u *supply) failed(err error) error {
 // attempt takes in every freed block whose work has completed, and tries to allocate.
 func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
 	u := s.supply
-	u.heap.lockLanded()
+	u.heap.lockCompleted()
 	if u.heap.state != stateOpen {
 		u.heap.mu.Unlock()
 		return false, u.heap.closedError(opAlloc)

@@ -52,7 +52,7 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	p.family.sweepGraphs()
 	p.Flush()
 	p.supply.layout.Lock()
-	p.heap.lockLanded()
+	p.heap.lockCompleted()
 	if p.heap.state != stateOpen {
 		p.heap.mu.Unlock()
 		p.supply.layout.Unlock()

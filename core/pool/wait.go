@@ -8,10 +8,10 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Land takes in every freed block whose queued work has completed.
-func (p *Pool) Land() {
+// CompleteFrees takes in every freed block whose queued work has completed.
+func (p *Pool) CompleteFrees() {
 	p.family.sweepGraphs()
-	p.heap.lockLanded()
+	p.heap.lockCompleted()
 	p.heap.mu.Unlock()
 	p.heap.changed()
 }
@@ -39,11 +39,11 @@ func (u *supply) waitForFlight(timeout time.Duration) (bool, error) {
 	before := f.Passes()
 	for round := 0; ; round++ {
 		wait, ok := f.BeginWait(round)
-		landed := f.Passes() != before
+		completed := f.Passes() != before
 		if !ok {
 			u.heap.mu.Unlock()
 			u.heap.changed()
-			return landed, nil
+			return completed, nil
 		}
 		u.heap.mu.Unlock()
 
@@ -60,7 +60,7 @@ func (u *supply) waitForFlight(timeout time.Duration) (bool, error) {
 
 		u.heap.lock()
 		f.EndWait(wait, err == nil || errors.Is(err, device.CodeDeviceLost))
-		u.heap.landAll()
+		u.heap.completeAll()
 		if f.Passes() != before {
 			u.heap.mu.Unlock()
 			u.heap.changed()

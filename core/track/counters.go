@@ -100,7 +100,7 @@ func (b *Counters) AllocMany(sum Block, count uint64) {
 	b.settle()
 }
 
-// Free counts the free of a live block that no queued work uses: it is Retire plus Land.
+// Free counts the free of a live block that no queued work uses: DeferFree and Deactivate.
 func (b *Counters) Free(block Block) { b.FreeMany(block, 1) }
 
 // FreeMany is Free for count blocks with the sum of their sizes.
@@ -114,34 +114,34 @@ func (b *Counters) FreeMany(sum Block, count uint64) {
 	b.settle()
 }
 
-// Retire counts the free of a live block that queued work may still use. The block is no
-// longer live, but its bytes are active until Land.
-func (b *Counters) Retire(block Block) { b.RetireMany(block, 1) }
+// DeferFree counts the free of a live block that queued work may still use. The block is no
+// longer live, but its bytes are active until Deactivate.
+func (b *Counters) DeferFree(block Block) { b.DeferFreeMany(block, 1) }
 
-// RetireMany is Retire for count blocks with the sum of their sizes.
-func (b *Counters) RetireMany(sum Block, count uint64) {
+// DeferFreeMany is DeferFree for count blocks with the sum of their sizes.
+func (b *Counters) DeferFreeMany(sum Block, count uint64) {
 	b.now[requested] -= sum.RequestedBytes
 	b.now[allocated] -= sum.AllocatedBytes
 	b.now[liveBlocks] -= count
 	b.frees += count
 }
 
-// Land makes retired bytes cached.
-func (b *Counters) Land(allocatedBytes uint64) {
+// Deactivate makes active bytes cached that no live block has.
+func (b *Counters) Deactivate(allocatedBytes uint64) {
 	b.now[active] -= allocatedBytes
 	b.rise(cached, allocatedBytes)
 	b.settle()
 }
 
-// Board makes cached bytes active without a live block.
-func (b *Counters) Board(allocatedBytes uint64) {
+// Activate makes cached bytes active without a live block.
+func (b *Counters) Activate(allocatedBytes uint64) {
 	b.now[cached] -= allocatedBytes
 	b.rise(active, allocatedBytes)
 	b.settle()
 }
 
-// Revive makes retired bytes the memory of a new live block.
-func (b *Counters) Revive(block Block) {
+// Reuse makes bytes of a deferred free the memory of a new live block.
+func (b *Counters) Reuse(block Block) {
 	b.rise(requested, block.RequestedBytes)
 	b.rise(allocated, block.AllocatedBytes)
 	b.rise(liveBlocks, 1)

@@ -39,20 +39,20 @@ func TestCountersAgainstAModel(t *testing.T) {
 				free -= block.AllocatedBytes
 				want.Allocations++
 			},
-			"retire": func(t *rapid.T) {
+			"defer free": func(t *rapid.T) {
 				if len(live) == 0 {
 					t.Skip("none")
 				}
-				counters.Retire(live[0])
+				counters.DeferFree(live[0])
 				inFlight = append(inFlight, live[0].AllocatedBytes)
 				live = live[1:]
 				want.Frees++
 			},
-			"land": func(t *rapid.T) {
+			"deactivate": func(t *rapid.T) {
 				if len(inFlight) == 0 {
 					t.Skip("none")
 				}
-				counters.Land(inFlight[0])
+				counters.Deactivate(inFlight[0])
 				free += inFlight[0]
 				inFlight = inFlight[1:]
 			},
@@ -108,8 +108,8 @@ func TestTotalsPeakIsThePeakOfTheSum(t *testing.T) {
 	for _, counters := range []*Counters{a, b} {
 		counters.AddSegment(Segment{UsableBytes: 100})
 		counters.Alloc(Block{RequestedBytes: 60, AllocatedBytes: 64})
-		counters.Retire(Block{RequestedBytes: 60, AllocatedBytes: 64})
-		counters.Land(64)
+		counters.DeferFree(Block{RequestedBytes: 60, AllocatedBytes: 64})
+		counters.Deactivate(64)
 	}
 	sum := a.Statistics().Plus(b.Statistics())
 	require.EqualValues(t, 128, sum.Active.Peak, "Plus is an upper bound")
@@ -128,8 +128,8 @@ func TestTotalsFromManyThreads(t *testing.T) {
 			counters.AddSegment(Segment{UsableBytes: 1000})
 			for range 1000 {
 				counters.Alloc(Block{RequestedBytes: 7, AllocatedBytes: 8})
-				counters.Retire(Block{RequestedBytes: 7, AllocatedBytes: 8})
-				counters.Land(8)
+				counters.DeferFree(Block{RequestedBytes: 7, AllocatedBytes: 8})
+				counters.Deactivate(8)
 			}
 			counters.Statistics()
 		})
@@ -220,8 +220,8 @@ func TestCountersDoNotUseTheGoHeap(t *testing.T) {
 		number, _ := tags.Number("kv")
 		tags.Add(number, block, 1)
 		tags.Remove(number, block, 1)
-		counters.Retire(block)
-		counters.Land(8)
+		counters.DeferFree(block)
+		counters.Deactivate(8)
 	}))
 }
 
@@ -246,13 +246,13 @@ func TestWatchedTotalsAreExact(t *testing.T) {
 	require.EqualValues(t, 124, totals.Used())
 	a.Alloc(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 224, totals.Used())
-	a.Retire(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	a.DeferFree(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 224, totals.Used())
-	a.Land(100)
+	a.Deactivate(100)
 	a.Free(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 24, totals.Used())
 	b.AddSegment(Segment{UsableBytes: 10})
-	b.Board(10)
+	b.Activate(10)
 	require.EqualValues(t, 34, totals.Used())
 	totals.Watch(false)
 	require.False(t, totals.Watched())

@@ -34,7 +34,7 @@ func (ph *Physical) Compact() (report CompactReport, err error) {
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
 	for _, s := range ph.spacesFrom(nil) {
-		report.LandedPages += s.landAll()
+		report.LandedPages += s.completeAll()
 	}
 	report.RunsBefore = uint64(len(runsOf(ph.unusedPages())))
 	report.UnmappedPages, err = ph.unpark(maxWanted, nil)

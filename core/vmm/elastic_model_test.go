@@ -384,7 +384,7 @@ func (n *naiveElastic) setModel(t *rapid.T) {
 }
 
 func (n *naiveElastic) compare(t *rapid.T) {
-	n.shared.physical.Land()
+	n.shared.physical.CompleteFrees()
 	n.raiseAll()
 	require.NoError(t, n.audit())
 	stats := n.shared.Stats()

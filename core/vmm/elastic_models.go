@@ -91,12 +91,12 @@ func (s *Elastic) checkGuarantees(op, id string, of *share, l ModelLimits, b bou
 		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.scale.bytes(backed))
 }
 
-// landing calls try. If pages are missing for a guarantee, it parks the retiring ranges
-// whose work has completed and calls try again.
-func (s *Elastic) landing(try func() error) error {
+// withCompletedFrees calls try. If pages are missing for a guarantee, it parks the retiring
+// ranges whose work has completed and calls try again.
+func (s *Elastic) withCompletedFrees(try func() error) error {
 	err := try()
 	if errors.Is(err, device.CodeOutOfPhysicalMemory) {
-		s.physical.Land()
+		s.physical.CompleteFrees()
 		err = try()
 	}
 	return err
@@ -117,7 +117,7 @@ func (s *Elastic) landing(try func() error) error {
 func (s *Elastic) Register(id string, c ModelConfig) (*Model, error) {
 	const op = "register"
 	var m *Model
-	err := s.landing(func() (err error) {
+	err := s.withCompletedFrees(func() (err error) {
 		m, err = s.enroll(op, id, c)
 		return err
 	})
@@ -200,7 +200,7 @@ func (s *Elastic) removeModel(m *Model) {
 // part that is in effect. Errors: CodeModelNotFound, CodeInvalidConfig and
 // CodeOutOfPhysicalMemory as for Register. A failed call changes nothing.
 func (s *Elastic) SetModelLimits(id string, l ModelLimits) error {
-	return s.landing(func() error { return s.setModelLimits("set_model_limits", id, l) })
+	return s.withCompletedFrees(func() error { return s.setModelLimits("set_model_limits", id, l) })
 }
 
 func (s *Elastic) setModelLimits(op, id string, l ModelLimits) error {

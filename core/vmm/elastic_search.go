@@ -43,7 +43,7 @@ func (f *search) pass() error {
 	if over, err := f.try(nil); over {
 		return err
 	}
-	f.shared.physical.Land()
+	f.shared.physical.CompleteFrees()
 	mayWait := f.shared.scale.engine.MayWait() && !f.admission.noWait
 	if over, err := f.try(&mayWait); over {
 		return err
@@ -121,7 +121,7 @@ func (f *search) findRoom() bool {
 // awaitFlights waits until freed ranges of the helpers have supplied enough pages, no
 // range is left, or the time is over.
 func (f *search) awaitFlights() (over bool) {
-	f.shared.physical.Land()
+	f.shared.physical.CompleteFrees()
 	for f.waited < flightWait && !f.waiter.over() && !f.admission.over() && f.hasFlights() {
 		start := track.Now()
 		_, err := f.shared.physical.WaitForFlight(min(flightSlice, flightWait-f.waited))

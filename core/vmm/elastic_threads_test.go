@@ -142,7 +142,7 @@ func TestManyThreadsOnAnElasticPool(t *testing.T) {
 	require.NotZero(t, c.granted.Load())
 	require.NotZero(t, c.reclaimed.Load())
 	c.shared.physical.worker.stop()
-	c.shared.physical.Land()
+	c.shared.physical.CompleteFrees()
 	c.quit(t)
 }
 

@@ -13,10 +13,10 @@ import (
 // Name returns the name in reports.
 func (ph *Physical) Name() string { return ph.config.Name }
 
-// Land parks every retiring range whose queued work has completed.
-func (ph *Physical) Land() {
+// CompleteFrees parks every retiring range whose queued work has completed.
+func (ph *Physical) CompleteFrees() {
 	for _, s := range ph.spacesFrom(nil) {
-		s.landAll()
+		s.completeAll()
 	}
 	ph.engine.Changed()
 }
@@ -106,8 +106,8 @@ const (
 func (ph *Physical) WaitForFlight(timeout time.Duration) (bool, error) {
 	start, turn := track.Now(), firstTurn
 	for round := 0; ; round++ {
-		waits, landed := ph.oldest()
-		if landed {
+		waits, completed := ph.oldest()
+		if completed {
 			ph.engine.Changed()
 			return true, nil
 		}
@@ -142,15 +142,15 @@ type waiting struct {
 }
 
 // oldest parks the ranges whose fences have completed, and then returns the first fence
-// of each stream of each space. landed reports whether any had completed.
-func (ph *Physical) oldest() (waits []waiting, landed bool) {
+// of each stream of each space. completed reports whether any had completed.
+func (ph *Physical) oldest() (waits []waiting, completed bool) {
 	for _, s := range ph.spacesFrom(nil) {
 		s.mu.Lock()
-		landed = s.landEach() || landed
+		completed = s.completeEach() || completed
 		for _, q := range s.retirees.queues {
 			waits = append(waits, waiting{s, q.fences[0]})
 		}
 		s.mu.Unlock()
 	}
-	return waits, landed
+	return waits, completed
 }

@@ -140,7 +140,7 @@ func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept b
 		return missing, false, nil
 	}
 	slept = s.endTargets(l)
-	s.land(pollBudget)
+	s.completeFrees(pollBudget)
 	return nil, slept, nil
 }
 

@@ -77,17 +77,17 @@ func (s *space) allocate(p placing) (extent.Span, error) {
 // claim finds the offsets and claims the ranges for the calling thread.
 func (s *space) claim(p placing) (*claim, error) {
 	c := &claim{placing: p}
-	for landed := false; ; landed = true {
+	for completed := false; ; completed = true {
 		err := s.claimNow(c)
 		if err == nil || !errors.Is(err, device.CodeOutOfPhysicalMemory) {
 			return c, err
 		}
-		if landed {
+		if completed {
 			s.physical.failed()
 			return nil, err
 		}
 		// The work of retiring ranges in other spaces may have completed.
-		s.physical.Land()
+		s.physical.CompleteFrees()
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *space) claimNow(c *claim) error {
 // place removes the address ranges of a claim from the free map. The caller holds mu,
 // which is released while place waits.
 func (s *space) place(c *claim) error {
-	s.land(pollBudget)
+	s.completeFrees(pollBudget)
 	var wait placeWait
 	for {
 		if s.table.state != stateOpen {

@@ -28,7 +28,7 @@ func (s *space) look(p placing) (pages uint64, err error) {
 		if left == nil || s.unparking > 0 {
 			return pages, nil
 		}
-		if s.landEach() {
+		if s.completeEach() {
 			continue
 		}
 		if again, err := s.awaitPlace(p.all, &wait); !again {
@@ -55,7 +55,7 @@ func (s *space) findPlaces(c *claim, wait *placeWait) (again bool, err error) {
 		}
 		c.inOffsetOrder()
 		return false, nil
-	case s.landEach():
+	case s.completeEach():
 		return true, nil
 	case s.unparking > 0:
 		s.changed.Wait()

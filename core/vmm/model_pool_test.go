@@ -221,7 +221,7 @@ func (n *naive) liveCells() (live []cell) {
 }
 
 func (n *naive) compare(t *rapid.T) {
-	n.pool.physical.Land()
+	n.pool.physical.CompleteFrees()
 	n.check(t)
 	stats := n.pool.Stats()
 	live := uint64(len(n.liveCells()))

@@ -42,11 +42,11 @@ func TestRangeWaitsForEveryStreamThatUsesIt(t *testing.T) {
 				stream.Release()
 			}
 		}
-		r.pool.physical.Land()
+		r.pool.physical.CompleteFrees()
 		require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "stream %d", last)
 		r.check(t)
 		streams[last].Release()
-		r.pool.physical.Land()
+		r.pool.physical.CompleteFrees()
 		require.Zero(t, r.pool.Stats().RetiringPages)
 		require.Zero(t, r.dev.OpenEvents())
 		for _, stream := range streams {
@@ -157,7 +157,7 @@ func TestFailedFreeKeepsTheRangeAndItsStreams(t *testing.T) {
 			streams[2].Release()
 			require.NoError(t, r.pool.Free(0, 4*page, nil))
 			streams[0].Release()
-			r.pool.physical.Land()
+			r.pool.physical.CompleteFrees()
 			require.Equal(t, uint64(4), r.pool.Stats().RetiringPages)
 			streams[1].Release()
 			require.NoError(t, r.pool.Synchronize())

@@ -22,7 +22,7 @@ func (ph *Physical) SetLimit(limitBytes uint64) error {
 	}
 	ph.limitBytes = limitBytes
 	ph.mu.Unlock()
-	ph.Land()
+	ph.CompleteFrees()
 	if ph.config.Backing == device.BackingPrivate || !ph.worker.hands {
 		ph.Settle()
 	} else if ph.above() > 0 {
@@ -186,7 +186,7 @@ func (ph *Physical) ReleaseCached(wanted uint64) (released uint64, err error) {
 // Trim releases idle and parked pages to the device until at most keep of them are
 // left. Errors: those of the device; pages that were not released are kept.
 func (ph *Physical) Trim(keep uint64) (released uint64, err error) {
-	ph.Land()
+	ph.CompleteFrees()
 	ph.mu.Lock()
 	free := ph.idle + ph.parked
 	ph.mu.Unlock()

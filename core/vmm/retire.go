@@ -14,9 +14,9 @@ const (
 	pollBudget = 4
 	// pollAll sets no bound for the queries.
 	pollAll = int(^uint(0) >> 1)
-	// landEvents is how many completed events are processed before the lock is released
+	// completedMost is how many completed events are processed before the lock is released
 	// for other threads.
-	landEvents = 256
+	completedMost = 256
 )
 
 // retiree is a range that retires until the events of all streams that use it have
@@ -131,10 +131,10 @@ func hasPassed(event device.Event) bool {
 	return done || errors.Is(err, device.CodeDeviceLost)
 }
 
-// land processes at most landEvents completed events and queries at most budget. It
-// parks the ranges that wait for no other event. some reports whether an event had
-// completed, and more whether others may have. The caller holds mu.
-func (s *space) land(budget int) (some, more bool) {
+// completeFrees processes at most completedMost completed events and queries at most
+// budget. It parks the ranges that wait for no other event. some reports whether an event
+// had completed, and more whether others may have. The caller holds mu.
+func (s *space) completeFrees(budget int) (some, more bool) {
 	passed := 0
 	if len(s.retirees.unclosed) > 0 {
 		s.retirees.closeLeft()
@@ -149,7 +149,7 @@ func (s *space) land(budget int) (some, more bool) {
 			}
 			s.pass(q.fences[0])
 			some = true
-			if passed++; passed == landEvents {
+			if passed++; passed == completedMost {
 				return true, true
 			}
 		}
@@ -168,11 +168,11 @@ func (s *space) pass(f *fence) {
 	if f.waiters == 0 {
 		s.retirees.closeEvent(f.event)
 	}
-	var landed []pageset.Run
+	var completed []pageset.Run
 	pages := uint64(0)
 	for _, r := range f.behind {
 		if r.behind--; r.behind == 0 {
-			landed = addRun(landed, r.run)
+			completed = addRun(completed, r.run)
 			pages += r.run.Pages
 		}
 	}
@@ -180,8 +180,8 @@ func (s *space) pass(f *fence) {
 		return
 	}
 	s.table.retiring -= pages
-	s.physical.land(pages)
-	s.parkRuns(landed)
+	s.physical.completeFrees(pages)
+	s.parkRuns(completed)
 }
 
 // parkRuns makes unused pages free for allocations.
@@ -199,22 +199,23 @@ func (s *space) parkRuns(runs []pageset.Run) {
 	}
 }
 
-// landAll parks every range whose events have completed, and returns the number of
+// completeAll parks every range whose events have completed, and returns the number of
 // pages.
-func (s *space) landAll() (pages uint64) {
+func (s *space) completeAll() (pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.table.retiring
-	s.landEach()
+	s.completeEach()
 	return before - min(before, s.table.retiring)
 }
 
-// landEach calls land for all completed events. The caller holds mu, which landEach
-// releases in between, so the caller has to check the state of the space again.
-func (s *space) landEach() (some bool) {
+// completeEach calls completeFrees for all completed events. The caller holds mu, which
+// completeEach releases in between, so the caller has to check the state of the space
+// again.
+func (s *space) completeEach() (some bool) {
 	for {
-		landed, more := s.land(pollAll)
-		some = some || landed
+		completed, more := s.completeFrees(pollAll)
+		some = some || completed
 		if !more {
 			return some
 		}
@@ -249,7 +250,7 @@ func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err e
 	} else if f.passed && f.waiters == 0 {
 		s.retirees.closeEvent(f.event)
 	}
-	s.landEach()
+	s.completeEach()
 	return f.passed, err
 }
 

@@ -81,7 +81,7 @@ func (s *space) endSleepers(r pageset.Run) {
 			continue
 		}
 		s.table.stillMapped--
-		s.physical.land(1)
+		s.physical.completeFrees(1)
 		s.table.stuck.Add(page)
 		s.parkRuns([]pageset.Run{page})
 	}

@@ -174,5 +174,5 @@ func (ph *Physical) countMapped(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.counters.FreeMany(sizes, 0)
-	ph.counters.Board(sizes.AllocatedBytes)
+	ph.counters.Activate(sizes.AllocatedBytes)
 }

@@ -54,8 +54,8 @@ func TestParkedRunsAreClaimedInSlices(t *testing.T) {
 	r.quit(t)
 }
 
-func TestRangesLandInSlices(t *testing.T) {
-	const pages = 2*landEvents + 10
+func TestRangesAreCompletedInSlices(t *testing.T) {
+	const pages = 2*completedMost + 10
 	r := manyPages(t, pages)
 	for at := range uint64(pages) {
 		_, err := r.pool.Alloc(at*page, page)
@@ -68,11 +68,11 @@ func TestRangesLandInSlices(t *testing.T) {
 	r.dev.Default().Release()
 	s := r.pool.space
 	s.mu.Lock()
-	some, more := s.land(pollAll)
+	some, more := s.completeFrees(pollAll)
 	s.mu.Unlock()
 	require.True(t, some && more)
-	require.EqualValues(t, pages-landEvents, s.table.retiring)
-	require.EqualValues(t, pages-landEvents, s.landAll())
+	require.EqualValues(t, pages-completedMost, s.table.retiring)
+	require.EqualValues(t, pages-completedMost, s.completeAll())
 	r.check(t)
 	r.quit(t)
 }

@@ -34,7 +34,7 @@ func TestFreedRangeRetiresUntilItsWorkIsDone(t *testing.T) {
 
 	r.dev.Default().Release()
 	_, err = p.Alloc(10*page, 3*page)
-	require.NoError(t, err, "it lands when it is wanted")
+	require.NoError(t, err, "a free is completed when its memory is requested")
 	require.Zero(t, p.Stats().RetiringPages)
 	require.Zero(t, r.dev.OpenEvents())
 	r.check(t)
@@ -113,10 +113,10 @@ func TestEventThatCannotBeClosedIsClosedLater(t *testing.T) {
 	require.NoError(t, r.pool.Free(0, page, nil))
 	r.dev.FailNth(devicetest.EventClose, 1, nil)
 	r.dev.Default().Release()
-	r.pool.physical.Land()
+	r.pool.physical.CompleteFrees()
 	require.Equal(t, 1, r.dev.OpenEvents())
 	require.Zero(t, r.pool.Stats().RetiringPages)
-	r.pool.physical.Land()
+	r.pool.physical.CompleteFrees()
 	require.Zero(t, r.dev.OpenEvents())
 	r.quit(t)
 }

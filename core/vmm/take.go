@@ -289,14 +289,14 @@ func (ph *Physical) park(f freed) {
 func (ph *Physical) retire(f freed) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.counters.RetireMany(f.sizes, f.ended)
+	ph.counters.DeferFreeMany(f.sizes, f.ended)
 }
 
-// land turns retiring pages into parked ones.
-func (ph *Physical) land(pages uint64) {
+// completeFrees turns retiring pages into parked ones.
+func (ph *Physical) completeFrees(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.counters.Land(pages * ph.pageBytes)
+	ph.counters.Deactivate(pages * ph.pageBytes)
 	ph.parkLocked(pages)
 }
 

@@ -37,7 +37,7 @@ func TestThreadsOnOnePoolKeepTheirBytes(t *testing.T) {
 			require.NoError(t, err)
 		}
 		p.Physical().worker.stop()
-		p.Physical().Land()
+		p.Physical().CompleteFrees()
 		require.NoError(t, p.Physical().audit(dev))
 		require.NoError(t, p.Close(true))
 		require.Zero(t, dev.HeldBytes())

@@ -51,7 +51,7 @@ func (s *space) awaitUsers(ctx context.Context, d *sleepCall) error {
 		}
 	}
 	if err == nil {
-		s.landAll()
+		s.completeAll()
 	}
 	return err
 }

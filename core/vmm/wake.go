@@ -98,7 +98,7 @@ func (s *space) supply(_ context.Context, w *wakeCall) error {
 	const op = "wake"
 	ph, pages := s.physical, w.Pages()
 	if !ph.charge(pages, 0) {
-		ph.Land()
+		ph.CompleteFrees()
 		if !ph.charge(pages, 0) {
 			ph.failed()
 			return ph.overLimit(s.table.extent.Op(op), pages)

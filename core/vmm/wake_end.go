@@ -85,14 +85,14 @@ func (s *space) markAwake(j sleep.Job, jammed []pageset.Run) {
 func (ph *Physical) addStillMapped(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.counters.Board(pages * ph.pageBytes)
+	ph.counters.Activate(pages * ph.pageBytes)
 }
 
 // removeStillMapped undoes addStillMapped.
 func (ph *Physical) removeStillMapped(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.counters.Land(pages * ph.pageBytes)
+	ph.counters.Deactivate(pages * ph.pageBytes)
 }
 
 // countAwake counts charged pages as the memory of allocations that were asleep.

@@ -220,7 +220,7 @@ func TestEachDriverCallFails(t *testing.T) {
 				require.ErrorIs(t, err, device.CodeResourceExhausted, "call %d", n)
 				require.NotErrorIs(t, err, device.CodeInvalidAddress, "call %d: nothing is freed that was not allocated", n)
 				require.Nil(t, set)
-				p.Land()
+				p.CompleteFrees()
 			} else {
 				m.assertLoaded(t, set)
 				require.NoError(t, set.Free())

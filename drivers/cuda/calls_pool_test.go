@@ -49,7 +49,7 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 			return err
 		}},
 		{do: func() error { return p.Free(block.Addr, nil) }},
-		{do: func() error { p.Land(); return nil }},
+		{do: func() error { p.CompleteFrees(); return nil }},
 		{name: "pool: trim a segment", do: func() error { _, err := p.Trim(0); return err }},
 		{do: func() error { return p.Close(false) }},
 		{do: func() error { return s.Close() }},

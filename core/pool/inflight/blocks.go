@@ -65,12 +65,12 @@ type Blocks struct {
 	spareFences, spareQueues []int32
 	// unusable is set if no stream may reuse a block before its work has completed.
 	unusable bool
-	// unclosed are events whose Close failed. The next Land tries again.
+	// unclosed are events whose Close failed. The next TakeCompleted tries again.
 	unclosed []device.Event
-	// landed has the blocks that a poll takes in; quota is the number of links that it
+	// completed has the blocks that a poll takes in; quota is the number of links that it
 	// may still remove.
-	landed []Block
-	quota  int
+	completed []Block
+	quota     int
 	// promisedBlocks and promisedLinks are the space that frees in progress will need.
 	promisedBlocks, promisedLinks int
 }

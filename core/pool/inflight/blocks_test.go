@@ -51,8 +51,8 @@ func TestFencesOfAQueueAreBounded(t *testing.T) {
 	}
 	require.Equal(t, MaxFences, open)
 	s.run(count - 1)
-	landed := landAll(&b)
-	require.Equal(t, MaxFences-1, landed, "the others wait for the last event")
+	completed := landAll(&b)
+	require.Equal(t, MaxFences-1, completed, "the others wait for the last event")
 	s.run(1)
 	require.Equal(t, count-MaxFences+1, landAll(&b))
 	require.Zero(t, b.Count())
@@ -60,9 +60,9 @@ func TestFencesOfAQueueAreBounded(t *testing.T) {
 
 func landAll(b *Blocks) (blocks int) {
 	for more := true; more; {
-		var landed []Block
-		landed, more = b.Land(PollAll)
-		blocks += len(landed)
+		var completed []Block
+		completed, more = b.TakeCompleted(PollAll)
+		blocks += len(completed)
 	}
 	return blocks
 }
@@ -90,9 +90,9 @@ func TestFullPollQueriesEveryStream(t *testing.T) {
 			s.run(work)
 			done += work
 		}
-		landed, more := b.Land(PollAll)
+		completed, more := b.TakeCompleted(PollAll)
 		require.False(t, more)
-		require.Len(t, landed, done, "begun at %d", first)
+		require.Len(t, completed, done, "begun at %d", first)
 	}
 }
 
@@ -100,18 +100,18 @@ func TestOnePollTakesInABoundedNumberOfBlocks(t *testing.T) {
 	var b Blocks
 	b.Init(true)
 	s := &queueOfWork{}
-	const count = 3*LandBlocks + 5
+	const count = 3*CompletedMost + 5
 	require.NoError(t, b.Reserve(count, count))
 	f := b.Fence(s, s.record())
 	for i := range count {
 		b.Add(Block{device.Addr(i) << 12, 4096}, []Fence{f})
 	}
 	s.run(1)
-	for left := count; left > 0; left -= LandBlocks {
-		landed, more := b.Land(PollBudget)
-		require.Len(t, landed, min(left, LandBlocks))
-		require.Equal(t, left >= LandBlocks, more)
-		require.Equal(t, left > LandBlocks, b.IsOpen(f))
+	for left := count; left > 0; left -= CompletedMost {
+		completed, more := b.TakeCompleted(PollBudget)
+		require.Len(t, completed, min(left, CompletedMost))
+		require.Equal(t, left >= CompletedMost, more)
+		require.Equal(t, left > CompletedMost, b.IsOpen(f))
 	}
 }
 
@@ -134,22 +134,22 @@ func TestEventStaysOpenDuringAWait(t *testing.T) {
 	require.True(t, ok)
 	require.Same(t, second, next.Event)
 	s.run(1)
-	landed, _ := b.Land(PollAll)
-	require.Equal(t, []Block{{0, 64}}, landed)
+	completed, _ := b.TakeCompleted(PollAll)
+	require.Equal(t, []Block{{0, 64}}, completed)
 	require.EqualValues(t, 1, b.Passes())
 	require.False(t, first.closed, "a thread waits for it")
 	b.EndWait(oldest, true)
 	require.True(t, first.closed)
 	b.EndWait(next, false)
 	require.False(t, second.closed)
-	landed, _ = b.Land(PollAll)
-	require.Empty(t, landed)
+	completed, _ = b.TakeCompleted(PollAll)
+	require.Empty(t, completed)
 	// The result of a wait is used: the event is not queried again.
 	next, ok = b.BeginWait(0)
 	require.True(t, ok)
 	b.EndWait(next, true)
-	landed, _ = b.Land(PollAll)
-	require.Equal(t, []Block{{64, 64}}, landed)
+	completed, _ = b.TakeCompleted(PollAll)
+	require.Equal(t, []Block{{64, 64}}, completed)
 	require.True(t, second.closed)
 }
 

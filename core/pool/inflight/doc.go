@@ -18,5 +18,5 @@
 //
 // # Files in reading order
 //
-// table.go, end.go, reuse.go, blocks.go, find.go, land.go.
+// table.go, end.go, reuse.go, blocks.go, find.go, completed.go.
 package inflight

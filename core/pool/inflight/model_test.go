@@ -136,15 +136,15 @@ func (m *model) open(addr device.Addr) (events []*point) {
 	return events
 }
 
-// land takes in all blocks whose events have completed, and checks that these are the
+// takeCompleted takes in all blocks whose events have completed, and checks that these are the
 // right ones.
-func (m *model) land() error {
+func (m *model) takeCompleted() error {
 	for more := true; more; {
-		var landed []Block
-		landed, more = m.Land(PollAll)
-		for _, b := range landed {
+		var completed []Block
+		completed, more = m.TakeCompleted(PollAll)
+		for _, b := range completed {
 			if size, ok := m.sizes[b.Addr]; !ok || size != b.SizeBytes || len(m.open(b.Addr)) > 0 {
-				return fmt.Errorf("block %#x landed, which waits for %d events", b.Addr, len(m.open(b.Addr)))
+				return fmt.Errorf("block %#x completed, which waits for %d events", b.Addr, len(m.open(b.Addr)))
 			}
 			delete(m.waits, b.Addr)
 			delete(m.sizes, b.Addr)
@@ -152,7 +152,7 @@ func (m *model) land() error {
 	}
 	for addr := range m.waits {
 		if len(m.open(addr)) == 0 {
-			return fmt.Errorf("block %#x did not land", addr)
+			return fmt.Errorf("block %#x was not taken", addr)
 		}
 	}
 	return nil
@@ -228,17 +228,17 @@ func (m *model) step() error {
 		return m.add()
 	case 2:
 		m.work()
-		return m.land()
+		return m.takeCompleted()
 	case 3:
-		if err := m.land(); err != nil {
+		if err := m.takeCompleted(); err != nil {
 			return err
 		}
 		return m.find()
 	default:
-		landed, _ := m.Land(PollBudget)
-		for _, b := range landed {
+		completed, _ := m.TakeCompleted(PollBudget)
+		for _, b := range completed {
 			if len(m.open(b.Addr)) > 0 {
-				return fmt.Errorf("block %#x landed too early", b.Addr)
+				return fmt.Errorf("block %#x completed too early", b.Addr)
 			}
 			delete(m.waits, b.Addr)
 			delete(m.sizes, b.Addr)
@@ -255,12 +255,12 @@ func (m *model) end() error {
 	for _, s := range m.streams {
 		s.run(len(s.events))
 	}
-	if err := m.land(); err != nil {
+	if err := m.takeCompleted(); err != nil {
 		return err
 	}
 	for range 3 {
 		// Later polls close events whose Close failed.
-		m.Land(PollAll)
+		m.TakeCompleted(PollAll)
 	}
 	for e, f := range m.fences {
 		m.DropUnused(f)

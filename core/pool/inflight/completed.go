@@ -14,14 +14,14 @@ const (
 	PollAll = int(^uint(0) >> 1)
 )
 
-// LandBlocks is the most blocks that are taken in while other threads wait.
-const LandBlocks = 256
+// CompletedMost is the most blocks that are taken in while other threads wait.
+const CompletedMost = 256
 
-// Land removes blocks whose events have completed: at most LandBlocks of them, with at
-// most budget queries of events. more is set if there may be others. The slice is valid
-// until the next call.
-func (b *Blocks) Land(budget int) (landed []Block, more bool) {
-	b.landed, b.quota = b.landed[:0], LandBlocks
+// TakeCompleted removes blocks whose events have completed: at most CompletedMost of them,
+// with at most budget queries of events. more is set if there may be others. The slice is
+// valid until the next call.
+func (b *Blocks) TakeCompleted(budget int) (completed []Block, more bool) {
+	b.completed, b.quota = b.completed[:0], CompletedMost
 	if len(b.unclosed) > 0 {
 		b.closeLeft()
 	}
@@ -43,7 +43,7 @@ func (b *Blocks) Land(budget int) (landed []Block, more bool) {
 			b.cursor++
 		}
 	}
-	return b.landed, b.quota == 0
+	return b.completed, b.quota == 0
 }
 
 // pollStream queries the fences of a stream, the oldest first, until one has not
@@ -105,7 +105,7 @@ func (b *Blocks) pass(at int32) bool {
 		number := b.links.items[tie].block
 		b.untie(tie)
 		if b.blocks.items[number].left == 0 {
-			b.landed = append(b.landed, b.At(number))
+			b.completed = append(b.completed, b.At(number))
 			b.forget(number)
 		} else {
 			b.offer(number)
@@ -155,8 +155,8 @@ func (b *Blocks) BeginWait(round int) (w Wait, ok bool) {
 	return Wait{b.fences[at].event, several, at}, true
 }
 
-// EndWait ends a wait. If the event has completed, the next Land takes in the blocks that
-// waited for it.
+// EndWait ends a wait. If the event has completed, the next TakeCompleted takes in the
+// blocks that waited for it.
 func (b *Blocks) EndWait(w Wait, passed bool) {
 	fence := &b.fences[w.fence]
 	fence.passed = fence.passed || passed
