@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
+	"strings"
 
 	"ferrum_mem/core/device"
 )
@@ -55,8 +55,15 @@ func (s *Source) Sums(ctx context.Context, tell func(done, all uint64)) ([]Sum, 
 	return list, nil
 }
 
-// sumLine is a line of sha256sum: the sum, and the name of the file after a blank and a mark.
-var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *](.+)$`)
+// sumLine takes a line of sha256sum apart: the sum, and the name of the file after a blank and a mark.
+func sumLine(line string) (sum, file string, isOne bool) {
+	const length = 2 * sha256.Size
+	if len(line) <= length+2 || line[length] != ' ' || !strings.Contains(" *", line[length+1:length+2]) {
+		return "", "", false
+	}
+	sum = line[:length]
+	return sum, line[length+2:], strings.Trim(sum, "0123456789abcdef") == ""
+}
 
 // ReadSums reads a list of sums in the form that sha256sum prints, by the names of the files without
 // folders. name is what errors call the list. Errors: CodeInvalidFormat, which names the line, also for
@@ -70,15 +77,15 @@ func ReadSums(name string, list io.Reader) (map[string]string, error) {
 	number := 0
 	for lines.Scan() {
 		number++
-		parts := sumLine.FindStringSubmatch(lines.Text())
-		if parts == nil {
+		sum, path, isOne := sumLine(lines.Text())
+		if !isOne {
 			return nil, wrong(number, "is not a SHA-256 sum in lower case, two characters and the name of a file")
 		}
-		file := filepath.Base(parts[2])
-		if other, twice := known[file]; twice && other != parts[1] {
+		file := filepath.Base(path)
+		if other, twice := known[file]; twice && other != sum {
 			return nil, wrong(number, "the file %s has another sum in a line before", file)
 		}
-		known[file] = parts[1]
+		known[file] = sum
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
