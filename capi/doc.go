@@ -15,11 +15,12 @@
 // placed in the tables that a pool has lent (capi/largeblocks). Published counters are
 // read in C (capi/mirrors). The functions of these calls (pools.c, monitor.c) try these
 // packages first; a hit of the caches is inline in them. export_cache.go and guard.c hold
-// what the caches call in the library.
+// what the caches call in the library. A fourth package, capi/mappedfiles, handles the signal
+// of a page of a mapped file that is gone, on the thread that uses the page.
 //
 // The package owns the one Library of the process, the gate that rejects calls, and the
 // error records of the threads. It never returns memory to the caller, and holds no lock
 // while it calls a callback.
 //
-// Lock order: the only lock is the mutex of the thread caches; see capi/threadcache.
+// Lock order: the mutex of the thread caches (capi/threadcache), and the leaf of capi/mappedfiles.
 package main

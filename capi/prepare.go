@@ -16,8 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ferrum_mem/capi/mappedfiles"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/weights/diskfile"
 )
 
 // runtimeNeeds is what the Go runtime takes from the process, allocated ahead. The runtime
@@ -125,12 +127,15 @@ func refused(op string, number int, format string, args ...any) error {
 	return device.Errorf(code, op, "the system did not provide "+format+": %w", args...).WithNative(int64(number))
 }
 
-// watchHandlers starts to check the handlers of signals.
+// watchHandlers starts to check the handlers of signals. Files that are mapped from now on are
+// watched, unless no handler may be changed.
 func watchHandlers(leave bool) {
 	if leave {
 		C.fm_handlers_choose(C.FM_HANDLERS_LEAVE)
+		diskfile.OnMap(nil)
 	} else {
 		C.fm_handlers_choose(C.FM_HANDLERS_MEND)
+		diskfile.OnMap(mappedfiles.Watch)
 	}
 }
 

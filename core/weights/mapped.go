@@ -17,10 +17,11 @@ const opMap = "weights.map"
 // A tensor can be mapped if the file has its bytes as they are to be: transformations may only reshape
 // it, or slice it to bytes that follow each other. Memory and Into of the specs are not used.
 //
-// A program that makes the file shorter while it is mapped takes pages away, and the use of such a page
-// is a signal SIGBUS, which ends the process unless it has a handler. So a file that other programs
-// may change is loaded with Load, whose reads return CodeIO. CheckMapped tells whether the files are
-// still whole; a file that is replaced by another one with the same name is.
+// A program that makes the file shorter while it is mapped takes pages away, and so does a disk that
+// fails. The use of such a page gives zeros where the process watches its mappings (diskfile.OnMap).
+// Otherwise it is a signal SIGBUS, which ends the process unless it has a handler. CheckMapped tells
+// whether the files are still whole. A file that is replaced by another one with the same name stays
+// whole; one that is written in place does not, so such a file is loaded with Load.
 //
 // Errors: those of Load; CodeUnsupported, with the reason, for a tensor that cannot be mapped.
 func (s *Source) Map(specs []Spec) (*Set, error) {
@@ -112,11 +113,15 @@ func (p *plan) mappedAt() (offset uint64, err error) {
 	return offset, nil
 }
 
-// CheckMapped states whether the files of a mapped set are as long as they were: nil if they are, and
-// always for a set of Load. Errors: CodeIO, which names the file.
+// CheckMapped states whether the files of a mapped set have all bytes that they had: nil if they do, and
+// always for a set of Load. A program that has read the tensors knows with nil that it has read no zeros
+// in the place of lost pages. Errors: CodeIO, which names the file.
 func (s *Set) CheckMapped() error {
 	for f, m := range s.mapped {
-		if m.IsShorter() {
+		switch {
+		case m.IsDamaged():
+			return device.Errorf(device.CodeIO, opMap, "%s: pages of the mapped file could not be read, because it became shorter or its disk fails: they are zeros now, so tensors of the file are wrong", f.name)
+		case m.IsShorter():
 			return device.Errorf(device.CodeIO, opMap, "%s: the file became shorter while it is mapped: its end must not be used", f.name)
 		}
 	}

@@ -15,10 +15,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/weights"
+	"ferrum_mem/core/weights/diskfile"
 )
 
 func TestMapsTensorsWithoutCopies(t *testing.T) {
@@ -93,6 +95,61 @@ func TestAMappedFileBecomesShorter(t *testing.T) {
 	})
 	_, err = s.Map(all(t, s))
 	require.ErrorIs(t, err, device.CodeIO, "a file that is too short already")
+}
+
+// fakeWatch is the watch of a process that handles the signal.
+type fakeWatch struct{ damaged, ended bool }
+
+func (w *fakeWatch) IsDamaged() bool { return w.damaged }
+func (w *fakeWatch) End()            { w.ended = true }
+
+func TestLostPagesOfAWatchedFile(t *testing.T) {
+	t.Cleanup(func() { diskfile.OnMap(nil) })
+	m := newModel(t, 9<<20, 1)
+	s := m.open(t)
+	var watch *fakeWatch
+	diskfile.OnMap(func(mapping []byte, fd int) (diskfile.Watch, error) {
+		require.Nil(t, watch, "a file is mapped once")
+		var stat unix.Stat_t
+		require.NoError(t, unix.Fstat(fd, &stat))
+		assert.EqualValues(t, stat.Size, len(mapping))
+		watch = &fakeWatch{}
+		return watch, nil
+	})
+	set, err := s.Map(all(t, s))
+	require.NoError(t, err)
+	require.NoError(t, set.CheckMapped())
+	watch.damaged = true
+	require.ErrorIs(t, set.CheckMapped(), device.CodeIO)
+	assert.ErrorContains(t, set.CheckMapped(), m.path+": pages of the mapped file could not be read")
+	assert.False(t, watch.ended)
+	require.NoError(t, set.Free())
+	assert.True(t, watch.ended)
+	require.NoError(t, set.CheckMapped())
+
+	diskfile.OnMap(func([]byte, int) (diskfile.Watch, error) { return nil, unix.ENOMEM })
+	files, mappings := openFiles(t), mappingsOf(t, m.path)
+	_, err = s.Map(all(t, s))
+	require.ErrorIs(t, err, device.CodeResourceExhausted)
+	assert.ErrorContains(t, err, m.path)
+	assert.Equal(t, files, openFiles(t))
+	assert.Equal(t, mappings, mappingsOf(t, m.path))
+}
+
+// openFiles is how many descriptors the process has.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// mappingsOf is how many mappings of a file the process has.
+func mappingsOf(t *testing.T, path string) int {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	return strings.Count(string(maps), path)
 }
 
 // A file of 64 GiB needs neither memory nor time: its pages are holes.

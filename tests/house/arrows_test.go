@@ -66,6 +66,7 @@ var belowInCapi = map[string][]string{
 	"capi/threadcache": {"core/device", "core/pool"},
 	"capi/mirrors":     {"core/mirror", "core/track", "capi/threadcache"},
 	"capi/largeblocks": {"core/lending"},
+	"capi/mappedfiles": {"core/weights/diskfile"},
 }
 
 // roomOf returns the package directly under core that a package belongs to:

@@ -16,12 +16,13 @@
 // (RWF_NOWAIT) tells.
 //
 // Warm reads a part of a file into the page cache, and Forget gives its pages back. A Mapping is a whole
-// file in the address space.
+// file in the address space. A page of it that is gone is a fault of the process, unless a hook of OnMap
+// watches the mapping; the package has no handler of signals itself.
 //
 // The package owns its descriptor for direct reads and its mapping until Close. Lock order: the
 // package has no locks. ReadAt may be called from any number of threads at a time.
 //
 // # Files in reading order
 //
-// diskfile.go, cache_linux.go, diskfile_linux.go, warm_linux.go, mapping.go.
+// diskfile.go, cache_linux.go, diskfile_linux.go, warm_linux.go, watch.go, mapping.go.
 package diskfile

@@ -1,6 +1,7 @@
 package diskfile
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -9,10 +10,12 @@ import (
 // Mapping is a file in the address space of the process, to be read. A page of the file is read from the
 // disk at its first use, and the page cache keeps it.
 //
-// If another program makes the file shorter, a use of a page behind its end is a fault of the process
-// (SIGBUS). In Go code debug.SetPanicOnFault makes that a panic. IsShorter tells whether it can happen.
+// If another program makes the file shorter, a page behind its end is gone. With a hook of OnMap the use
+// of such a page gives zeros, and IsDamaged tells it. Without one it is a fault of the process (SIGBUS);
+// in Go code debug.SetPanicOnFault makes that a panic. IsShorter tells whether it can happen.
 type Mapping struct {
-	file *os.File
+	file  *os.File
+	watch Watch
 	// bytes is nil for an empty file.
 	bytes []byte
 }
@@ -32,6 +35,10 @@ func Map(file *os.File, size int64) (*Mapping, error) {
 		_ = m.file.Close()
 		return nil, err
 	}
+	if m.watch, err = watch(m.bytes, fd); err != nil {
+		m.watch = noWatch{}
+		return nil, errors.Join(err, m.Close())
+	}
 	return m, nil
 }
 
@@ -47,6 +54,9 @@ func (m *Mapping) IsShorter() bool {
 	return err != nil || info.Size() < int64(len(m.bytes))
 }
 
+// IsDamaged states whether a page was gone when it was used. It has been zeros since then.
+func (m *Mapping) IsDamaged() bool { return m.bytes != nil && m.watch.IsDamaged() }
+
 // Close unmaps the file. Bytes is not used afterwards.
 func (m *Mapping) Close() error {
 	if m.bytes == nil {
@@ -54,6 +64,7 @@ func (m *Mapping) Close() error {
 	}
 	bytes := m.bytes
 	m.bytes = nil
+	m.watch.End()
 	err := unix.Munmap(bytes)
 	if closed := m.file.Close(); err == nil {
 		err = closed
