@@ -220,11 +220,13 @@ typedef uint64_t ferrum_address;
 typedef struct ferrum_config {
     uint32_t struct_size;
     /** Number of host devices cpu:0, cpu:1, ... (1 to 64), which share the capacity
-     *  equally; 0: FERRUM_HOST_DEVICES of the environment, or 1. */
+     *  equally; 0: FERRUM_HOST_DEVICES of the environment, or 1.
+     *  @none 0 */
     uint32_t host_devices;
     /** Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the
      *  environment, or the memory that the process may use. That is the memory of
-     *  the machine or of its control group, whichever is less. */
+     *  the machine or of its control group, whichever is less.
+     *  @none 0 */
     uint64_t host_memory_bytes;
     /** FERRUM_CONFIG_* flags.
      *  @flags FERRUM_CONFIG */

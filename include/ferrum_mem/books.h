@@ -35,7 +35,8 @@ typedef struct ferrum_memory_info {
     ferrum_pressure_level pressure;
     /** What this library may hold: limit_bytes, or device_total_bytes where there is
      *  no limit or the device has less. Utilization and pressure are computed from it.
-     *  0 means unknown. */
+     *  0 means unknown.
+     *  @none 0 */
     uint64_t total_bytes;
     /** Live blocks of this library, and memory that it cannot allocate. At most
      *  total_bytes, also when more is live than a lowered limit allows. */
@@ -70,9 +71,11 @@ typedef struct ferrum_memory_info {
     /** Longest run that can be allocated now: from cached memory, or from the free
      *  memory of the device as far as the limit allows. */
     uint64_t largest_free_bytes;
-    /** The limit of the device; 0: none. */
+    /** The limit of the device; 0: none.
+     *  @none 0 */
     uint64_t limit_bytes;
-    /** Capacity of the device itself, without the limit; 0 means unknown. */
+    /** Capacity of the device itself, without the limit; 0 means unknown.
+     *  @none 0 */
     uint64_t device_total_bytes;
     /** What is free in the device itself, without the limit: what neither this library
      *  nor anybody else holds. */

@@ -131,9 +131,11 @@ typedef struct ferrum_backend_choice {
     uint32_t device_index;
     uint32_t reserved;
     /** Capacity of the device; 0 means unknown.
+     *  @none 0
      *  @go Device.TotalBytes */
     uint64_t total_bytes;
     /** Free bytes when the device was queried; 0 if not known.
+     *  @none 0
      *  @go Device.FreeBytes */
     uint64_t free_bytes;
     /** For example "cuda:0".
@@ -203,7 +205,8 @@ typedef struct ferrum_host_info {
      *  @bool */
     uint32_t available_known;
     /** Memory that this process may use: the memory of the machine or of its
-     *  control group, whichever is less; 0 means unknown. */
+     *  control group, whichever is less; 0 means unknown.
+     *  @none 0 */
     uint64_t total_bytes;
     /** The part of total_bytes that can still be used.
      *  @if available_known */
@@ -263,7 +266,8 @@ typedef struct ferrum_device_info {
     /** FERRUM_CAPABILITY_* bits.
      *  @flags FERRUM_CAPABILITY */
     uint64_t capabilities;
-    /** Capacity; 0 means unknown. */
+    /** Capacity; 0 means unknown.
+     *  @none 0 */
     uint64_t total_bytes;
     /** The size of every segment is a multiple of this. */
     uint64_t granularity_bytes;
@@ -273,6 +277,7 @@ typedef struct ferrum_device_info {
      *  @go ID.String() */
     char id[32];
     /** For example "cpu".
+     *  @words ferrum_backend
      *  @go ID.Backend */
     char backend[32];
     /** Name of the hardware. */

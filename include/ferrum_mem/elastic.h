@@ -51,9 +51,11 @@ typedef struct ferrum_elastic_pool_config {
      *  For example, 32 GiB is rejected on a device with 24 GiB. A program that runs
      *  on several machines can use the smaller of its number and total_bytes. The
      *  virtual_bytes of the models have no such bound: together they may exceed the
-     *  limit. */
+     *  limit.
+     *  @none 0 */
     uint64_t limit_bytes;
-    /** The same as in ferrum_vpool_config. */
+    /** The same as in ferrum_vpool_config.
+     *  @none 0 */
     uint64_t page_bytes;
     /** Name in reports; NULL: none. At most 63 bytes. */
     const char *name;
@@ -117,7 +119,8 @@ typedef struct ferrum_model_config {
      *  guarantee. */
     uint64_t guaranteed_bytes;
     /** Upper bound of the memory of the model, in whole pages; 0: no bound of its
-     *  own. */
+     *  own.
+     *  @none 0 */
     uint64_t max_bytes;
     /** Pages of this model may pass to another unscrubbed model without being set
      *  to zero (1).
@@ -170,6 +173,7 @@ ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
  *         id in the message.
  *
  * @waits
+ * @by-hand python,rust the model ends itself
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
     ferrum_elastic_pool pool, const char *model, uint32_t flags);
@@ -244,6 +248,7 @@ typedef struct ferrum_model_request {
  * @optional offset_bytes_out
  * @by-hand cpp its result has a type of its own
  * @by-hand rust a method of the model
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
     ferrum_elastic_pool pool, const char *model,
@@ -394,7 +399,8 @@ typedef struct ferrum_model_info {
     uint64_t cached_bytes;
     /** The part of its guarantee that is in effect. */
     uint64_t guaranteed_bytes;
-    /** 0: no bound of its own. */
+    /** 0: no bound of its own.
+     *  @none 0 */
     uint64_t max_bytes;
     /** Bytes that the model can allocate at once, without pages of other models. */
     uint64_t available_bytes;
@@ -459,7 +465,8 @@ typedef struct ferrum_model_limits {
     int32_t priority;
     /** The same as in ferrum_model_config. */
     uint64_t guaranteed_bytes;
-    /** The same as in ferrum_model_config. */
+    /** The same as in ferrum_model_config.
+     *  @none 0 */
     uint64_t max_bytes;
     /** The same as in ferrum_model_config.
      *  @bool */
@@ -481,6 +488,7 @@ typedef struct ferrum_model_limits {
  *         ferrum_elastic_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @by-hand rust a method of the model
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_set_model_limits(
     ferrum_elastic_pool pool, const char *model,

@@ -147,27 +147,39 @@ typedef struct ferrum_estimate_request {
     /** FERRUM_ESTIMATE_ bits.
      *  @flags FERRUM_ESTIMATE */
     uint32_t flags;
-    /** Tokens of one sequence, prompt and answer; 0: the model's own context. */
+    /** Tokens of one sequence, prompt and answer; 0: the model's own context.
+     *  @none 0 */
     uint64_t context;
     /** Number of sequences at a time, at least 1. */
     uint64_t batch;
     /** Number of devices that share the model, 1 to 65536. The estimate is for the
      *  device that holds most. */
     uint64_t tensor_parallel;
-    /** Prompt tokens that are computed at once; 0: whole prompts. */
+    /** Prompt tokens that are computed at once; 0: whole prompts.
+     *  @none 0 */
     uint64_t prefill_tokens;
     /** The share of the allocator, in thousandths of all other memory, at most
      *  1000. */
     uint64_t overhead_permille;
     /** Free memory that the model must fit into; 0: the result does not state
-     *  whether it fits. */
+     *  whether it fits.
+     *  @none 0 */
     uint64_t free_bytes;
-    /** Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: the
-     *  type of the activations.
+    /** Type of the elements of the KV cache; NULL or empty: the type of the activations.
+     *
+     *    "f32"   32-bit floating point
+     *    "f16"   16-bit floating point
+     *    "bf16"  16-bit floating point with the exponent of "f32"
+     *    "f8"    8-bit floating point
+     *    "int8"  8-bit integers, in groups of 32 with a scale
+     *    "int4"  4-bit integers, in groups of 32 with a scale
+     *
+     *  @words estimate_dtype
      *  @go KVDTypeName */
     const char *kv_dtype;
-    /** Type that the weights are converted to; NULL or empty: the type in the
-     *  files.
+    /** Type that the weights are converted to, one of the same words; NULL or empty:
+     *  the type in the files.
+     *  @words estimate_dtype
      *  @go WeightDTypeName */
     const char *weight_dtype;
     /** Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers

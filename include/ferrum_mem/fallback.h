@@ -80,7 +80,8 @@ typedef struct ferrum_memory_config {
     uint64_t min_free_bytes;
     /** Number of free buffers that a bucket keeps; 0: none. */
     uint64_t max_pooled_per_bucket;
-    /** Size of the free buffers of all buckets together; 0: no bound. */
+    /** Size of the free buffers of all buckets together; 0: no bound.
+     *  @none 0 */
     uint64_t max_pooled_bytes;
     /** pre_allocate_count sizes; may be NULL when there are none.
      *  @go PreAllocSizes
@@ -301,6 +302,8 @@ FERRUM_API ferrum_status ferrum_tracker_destroy(ferrum_tracker tracker);
  * @return FERRUM_ERROR_INVALID_ARGUMENT for id 0, an unknown location, a tag
  *         without a NUL or a tag that is not UTF-8; FERRUM_ERROR_OVERFLOW when the
  *         sum of all sizes does not fit 64 bits.
+ *
+ * @by-hand python,rust a record has a class
  */
 FERRUM_API ferrum_status ferrum_tracker_track(
     ferrum_tracker tracker, const ferrum_buffer_metadata *metadata);
@@ -313,6 +316,7 @@ FERRUM_API ferrum_status ferrum_tracker_track(
  *
  * @optional metadata_out
  * @go buffer_id fallback.BufferID
+ * @by-hand python,rust an unknown id gives nothing
  */
 FERRUM_API ferrum_status
 ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
@@ -323,6 +327,7 @@ ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
  *
  * @by-hand cpp get() gives the handle
  * @go buffer_id fallback.BufferID
+ * @by-hand python,rust an unknown id gives nothing
  */
 FERRUM_API ferrum_status
 ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
@@ -337,6 +342,7 @@ ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
  *         0 and too small.
  *
  * @infallible
+ * @by-hand python,rust a record has a class
  */
 FERRUM_API ferrum_status ferrum_tracker_get_all(
     ferrum_tracker tracker, ferrum_buffer_metadata *metadata_out,
@@ -344,7 +350,8 @@ FERRUM_API ferrum_status ferrum_tracker_get_all(
 
 /** Lists the buffers that are older than age_ns, like ferrum_tracker_get_all:
  *  buffers that may be leaks.
- *  @infallible */
+ *  @infallible
+ *  @by-hand python,rust a record has a class */
 FERRUM_API ferrum_status ferrum_tracker_find_old(
     ferrum_tracker tracker, uint64_t age_ns,
     ferrum_buffer_metadata *metadata_out, size_t capacity, size_t *count_out);
@@ -368,12 +375,14 @@ typedef struct ferrum_tracker_totals {
 
 /** Returns the numbers of a tracker.
  *  @by-hand python a view is of its owner
- *  @infallible */
+ *  @infallible
+ *  @by-hand rust a method of the view */
 FERRUM_API ferrum_status ferrum_tracker_get_totals(
     ferrum_tracker tracker, ferrum_tracker_totals *totals_out);
 
 /** Removes all entries. The peak stays.
- *  @by-hand python only of a tracker of its own */
+ *  @by-hand python only of a tracker of its own
+ *  @by-hand rust only of a tracker of its own */
 FERRUM_API ferrum_status ferrum_tracker_clear(ferrum_tracker tracker);
 
 /** Details of a buffer of a generic pool, for its tracker.
@@ -445,6 +454,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
  *
  * @optional use
  * @by-hand cpp buffers of the pool have a type of their own
+ * @by-hand python,rust it makes a lease of an object
  */
 FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
     ferrum_generic_pool pool, uint64_t size_bytes, const ferrum_buffer_use *use,
@@ -462,6 +472,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
  * @optional use
  * @bool found_out
  * @by-hand cpp buffers of the pool have a type of their own
+ * @by-hand python,rust it makes a lease of an object
  */
 FERRUM_API ferrum_status ferrum_generic_pool_try_get(
     ferrum_generic_pool pool, uint64_t min_bytes, const ferrum_buffer_use *use,
@@ -479,6 +490,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_try_get(
  *
  * @bool kept_out
  * @by-hand cpp buffers of the pool have a type of their own
+ * @by-hand python,rust it ends a lease
  */
 FERRUM_API ferrum_status ferrum_generic_pool_return(
     ferrum_generic_pool pool, const ferrum_buffer_lease *lease,
@@ -490,6 +502,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_return(
  *
  * @by-hand cpp buffers of the pool have a type of their own
  * @by-hand python it files an object
+ * @by-hand rust it files an object
  */
 FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
                                                       uint64_t buffer,
@@ -504,6 +517,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
  *
  * @by-hand cpp buffers of the pool have a type of their own
  * @fills leases_out
+ * @by-hand python,rust it ends the objects
  */
 FERRUM_API ferrum_status ferrum_generic_pool_drain(
     ferrum_generic_pool pool, ferrum_buffer_lease *leases_out, size_t capacity,
@@ -513,6 +527,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_drain(
  * Returns the number of free buffers.
  *
  * @by-hand python a property
+ * @by-hand rust the pool is generic
  */
 FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
     ferrum_generic_pool pool, uint64_t *count_out);
@@ -522,11 +537,13 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
  *
  * @by-hand cpp its result has a class
  * @by-hand python the counters can do more
+ * @by-hand rust the pool is generic
  */
 FERRUM_API ferrum_status ferrum_generic_pool_get_stats(
     ferrum_generic_pool pool, ferrum_memory_stats *stats_out);
 
-/** Counts a request that the caller served on the host. */
+/** Counts a request that the caller served on the host.
+ *  @by-hand rust the pool is generic */
 FERRUM_API ferrum_status
 ferrum_generic_pool_record_cpu_fallback(ferrum_generic_pool pool);
 
@@ -808,12 +825,14 @@ typedef struct ferrum_fallback_buffer_info {
 #define FERRUM_FALLBACK_BUFFER_INFO_INIT {FERRUM_SIZE_OF(ferrum_fallback_buffer_info), 0, 0, 0, 0, 0, {0}, {0}, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes a buffer. */
+/** Describes a buffer.
+ *  @by-hand python,rust each field has a method */
 FERRUM_API ferrum_status ferrum_fallback_buffer_get_info(
     ferrum_fallback_buffer buffer, ferrum_fallback_buffer_info *info_out);
 
 /** Returns the address of a buffer on a side. FERRUM_ERROR_INVALID_STATE when the
- *  buffer is on the other side. */
+ *  buffer is on the other side.
+ *  @by-hand rust the address of the host is a pointer */
 FERRUM_API ferrum_status ferrum_fallback_buffer_get_address(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location,
     ferrum_address *address_out);
@@ -829,6 +848,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_get_address(
  *
  * @waits
  * @by-hand python a method for each side
+ * @by-hand rust a method for each side
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_move(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location);
@@ -844,13 +864,15 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_move(
  * @optional location_out
  * @by-hand python the address alone, and a context
  * @go .PinAddr
+ * @by-hand rust it makes an object
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_pin(
     ferrum_fallback_buffer buffer, ferrum_address *address_out,
     ferrum_buffer_location *location_out);
 
 /** Undoes one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE when the
- *  buffer is not pinned. */
+ *  buffer is not pinned.
+ *  @by-hand rust it ends an object */
 FERRUM_API ferrum_status
 ferrum_fallback_buffer_unpin(ferrum_fallback_buffer buffer);
 
@@ -864,6 +886,7 @@ ferrum_fallback_buffer_unpin(ferrum_fallback_buffer buffer);
  *         function.
  *
  * @waits
+ * @by-hand python,rust any bytes-like object or slice is written
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_write(
     ferrum_fallback_buffer buffer, uint64_t offset_bytes, const void *source,
@@ -874,6 +897,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_write(
  * ferrum_fallback_buffer_write.
  *
  * @waits
+ * @by-hand python,rust it fills a buffer of the caller
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_read(
     ferrum_fallback_buffer buffer, uint64_t offset_bytes, void *destination,

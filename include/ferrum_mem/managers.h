@@ -215,7 +215,8 @@ typedef struct ferrum_handle_info {
     uint32_t is_mapped;
     /** Asynchronous operations in flight on the block. */
     uint32_t operations_in_flight;
-    /** Name in the counters, or empty. */
+    /** Name in the counters, or empty.
+     *  @optional */
     char tag[64];
     /** 1 if it was requested with FERRUM_ALLOCATE_RELOCATABLE.
      *  @bool */
@@ -333,6 +334,7 @@ ferrum_memory_copy_async(const ferrum_transfer *transfer, ferrum_stream stream);
  *
  * @waits
  * @go factory.Write
+ * @by-hand python,rust any bytes-like object or slice is written
  */
 FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
                                              uint64_t offset_bytes,
@@ -347,6 +349,7 @@ FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
  *
  * @waits
  * @go factory.Read
+ * @by-hand python,rust it fills a buffer of the caller
  */
 FERRUM_API ferrum_status ferrum_memory_read(ferrum_memory memory,
                                             uint64_t offset_bytes,

@@ -257,9 +257,11 @@ typedef struct ferrum_access_stats {
     /** Number of writes. */
     uint64_t write_count;
     /** Mean size of a read, rounded down; 0 when there was none.
+     *  @none 0
      *  @go AvgReadBytes */
     uint64_t average_read_bytes;
     /** Mean size of a write, rounded down; 0 when there was none.
+     *  @none 0
      *  @go AvgWriteBytes */
     uint64_t average_write_bytes;
     /** Monotonic time of the last access since ferrum_init.

@@ -234,6 +234,7 @@ ferrum_monitor_get_pressure(ferrum_monitor monitor, uint64_t max_age_ns,
  *
  * @default max_age_ns 0
  * @infallible
+ * @by-hand python a level names its device
  */
 FERRUM_API ferrum_status ferrum_monitor_get_levels(
     ferrum_monitor monitor, uint64_t max_age_ns,
@@ -319,6 +320,7 @@ typedef struct ferrum_collected {
  *
  * @waits
  * @fills collected_out
+ * @by-hand python its result has a list
  */
 FERRUM_API ferrum_status ferrum_monitor_collect(ferrum_monitor monitor,
                                                 ferrum_collected *collected_out,
@@ -353,7 +355,8 @@ typedef struct ferrum_placement_request {
     int32_t memory_type;
     /** Not 0. */
     uint64_t size_bytes;
-    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: any. */
+    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
+     *  @none 0 */
     uint64_t alignment_bytes;
     /** Expected time of use; 0: not known. From 60 s on, a device that would reach
      *  HIGH is treated like one that would reach CRITICAL.
@@ -419,9 +422,11 @@ typedef struct ferrum_placement_option {
     /** The candidate. */
     ferrum_device device;
     /** Size with the largest possible padding; UINT64_MAX when that overflows.
+     *  @none UINT64_MAX
      *  @go NeedBytes */
     uint64_t needed_bytes;
-    /** Capacity of the device, or its limit if that is less; 0 means unknown. */
+    /** Capacity of the device, or its limit if that is less; 0 means unknown.
+     *  @none 0 */
     uint64_t total_bytes;
     /** Used bytes of the device. */
     uint64_t used_bytes;
@@ -429,12 +434,14 @@ typedef struct ferrum_placement_option {
     uint64_t free_bytes;
     /** Longest run that can be allocated now. */
     uint64_t largest_free_bytes;
-    /** 0, or the reason why the device cannot serve the request. */
+    /** FERRUM_PLACEMENT_CHOSEN, or the reason why the device cannot serve the request.
+     *  @none FERRUM_PLACEMENT_CHOSEN */
     ferrum_placement_reason reason;
     /** 0, plus 1 when the request would bring the device to CRITICAL, plus 2 when
      *  the device would have to release memory first. Lower is better. */
     int32_t tier;
     /** Position among the preferred devices, from 1 on; 0: not preferred.
+     *  @none 0
      *  @go Rank */
     uint32_t preferred_rank;
     /** Level of the device after the request. */
@@ -485,6 +492,7 @@ typedef ferrum_status (*ferrum_placement_fn)(
  *
  * @return FERRUM_ERROR_NOT_FOUND for an unknown name (the message lists the names).
  *
+ * @words strategy placement_strategy
  * @opens
  */
 FERRUM_API ferrum_status
@@ -553,6 +561,8 @@ FERRUM_API ferrum_status ferrum_placement_select(
  * advance round robin. It calls a callback of the caller's strategy.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ *
+ * @by-hand python,rust the request refers to objects
  */
 FERRUM_API ferrum_status ferrum_placement_explain_json(
     ferrum_placement placement, const ferrum_placement_request *request,

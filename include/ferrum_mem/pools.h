@@ -60,7 +60,8 @@ typedef struct ferrum_pool_config {
      *  0: growth_increment_bytes. It is smaller where the device has less memory,
      *  and an eighth of the device where it would be more than half of the device.
      *  A paged pool takes nothing beforehand: for a paged pool this is the upper
-     *  bound if it does not grow, and the size for pre_allocate. */
+     *  bound if it does not grow, and the size for pre_allocate.
+     *  @none 0 */
     uint64_t initial_size_bytes;
     /** Upper bound of the memory that the pool holds; 0: none.
      *  @none 0 */
@@ -71,7 +72,8 @@ typedef struct ferrum_pool_config {
     uint64_t growth_increment_bytes;
     /** Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
      *  it. Some strategies and the thread caches round further;
-     *  ferrum_pool_usable_size returns the size of a block. */
+     *  ferrum_pool_usable_size returns the size of a block.
+     *  @none 0 */
     uint64_t alignment_bytes;
     /** Allocate the memory when the pool is created (1): max_size_bytes, or
      *  initial_size_bytes if there is no upper bound. The creation fails if not all
@@ -127,10 +129,12 @@ typedef struct ferrum_pool_config {
      *  thread cache still occupies its segment.
      *  @none UINT64_MAX */
     uint64_t release_threshold_bytes;
-    /** Block size of "fixed", which requires it; 0 for every other strategy. */
+    /** Block size of "fixed", which requires it; 0 for every other strategy.
+     *  @none 0 */
     uint64_t fixed_block_bytes;
     /** Page size of "fixed", a power of two; 0: the page size of the memory, or 2
-     *  MiB in segments. 0 for every other strategy. */
+     *  MiB in segments. 0 for every other strategy.
+     *  @none 0 */
     uint64_t page_bytes;
     /** FERRUM_PAGING_* */
     ferrum_paging paging;
@@ -142,7 +146,8 @@ typedef struct ferrum_pool_config {
     /** Page size of the memory, a power of two of at least
      *  ferrum_page_sizes.minimum_bytes; 0: the size that the device recommends, and
      *  on CUDA also pages of 32 MiB where a block contains a whole one. A segmented
-     *  pool ignores it. */
+     *  pool ignores it.
+     *  @none 0 */
     uint64_t physical_page_bytes;
     /** FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO
      *  means off, and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
@@ -267,7 +272,8 @@ typedef struct ferrum_pool_request {
      *  @go Lifetime */
     uint64_t expected_lifetime_ns;
     /** A number that is equal for blocks that will probably be freed together, such
-     *  as the number of a request; 0: none. It only affects the placement. */
+     *  as the number of a request; 0: none. It only affects the placement.
+     *  @none 0 */
     uint64_t group;
 } ferrum_pool_request;
 
@@ -280,6 +286,7 @@ typedef struct ferrum_pool_request {
  *
  * @by-hand c the thread caches come first
  * @form python Pool.alloc()
+ * @by-hand python,rust it makes a block
  */
 FERRUM_API ferrum_status
 ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
@@ -300,6 +307,7 @@ ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
  * @by-hand c the thread caches come first
  * @by-hand cpp it fills a list whose length the caller gives
  * @batch addresses_out
+ * @by-hand python,rust it makes blocks
  */
 FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
                                                  uint64_t size_bytes,
@@ -387,6 +395,7 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
  * @optional stream
  * @by-hand c the thread caches come first
  * @by-hand python it ends objects
+ * @by-hand rust it ends blocks
  */
 FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
                                                 const ferrum_address *addresses,
@@ -621,7 +630,8 @@ typedef struct ferrum_pool_info {
     /** Memory that the pool holds from the device. */
     uint64_t held_bytes;
     /** Size of its pages; 0: the pool allocates whole segments, and the counts of
-     *  pages are 0. */
+     *  pages are 0.
+     *  @none 0 */
     uint64_t page_bytes;
     /** Number of mapped pages. */
     uint64_t mapped_pages;
@@ -685,15 +695,19 @@ typedef struct ferrum_block_info {
     uint64_t address;
     /** Its size with rounding. */
     uint64_t size_bytes;
-    /** The requested size; 0 when the block is neither live nor asleep. */
+    /** The requested size; 0 when the block is neither live nor asleep.
+     *  @none 0 */
     uint64_t requested_bytes;
     /** Time since the allocation; 0 without tracking, or when the block is neither
      *  live nor asleep.
+     *  @none 0
      *  @go Age */
     uint64_t age_ns;
-    /** Name of the pool. */
+    /** Name of the pool.
+     *  @optional */
     char pool_name[64];
-    /** Tag of the block; empty when the block is neither live nor asleep. */
+    /** Tag of the block; empty when the block is neither live nor asleep.
+     *  @optional */
     char tag[64];
     /** The virtual pool, or {0} when the owner is not a virtual pool.
      *  @optional */
@@ -701,7 +715,8 @@ typedef struct ferrum_block_info {
     /** The elastic pool, or {0} when the owner is not an elastic pool.
      *  @optional */
     ferrum_elastic_pool elastic_pool;
-    /** Id of the model of the elastic pool, or empty. */
+    /** Id of the model of the elastic pool, or empty.
+     *  @optional */
     char model[64];
 } ferrum_block_info;
 

@@ -205,6 +205,7 @@ typedef struct ferrum_shared_memory {
  *
  * @by-hand rust on Unix only
  * @form python share_memory()
+ * @by-hand python its result has a class
  */
 FERRUM_API ferrum_status ferrum_device_share_memory(
     ferrum_device device, ferrum_address address, uint64_t size_bytes,

@@ -94,6 +94,7 @@ typedef struct ferrum_sleep_config {
     uint64_t timeout_ns;
     /** Number of simultaneous copies, each on a stream of its own, at most 64; 0:
      *  the library chooses.
+     *  @none 0
      *  @go Streams */
     uint32_t num_streams;
     uint32_t reserved;
@@ -133,6 +134,7 @@ typedef struct ferrum_sleep_report {
 typedef struct ferrum_wake_config {
     uint32_t struct_size;
     /** The same as in ferrum_sleep_config.
+     *  @none 0
      *  @go Streams */
     uint32_t num_streams;
     /** Ranges with this tag that are asleep, at most 63 bytes; NULL or empty: all
@@ -188,6 +190,7 @@ typedef struct ferrum_wake_report {
  * @waits
  * @optional config
  * @optional report_out
+ * @by-hand python,rust pools of both kinds sleep alike
  */
 FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
                                             const ferrum_sleep_config *config,
@@ -210,6 +213,7 @@ FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
  * @waits
  * @optional config
  * @optional report_out
+ * @by-hand python,rust pools of both kinds sleep alike
  */
 FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
                                            const ferrum_wake_config *config,
@@ -225,6 +229,7 @@ FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
  * @bool asleep_out
  * @by-hand python pools of both kinds sleep alike
  * @infallible
+ * @by-hand rust the tag is optional
  */
 FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
                                                 const char *tag,
@@ -239,6 +244,7 @@ FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
  * @waits
  * @optional config
  * @optional report_out
+ * @by-hand python,rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_sleep_model(
     ferrum_elastic_pool pool, const char *model,
@@ -254,6 +260,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_sleep_model(
  * @waits
  * @optional config
  * @optional report_out
+ * @by-hand python,rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_wake_model(
     ferrum_elastic_pool pool, const char *model,
@@ -265,6 +272,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_wake_model(
  * @optional tag
  * @bool asleep_out
  * @by-hand python a method of the model
+ * @by-hand rust a method of the model
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_is_model_asleep(ferrum_elastic_pool pool, const char *model,

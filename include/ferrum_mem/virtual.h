@@ -47,6 +47,8 @@ typedef struct ferrum_page_sizes {
  * Returns the page sizes of a device.
  *
  * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory.
+ *
+ * @by-hand python the kind of memory has a default
  */
 FERRUM_API ferrum_status ferrum_device_get_page_sizes(
     ferrum_device device, ferrum_page_sizes *sizes_out);
@@ -83,9 +85,11 @@ typedef struct ferrum_vpool_config {
      *  @required */
     uint64_t capacity_bytes;
     /** A power of two of at least ferrum_page_sizes.minimum_bytes; 0: the
-     *  recommended size of the device. */
+     *  recommended size of the device.
+     *  @none 0 */
     uint64_t page_bytes;
-    /** Upper bound of the memory; 0: the memory of the device. */
+    /** Upper bound of the memory; 0: the memory of the device.
+     *  @none 0 */
     uint64_t limit_bytes;
     /** Name in reports, and tag of ranges without a tag; NULL: none. At most 63
      *  bytes. */
@@ -199,6 +203,7 @@ typedef struct ferrum_vpool_request {
  *         million other tags are in use.
  *
  * @by-hand rust it makes a range
+ * @by-hand python it makes a range
  */
 FERRUM_API ferrum_status
 ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
@@ -351,6 +356,7 @@ FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
  *
  * @optional stream
  * @by-hand rust the stream is always named
+ * @by-hand python it takes ranges, which are objects
  */
 FERRUM_API ferrum_status ferrum_vpool_record_stream_batch(
     ferrum_vpool vpool, const ferrum_byte_range *ranges, uint64_t count,

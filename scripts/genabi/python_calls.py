@@ -21,7 +21,7 @@ from .python_names import (
     method_name,
     type_name,
 )
-from .shapes import Role, Shape, handle_kinds, shapes_of
+from .shapes import Role, Shape, check_decided, handle_kinds, shapes_of
 
 HEAD = '''\
 # Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -42,9 +42,11 @@ def emit(header: Header) -> str:
     """Returns the text of _calls.py."""
     names = Names(header)
     kinds: dict[str, list[Shape]] = {}
-    for shape in shapes_of(header):
-        if is_simple(names, shape):
-            kinds.setdefault(shape.kind, []).append(shape)
+    shapes = shapes_of(header)
+    simple = [shape for shape in shapes if is_simple(names, shape)]
+    check_decided(shapes, simple, "python")
+    for shape in simple:
+        kinds.setdefault(shape.kind, []).append(shape)
     body = "".join(_class(names, kind, shapes) for kind, shapes in kinds.items())
     return formatted(HEAD + _imports(names, body) + body)
 

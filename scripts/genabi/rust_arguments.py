@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from .model import Function, Named, Pointer, Scalar
 from .rust import SCALARS
+from .rust_choices import flag_sets, set_name
 from .rust_names import Names
-from .rust_records import Record, constant_of, flag_sets, link, set_name
+from .rust_records import Record, constant_of, link
 from .shapes import Argument, Role
 
 PLAIN = {Role.NUMBER, Role.TRUTH, Role.ENUMERATION, Role.DURATION}

@@ -14,7 +14,7 @@ from .model import Header
 from .rust_arguments import LISTS, Arguments, Given
 from .rust_format import formatted
 from .rust_names import Names, camel, doc_lines
-from .shapes import Argument, Role, Shape, handle_kinds, shapes_of
+from .shapes import Argument, Role, Shape, check_decided, handle_kinds, shapes_of
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -44,7 +44,9 @@ def emit(header: Header) -> str:
     names = Names(header)
     kinds = _kinds(header)
     arguments = Arguments(names, kinds)
-    calls = [shape for shape in shapes_of(header) if _is_plain(shape, arguments, kinds)]
+    shapes = shapes_of(header)
+    calls = [shape for shape in shapes if _is_plain(shape, arguments, kinds)]
+    check_decided(shapes, calls, "rust")
     for shape in calls:
         names.paths[shape.function.name] = f"{kinds[shape.kind]}::{_method(shape)}"
     text = ""

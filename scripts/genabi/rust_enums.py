@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from .model import Alias, Header, Scalar
+from .rust_choices import choice_fields, flag_sets, word_lists
 from .rust_format import formatted
 from .rust_names import Enumeration, Names, camel, doc_lines
-from .rust_records import choice_fields, flag_sets, link, worded_fields
+from .rust_records import link
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -16,8 +17,12 @@ HEAD = """\
 
 use std::ops::BitOr;
 
+use crate::names::named;
 use crate::sys;
 """
+
+# Enumerations whose text for people differs from the name; their Display is hand-written.
+SHOWN_BY_HAND = {"ferrum_backend", "ferrum_buffer_location"}
 
 
 def emit(header: Header) -> str:
@@ -28,7 +33,7 @@ def emit(header: Header) -> str:
     parts += [_enumeration(e, names) for e in names.enumerations.values()]
     parts += [_flags(prefix, doc, names) for prefix, doc in flag_sets(names)]
     parts += [_choice(field, names) for field in choice_fields(names)]
-    parts += [_words(name, field.doc, names) for name, field in worded_fields(names)]
+    parts += [_words(name, doc, names) for name, doc in word_lists(names)]
     return formatted("".join(parts))
 
 
@@ -52,7 +57,15 @@ def _enumeration(e: Enumeration, names: Names) -> str:
     text += f"            _ => Self::{e.variant(e.unknown)},\n        }}\n    }}\n\n"
     text += "    /// The value as C has it.\n"
     text += f"    pub(crate) fn to_raw(self) -> sys::{e.alias.name} {{\n        self as i32\n"
-    return text + "    }\n}\n"
+    text += "    }\n}\n"
+    words = [(e.variant(c), c.name.removeprefix(e.prefix).lower()) for c in e.constants]
+    return text + _named(e.name, words, e.alias.name not in SHOWN_BY_HAND)
+
+
+def _named(name: str, words: list[tuple[str, str]], is_shown: bool = True) -> str:
+    """Returns the names of the values of a type, as calls of a macro of the crate."""
+    listed = ", ".join(f'{variant} = "{word}"' for variant, word in words)
+    return f"\nnamed!({name}{', Display' if is_shown else ''}: {listed});\n"
 
 
 def _flags(prefix: str, doc: str, names: Names) -> str:
@@ -105,10 +118,13 @@ def _choice(field: Alias, names: Names) -> str:
 # A word of a list, and its description.
 WORD = re.compile(r'^ *"(\w+)" +(.*(?:\n {6,}.*)*)', re.MULTILINE)
 
+# A clause about the absence of the text.
+NOTHING = re.compile(r"; NULL[^:.]*:[^.]*\.")
+
 
 def _words(name: str, doc: str, names: Names) -> str:
     """Returns the possible words of a text, as its comment lists them."""
-    described = WORD.split(doc, maxsplit=1)[0].strip()
+    described = NOTHING.sub(".", WORD.split(doc, maxsplit=1)[0].strip())
     words = [(word, " ".join(said.split())) for word, said in WORD.findall(doc)]
     text = f"\n{doc_lines(names.text(described), '')}"
     text += "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\n"
@@ -116,11 +132,4 @@ def _words(name: str, doc: str, names: Names) -> str:
     for word, said in words:
         text += doc_lines(names.text(said[0].upper() + said[1:] + "."), "    ")
         text += f"    {camel(word)},\n"
-    text += f"}}\n\nimpl {name} {{\n    /// All of them.\n"
-    every = ", ".join(f"Self::{camel(word)}" for word, _ in words)
-    text += f"    pub const ALL: [Self; {len(words)}] = [{every}];\n\n"
-    text += "    /// The text that stands for it.\n    pub fn name(self) -> &'static str {\n"
-    text += "        match self {\n"
-    for word, _ in words:
-        text += f'            Self::{camel(word)} => "{word}",\n'
-    return text + "        }\n    }\n}\n"
+    return text + "}\n" + _named(name, [(camel(word), word) for word, _ in words])

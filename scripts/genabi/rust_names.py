@@ -18,6 +18,8 @@ TOKEN = re.compile(
 # A line of a list of words.
 LIST = re.compile(r'^  ("\w+") +', re.MULTILINE)
 CONTINUED = re.compile(r"^ {6,}", re.MULTILINE)
+# A 0 that a sentence or a clause explains.
+ZERO = re.compile(r"(?:(?<=[;.,]\s)|^)0\b(?=:| means| if| when| for| without)", re.MULTILINE)
 # Remarks about a C number that a Rust bool does not need.
 NUMBERS = re.compile(r" \([01]\)|, or never \(0\)")
 
@@ -121,10 +123,14 @@ class Names:
         optional = item.tag("optional")
         if optional and optional.words:
             doc = doc.replace(", or 0", ", or NULL")
+        if item.tag("words"):
+            doc = doc.replace("NULL or empty", "NULL")
         if item.tag("bool"):
             doc = NUMBERS.sub("", doc)
-        if none:
-            doc = re.sub(rf"\b{none.words[0]}\b(?=[:.,]| \()", "NULL", doc)
+        if none and none.words[0] == "0":
+            doc = ZERO.sub("NULL", doc)
+        elif none:
+            doc = re.sub(rf"\b{none.words[0]}\b(?=[:.,]| \(| when)", "NULL", doc)
         if re.fullmatch(r"FERRUM_\w+_\*", doc) and isinstance(item.type, Named):
             doc = self.enumerations[item.type.name].alias.doc
         return self.text(doc)

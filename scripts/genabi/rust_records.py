@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from .model import Alias, Array, Field, Header, Initial, Named, Pointer, Scalar, Struct
+from .model import Array, Field, Header, Initial, Named, Pointer, Scalar, Struct
 from .rust import SCALARS
+from .rust_choices import choice_fields, is_choice, set_name, sets
 from .rust_format import formatted
 from .rust_names import DEFAULT_ARRAY, Names, camel, doc_lines, type_name, word
-from .tags import CONVERTERS
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use super::enums::*;
 use crate::raw::{%s};
-use crate::error::text_of;
+use crate::error::{stated_text, text_of};
 use crate::{sys, Result, Stream};
 """
 
@@ -96,7 +96,7 @@ def records(names: Names) -> list[Record]:
 
 def link(names: Names) -> list[Record]:
     """Returns the records, after the texts know the place of each field."""
-    for prefix in _sets(names):
+    for prefix in sets(names):
         names.paths[prefix + "_*"] = set_name(prefix)
     for choice in choice_fields(names):
         for constant in names.choices(choice.name):
@@ -110,7 +110,7 @@ def link(names: Names) -> list[Record]:
             for flag in names.flags(tag.words[0]) if tag else []:
                 prefix = tag.words[0] if tag else ""
                 member = flag.name.removeprefix(prefix + "_")
-                is_set = prefix in _sets(names)
+                is_set = prefix in sets(names)
                 path = (
                     f"{set_name(prefix)}::{member}"
                     if is_set
@@ -126,52 +126,6 @@ def emit(header: Header) -> str:
     text = "".join(_record(record) for record in link(names))
     used = [name for name in HELPERS if f"{name}(" in text]
     return formatted(HEAD % ", ".join(used) + text)
-
-
-def flag_sets(names: Names) -> list[tuple[str, str]]:
-    """Returns sets of flags that have their own type, with the text of one of their fields."""
-    found: dict[str, str] = {}
-    for struct in names.header.structs:
-        for field in struct.fields:
-            tag = field.tag("flags")
-            if tag and tag.words[0] in _sets(names):
-                found.setdefault(tag.words[0], field.doc)
-    return list(found.items())
-
-
-def worded_fields(names: Names) -> list[tuple[str, Field]]:
-    """Returns texts that are one of some words, with the name of the type of these words."""
-    fields = [field for struct in names.header.structs for field in struct.fields]
-    return [(camel(tag.words[0]), field) for field in fields if (tag := field.tag("words"))]
-
-
-def choice_fields(names: Names) -> list[Alias]:
-    """Returns numbers that can also be one of some words, each with its own type."""
-    found: dict[str, Alias] = {}
-    for struct in names.header.structs:
-        for field in struct.fields:
-            if _is_choice(struct, field, names) and isinstance(field.type, Scalar):
-                found.setdefault(field.name, Alias(field.name, field.doc, field.type))
-    return list(found.values())
-
-
-def _is_choice(struct: Struct, field: Field, names: Names) -> bool:
-    return (
-        struct.name.endswith("_config")
-        and isinstance(field.type, Scalar)
-        and all(tag.name in CONVERTERS for tag in field.tags)
-        and bool(names.choices(field.name))
-        and any(c.name.endswith("_AUTO") for c in names.choices(field.name))
-    )
-
-
-def _sets(names: Names) -> set[str]:
-    return {c.name.removesuffix("_ALL") for c in names.header.constants if c.name.endswith("_ALL")}
-
-
-def set_name(prefix: str) -> str:
-    """Returns the type of a set of flags whose names begin with prefix."""
-    return camel(prefix.removeprefix("FERRUM_")) + "Flags"
 
 
 def _directions(header: Header) -> tuple[set[str], set[str]]:
@@ -207,7 +161,7 @@ def _members(struct: Struct, names: Names, is_input: bool) -> Iterable[Member]:
         if before and _is_count(before, field):
             continue
         tag = field.tag("flags")
-        if tag and tag.words[0] not in _sets(names):
+        if tag and tag.words[0] not in sets(names):
             yield from _bools(field, tag.words[0], names, initial.get(field.name))
             continue
         member = _member(struct, field, names, is_input)
@@ -266,12 +220,18 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
     if flags := field.tag("flags"):
         type_ = set_name(flags.words[0])
         return member(name, type_, f"{type_}::from_bits({raw})", f"self.{name}.bits()")
-    if _is_choice(struct, field, names):
+    if is_choice(struct, field, names):
         new = name.removesuffix("_bytes")
         type_ = camel(new)
         return member(new, type_, f"{type_}::from_raw({raw})", f"self.{new}.to_raw()")
     if isinstance(kind, Pointer):
         return _pointer(struct, field, doc)
+    if _is_fixed_text(field) and not is_input:
+        if words := field.tag("words"):
+            type_ = names.enumerations[words.words[0]].name
+            return member(name, type_, f"text_of(&{raw}).parse().unwrap_or_default()", "")
+        if field.tag("optional"):
+            return member(name, "Option<String>", f"stated_text(&{raw})", "")
     value = _value(field, raw, names)
     new, type_, from_c, to_c = value
     new = FIELDS.get(new, new)
@@ -290,7 +250,10 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
                 new, "Option<Duration>", f"({raw} != {constant}).then(|| {from_c})", sets_to
             )
         sets_to = f"self.{new}.unwrap_or({constant})"
-        return member(new, f"Option<{type_}>", f"({raw} != {constant}).then_some({raw})", sets_to)
+        found = f"({raw} != {constant}).then_some({from_c})"
+        if isinstance(kind, Named) and kind.name in names.enumerations:
+            sets_to = f"self.{new}.map_or({constant}, {type_}::to_raw)"
+        return member(new, f"Option<{type_}>", found, sets_to)
     if isinstance(kind, Named) and kind.name in OBJECTS and is_input:
         return member(
             name, f"Option<&'a {OBJECTS[kind.name]}>", "None", f"crate::stream::raw_of(self.{name})"
@@ -307,9 +270,13 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
             f"({raw}.id != 0).then_some({raw})",
             f"self.{new}.unwrap_or_default()",
         )
-    is_text = isinstance(kind, Array) and kind.element == Scalar("char")
+    is_text = _is_fixed_text(field)
     holds = f'let {name} = fixed_text(function, "{name}", &self.{name})?;' if is_text else ""
     return Member(new, type_, doc, from_c, ((name, to_c),), holds if is_input else "")
+
+
+def _is_fixed_text(field: Field) -> bool:
+    return isinstance(field.type, Array) and field.type.element == Scalar("char")
 
 
 def constant_of(text: str) -> str:
@@ -383,7 +350,7 @@ def _is_default(struct: Struct, field: Field, value: Initial, names: Names) -> b
         known = {c.name: c.value for c in names.header.constants} | {"UINT64_MAX": 2**64 - 1}
         word = none.words[0]
         return value == (known[word] if word in known else int(word))
-    if _is_choice(struct, field, names):
+    if is_choice(struct, field, names):
         return any(c.value == value and c.name.endswith("_AUTO") for c in names.choices(field.name))
     return not isinstance(value, int | float) or value == 0
 

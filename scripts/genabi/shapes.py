@@ -6,6 +6,7 @@ read these shapes, so that all of them treat a parameter alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,6 +14,7 @@ from .model import CType, Function, Header, Named, Parameter, Pointer, Scalar
 
 # Tags of a function whose first word is a parameter.
 NAMING = {"batch", "bool", "borrowed", "default", "fills", "flags", "none", "optional", "path"}
+NAMING |= {"words"}
 
 # The callback that the library calls when it releases data of the caller.
 RELEASE = "ferrum_release_fn"
@@ -108,6 +110,27 @@ def shapes_of(header: Header) -> tuple[Shape, ...]:
     """Returns the shape of every function, in the order of the header."""
     reader = _Reader(header)
     return tuple(reader.shape(function) for function in header.functions)
+
+
+def check_decided(shapes: Iterable[Shape], generated: Iterable[Shape], layer: str) -> None:
+    """Raises an error for a method that a layer neither generates nor has by hand.
+
+    Functions of no handle, those that end or return a handle, and those with a callback are
+    hand-written in each layer; a test checks that the layer calls them.
+    """
+    written = {shape.function.name for shape in generated}
+    for shape in shapes:
+        by_rule = (
+            shape.receiver is None
+            or shape.function.tag("ends") is not None
+            or any(a.role is Role.HANDLE for a in shape.outputs)
+            or any(a.role is Role.CALLBACK for a in shape.inputs)
+        )
+        if not by_rule and shape.function.name not in written and not shape.function.by_hand(layer):
+            raise ShapeError(
+                f"{shape.function.name}: no rule of {layer} has a form for its arguments: "
+                f"write it by hand and tag it @by-hand {layer} with the reason"
+            )
 
 
 def handle_kinds(header: Header) -> tuple[str, ...]:

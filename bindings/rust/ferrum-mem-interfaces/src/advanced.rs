@@ -146,8 +146,8 @@ impl AdvancedMemoryManager for FerrumMemoryManager {
         Some(MemoryAccessStats {
             read_count: stats.read_count,
             write_count: stats.write_count,
-            avg_read_size: count(stats.average_read_bytes),
-            avg_write_size: count(stats.average_write_bytes),
+            avg_read_size: count(stats.average_read_bytes.unwrap_or(0)),
+            avg_write_size: count(stats.average_write_bytes.unwrap_or(0)),
             last_access: block.at + last.saturating_sub(block.at_library),
             pattern_type: pattern_of(stats.pattern),
         })

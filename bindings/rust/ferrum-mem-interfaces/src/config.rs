@@ -32,10 +32,10 @@ fn memory_type_of(kind: ferrum_mem::MemoryType) -> MemoryType {
 
 pub(crate) fn pool_config(config: &MemoryPoolConfig) -> PoolConfig {
     PoolConfig {
-        initial_size_bytes: config.initial_size,
+        initial_size_bytes: Some(config.initial_size),
         max_size_bytes: config.max_size,
         growth_increment_bytes: config.growth_increment,
-        alignment_bytes: config.alignment as u64,
+        alignment_bytes: Some(config.alignment as u64),
         auto_expansion: config.enable_auto_expansion,
         pre_allocate: config.pre_allocate,
         stats: config.enable_stats,
@@ -80,7 +80,8 @@ pub(crate) fn count(value: u64) -> usize {
 
 pub(crate) fn memory_info(info: &ferrum_mem::MemoryInfo) -> MemoryInfo {
     MemoryInfo {
-        total_bytes: info.total_bytes,
+        // The traits have no word for an unknown capacity.
+        total_bytes: info.total_bytes.unwrap_or(0),
         used_bytes: info.used_bytes,
         free_bytes: info.free_bytes,
         reserved_bytes: info.reserved_bytes,

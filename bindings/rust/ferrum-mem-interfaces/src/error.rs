@@ -38,9 +38,9 @@ pub(crate) fn failed_with(kind: ErrorKind) -> FerrumError {
 /// The error of the traits for an error of the library. Its text has the name of the status,
 /// because several statuses become one error of the traits.
 pub(crate) fn error_of(error: Error) -> FerrumError {
-    let message = match error.device.as_str() {
-        "" => format!("{} ({})", error, error.function),
-        device => format!("{} ({}, {device})", error, error.function),
+    let message = match error.device.as_deref() {
+        None => format!("{} ({})", error, error.function),
+        Some(device) => format!("{} ({}, {device})", error, error.function),
     };
     kind_of(error.kind, message)
 }

@@ -36,8 +36,8 @@ fn rig(transfers: usize) -> Rig {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let settings = Settings {
         library: ferrum_mem::Config {
-            host_devices: 1,
-            host_memory_bytes: 256 << 20,
+            host_devices: Some(1),
+            host_memory_bytes: Some(256 << 20),
             ..Default::default()
         },
         ..Default::default()

@@ -2757,7 +2757,7 @@ pub struct ferrum_placement_option {
     pub free_bytes: u64,
     /// Longest run that can be allocated now.
     pub largest_free_bytes: u64,
-    /// 0, or the reason why the device cannot serve the request.
+    /// FERRUM_PLACEMENT_CHOSEN, or the reason why the device cannot serve the request.
     pub reason: ferrum_placement_reason,
     /// 0, plus 1 when the request would bring the device to CRITICAL, plus 2 when
     /// the device would have to release memory first. Lower is better.
@@ -2908,11 +2908,17 @@ pub struct ferrum_estimate_request {
     /// Free memory that the model must fit into; 0: the result does not state
     /// whether it fits.
     pub free_bytes: u64,
-    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: the
-    /// type of the activations.
+    /// Type of the elements of the KV cache; NULL or empty: the type of the activations.
+    ///
+    /// "f32"   32-bit floating point
+    /// "f16"   16-bit floating point
+    /// "bf16"  16-bit floating point with the exponent of "f32"
+    /// "f8"    8-bit floating point
+    /// "int8"  8-bit integers, in groups of 32 with a scale
+    /// "int4"  4-bit integers, in groups of 32 with a scale
     pub kv_dtype: *const c_char,
-    /// Type that the weights are converted to; NULL or empty: the type in the
-    /// files.
+    /// Type that the weights are converted to, one of the same words; NULL or empty:
+    /// the type in the files.
     pub weight_dtype: *const c_char,
     /// Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers
     /// with a window keep whole blocks.

@@ -26,8 +26,8 @@ struct Engine {
 impl Engine {
     fn new(device: &Device) -> Result<Self> {
         let kv = device.create_elastic_pool(&ElasticPoolConfig {
-            limit_bytes: 64 * MIB,
-            page_bytes: 64 << 10,
+            limit_bytes: Some(64 * MIB),
+            page_bytes: Some(64 << 10),
             ..Default::default()
         })?;
         Ok(Self {
@@ -40,7 +40,7 @@ impl Engine {
             )?,
             activations: device.create_pool(&PoolConfig {
                 strategy: Some(Strategy::Tlsf),
-                initial_size_bytes: 8 * MIB,
+                initial_size_bytes: Some(8 * MIB),
                 ..Default::default()
             })?,
             stream: device.create_stream()?,

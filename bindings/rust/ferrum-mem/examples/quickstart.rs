@@ -10,10 +10,9 @@ fn main() -> Result<()> {
     let device = Device::open(&library, "cpu:0")?;
     let memory = device.memory_info()?;
     println!(
-        "{}: {} MiB free of {}",
+        "{}: {} MiB free",
         device.info()?.name,
-        memory.free_bytes / MIB,
-        memory.total_bytes / MIB
+        memory.free_bytes / MIB
     );
 
     let manager = device.create_manager(&Default::default())?;
@@ -27,7 +26,7 @@ fn main() -> Result<()> {
     println!("copied on a stream: {:?}", String::from_utf8_lossy(&text));
 
     let pool = device.create_pool(&PoolConfig {
-        initial_size_bytes: 32 * MIB,
+        initial_size_bytes: Some(32 * MIB),
         max_size_bytes: Some(64 * MIB),
         name: Some("activations".into()),
         ..Default::default()

@@ -8,6 +8,7 @@ use crate::elastic_pool::Model;
 use crate::ending::dropped;
 use crate::error::check;
 use crate::fallback_manager::FallbackManager;
+use crate::kept::Kept;
 use crate::library::Library;
 use crate::rejected::{ended, Rejected};
 use crate::{sys, LogLevel, PressureLevel, ReclaimConfig, Result};
@@ -31,24 +32,23 @@ pub(crate) unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
 type PressureFn = Box<dyn Fn(PressureLevel) + Send + Sync>;
 type ReclaimFn = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
+/// The closure of a registration.
 enum Held {
-    Pressure(*const PressureFn),
-    Reclaim(*const ReclaimFn),
+    Pressure { _closure: Arc<PressureFn> },
+    Reclaim { _closure: Arc<ReclaimFn> },
 }
+
+static KEPT: Kept<Held> = Kept::new();
 
 /// A callback on a device. Dropping it removes the callback and waits for a running call, except
 /// inside that call.
 #[must_use = "dropping it removes the callback"]
 pub struct Registration {
     raw: sys::ferrum_registration,
-    held: Held,
+    /// `None` for a callback of C.
+    held: Option<Held>,
     _library: Library,
 }
-
-// SAFETY: the pointers are counted references to closures that are Send + Sync.
-unsafe impl Send for Registration {}
-// SAFETY: as above; a shared Registration gives no access to the closure.
-unsafe impl Sync for Registration {}
 
 /// Whether a callback is not called any more after its removal returned this status. Otherwise,
 /// such as after a defect of the library, the closure must never be freed.
@@ -58,21 +58,16 @@ pub(crate) fn is_removed(status: sys::ferrum_status) -> bool {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: we own the handle. After the removal the library does not call the closure, and a
-        // running call has a reference of its own.
-        unsafe {
-            let status = match self.raw.id {
-                0 => sys::FERRUM_OK,
-                _ => sys::ferrum_registration_remove(self.raw),
-            };
-            if !is_removed(status) {
-                return dropped("ferrum_registration_remove", status);
-            }
-            match self.held {
-                Held::Pressure(closure) => drop(Arc::from_raw(closure)),
-                Held::Reclaim(closure) => drop(Arc::from_raw(closure)),
-            }
+        let status = match self.raw.id {
+            0 => sys::FERRUM_OK,
+            // SAFETY: we own the handle. After the removal the library does not call the closure,
+            // and a running call has a reference of its own.
+            _ => unsafe { sys::ferrum_registration_remove(self.raw) },
+        };
+        if !is_removed(status) {
+            std::mem::forget(self.held.take());
         }
+        dropped("ferrum_registration_remove", status);
     }
 }
 
@@ -130,6 +125,36 @@ impl Registration {
         ended(closed, self)
     }
 
+    /// The handle.
+    pub fn raw(&self) -> sys::ferrum_registration {
+        self.raw
+    }
+
+    /// Returns the handle and does not remove the callback. The library calls the closure as
+    /// before. The closure is dropped with an object that [`Registration::from_raw`] creates of the
+    /// handle, and only then.
+    pub fn into_raw(mut self) -> sys::ferrum_registration {
+        let raw = std::mem::take(&mut self.raw);
+        if let Some(held) = self.held.take() {
+            KEPT.put(raw.id, held);
+        }
+        raw
+    }
+
+    /// Creates an object of a handle. The object owns the handle from then on, and the closure if
+    /// the handle is from [`Registration::into_raw`].
+    ///
+    /// # Safety
+    ///
+    /// The handle is of a live registration, and no other code removes it.
+    pub unsafe fn from_raw(library: &Library, raw: sys::ferrum_registration) -> Self {
+        Self {
+            raw,
+            held: KEPT.take(raw.id),
+            _library: library.clone(),
+        }
+    }
+
     pub(crate) fn model_reclaim(
         model: &Model,
         deadline: Option<Duration>,
@@ -139,28 +164,23 @@ impl Registration {
             deadline,
             ..Default::default()
         };
-        let held = Arc::into_raw(Arc::new(closure));
+        let held = Arc::new(closure);
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the id is valid during the call, and the closure until the registration is
         // removed.
-        let added = check(unsafe {
+        check(unsafe {
             sys::ferrum_elastic_pool_reclaim_callback_add(
                 model.pool().raw(),
                 model.c_id().as_ptr(),
                 &config.raw(),
                 Some(call_model_reclaim),
-                held.cast_mut().cast(),
+                Arc::as_ptr(&held).cast_mut().cast(),
                 &mut raw,
             )
-        });
-        if let Err(error) = added {
-            // SAFETY: after the error the library does not have the closure.
-            drop(unsafe { Arc::from_raw(held) });
-            return Err(error);
-        }
+        })?;
         Ok(Self {
             raw,
-            held: Held::Reclaim(held),
+            held: Some(Held::Reclaim { _closure: held }),
             _library: model.pool().device().library().clone(),
         })
     }
@@ -170,25 +190,20 @@ impl Registration {
         device: sys::ferrum_device,
         closure: PressureFn,
     ) -> Result<Self> {
-        let held = Arc::into_raw(Arc::new(closure));
+        let held = Arc::new(closure);
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure is valid until the registration is removed.
-        let added = check(unsafe {
+        check(unsafe {
             sys::ferrum_device_pressure_callback_add(
                 device,
                 Some(call_pressure),
-                held.cast_mut().cast(),
+                Arc::as_ptr(&held).cast_mut().cast(),
                 &mut raw,
             )
-        });
-        if let Err(error) = added {
-            // SAFETY: after the error the library does not have the closure.
-            drop(unsafe { Arc::from_raw(held) });
-            return Err(error);
-        }
+        })?;
         Ok(Self {
             raw,
-            held: Held::Pressure(held),
+            held: Some(Held::Pressure { _closure: held }),
             _library: library.clone(),
         })
     }
@@ -197,25 +212,20 @@ impl Registration {
         manager: &FallbackManager,
         closure: PressureFn,
     ) -> Result<Self> {
-        let held = Arc::into_raw(Arc::new(closure));
+        let held = Arc::new(closure);
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure is valid until the registration is removed.
-        let added = check(unsafe {
+        check(unsafe {
             sys::ferrum_fallback_manager_pressure_callback_add(
                 manager.raw(),
                 Some(call_pressure),
-                held.cast_mut().cast(),
+                Arc::as_ptr(&held).cast_mut().cast(),
                 &mut raw,
             )
-        });
-        if let Err(error) = added {
-            // SAFETY: after the error the library does not have the closure.
-            drop(unsafe { Arc::from_raw(held) });
-            return Err(error);
-        }
+        })?;
         Ok(Self {
             raw,
-            held: Held::Pressure(held),
+            held: Some(Held::Pressure { _closure: held }),
             _library: manager.device().library().clone(),
         })
     }
@@ -226,26 +236,21 @@ impl Registration {
         how: &ReclaimConfig,
         closure: ReclaimFn,
     ) -> Result<Self> {
-        let held = Arc::into_raw(Arc::new(closure));
+        let held = Arc::new(closure);
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure is valid until the registration is removed.
-        let added = check(unsafe {
+        check(unsafe {
             sys::ferrum_device_reclaim_callback_add(
                 device,
                 &how.raw(),
                 Some(call_reclaim),
-                held.cast_mut().cast(),
+                Arc::as_ptr(&held).cast_mut().cast(),
                 &mut raw,
             )
-        });
-        if let Err(error) = added {
-            // SAFETY: after the error the library does not have the closure.
-            drop(unsafe { Arc::from_raw(held) });
-            return Err(error);
-        }
+        })?;
         Ok(Self {
             raw,
-            held: Held::Reclaim(held),
+            held: Some(Held::Reclaim { _closure: held }),
             _library: library.clone(),
         })
     }

@@ -3,20 +3,26 @@ use std::fmt;
 
 use crate::error::check;
 use crate::library::{c_text, json_of};
-use crate::{sys, BackendChoice, BackendType, Device, HostInfo, Library, Result};
-
-impl BackendType {
-    /// The name in device ids, such as "cuda".
-    pub fn name(self) -> &'static str {
-        // SAFETY: the call returns a constant text.
-        unsafe { constant(sys::ferrum_backend_name(self as i32)) }
-    }
-}
+use crate::{sys, BackendChoice, BackendType, Device, DeviceInfo, HostInfo, Library, Result};
 
 impl fmt::Display for BackendType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: as above.
+        // SAFETY: the call returns a constant text.
         f.write_str(unsafe { constant(sys::ferrum_backend_display_name(*self as i32)) })
+    }
+}
+
+impl BackendChoice {
+    /// The name of the backend in device ids, such as "cuda".
+    pub fn backend_name(&self) -> &'static str {
+        self.backend.name()
+    }
+}
+
+impl DeviceInfo {
+    /// The name of the backend in device ids, such as "cuda".
+    pub fn backend_name(&self) -> &'static str {
+        self.backend.name()
     }
 }
 

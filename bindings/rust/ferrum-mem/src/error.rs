@@ -14,12 +14,10 @@ pub struct Error {
     pub kind: ErrorKind,
     /// The C function that failed.
     pub function: String,
-    /// The operation inside the library.
-    pub operation: String,
-    /// The id of the device, or empty.
-    pub device: String,
-    /// The number from the vendor's runtime or the system, or 0.
-    pub native_code: i64,
+    /// The operation inside the library, if the error is from there.
+    pub operation: Option<String>,
+    /// The id of the device, if the error belongs to one.
+    pub device: Option<String>,
     /// The problem, with the argument and its value.
     pub message: String,
     /// The numbers that an error of this kind carries.
@@ -31,6 +29,8 @@ pub struct Error {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
+    /// The number from the vendor's runtime or the system.
+    pub native_code: Option<i64>,
     /// Start of the range or page.
     pub offset_bytes: Option<u64>,
     /// Size of that range or page.
@@ -52,8 +52,8 @@ pub struct Facts {
 impl Facts {
     fn of(info: &sys::ferrum_error_info) -> Self {
         let stated = |fact, value| (info.facts & fact != 0).then_some(value);
-        let model = text_of(&info.model);
         Self {
+            native_code: (info.native_code != 0).then_some(info.native_code),
             offset_bytes: stated(sys::FERRUM_FACT_OFFSET_BYTES, info.offset_bytes),
             size_bytes: stated(sys::FERRUM_FACT_SIZE_BYTES, info.size_bytes),
             capacity_bytes: stated(sys::FERRUM_FACT_CAPACITY_BYTES, info.capacity_bytes),
@@ -64,7 +64,7 @@ impl Facts {
                 sys::FERRUM_FACT_LARGEST_FREE_BYTES,
                 info.largest_free_bytes,
             ),
-            model: (!model.is_empty()).then_some(model),
+            model: stated_text(&info.model),
         }
     }
 }
@@ -190,9 +190,8 @@ impl Error {
         Self {
             kind: ErrorKind::from_status(status),
             function: text_of(&info.function),
-            operation: text_of(&info.operation),
-            device: text_of(&info.device),
-            native_code: info.native_code,
+            operation: stated_text(&info.operation),
+            device: stated_text(&info.device),
             message: text_of(&info.message),
             facts: Box::new(Facts::of(&info)),
         }
@@ -208,9 +207,8 @@ impl Error {
         Self {
             kind,
             function: function.to_owned(),
-            operation: String::new(),
-            device: String::new(),
-            native_code: 0,
+            operation: None,
+            device: None,
             message,
             facts: Box::default(),
         }
@@ -224,6 +222,11 @@ pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
     } else {
         Err(Error::last(status))
     }
+}
+
+/// Reads a fixed text field that is empty if there is nothing to tell.
+pub(crate) fn stated_text(field: &[c_char]) -> Option<String> {
+    Some(text_of(field)).filter(|text| !text.is_empty())
 }
 
 /// Reads a fixed text field up to its NUL.

@@ -113,7 +113,7 @@ pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEs
 /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
 ///
 /// C function: [`ferrum_estimate_file_json`](crate::sys::ferrum_estimate_file_json).
-pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>) -> Result<String> {
+pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest) -> Result<String> {
     const FUNCTION: &str = "ferrum_estimate_file_json";
     let path = path.as_ref();
     let name = CString::new(path.as_os_str().as_bytes())
@@ -134,7 +134,7 @@ pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>)
 /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_estimate_config_json`](crate::sys::ferrum_estimate_config_json).
-pub fn estimate_config_json(config: &str, request: &EstimateRequest<'_>) -> Result<String> {
+pub fn estimate_config_json(config: &str, request: &EstimateRequest) -> Result<String> {
     request.with_raw("ferrum_estimate_config_json", |request| {
         json_of(|to, room, length| {
             // SAFETY: as above, and the text has the length that is passed.

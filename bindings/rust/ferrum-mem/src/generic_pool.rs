@@ -17,8 +17,13 @@ pub struct BufferLease<B> {
     pub buffer: B,
     /// Its size, which may be more than the request.
     pub size_bytes: u64,
-    /// 0 unless the pool tracks.
-    pub id: BufferId,
+    /// The id in the tracker, if the pool tracks.
+    pub id: Option<BufferId>,
+}
+
+/// The id of a buffer; C has 0 for none.
+fn known(id: u64) -> Option<BufferId> {
+    (id != 0).then_some(BufferId(id))
 }
 
 #[derive(Debug)]
@@ -71,6 +76,42 @@ impl<B> GenericMemoryPool<B> {
         })
     }
 
+    /// The handle.
+    pub fn raw(&self) -> sys::ferrum_generic_pool {
+        self.raw
+    }
+
+    /// Returns the handle and the free buffers, and does not destroy the pool. The C ABI names a
+    /// free buffer by the number with which it is in the map.
+    pub fn into_raw(mut self) -> (sys::ferrum_generic_pool, HashMap<u64, B>) {
+        let waiting = self.waiting.get_mut();
+        let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        let buffers = std::mem::take(&mut waiting.buffers);
+        (std::mem::take(&mut self.raw), buffers)
+    }
+
+    /// Creates a pool of a handle and its free buffers, such as [`GenericMemoryPool::into_raw`]
+    /// returns. The object owns the handle from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is of a live pool, no other code destroys it, and the map has all its free
+    /// buffers.
+    pub unsafe fn from_raw(
+        library: &Library,
+        raw: sys::ferrum_generic_pool,
+        buffers: HashMap<u64, B>,
+    ) -> Self {
+        Self {
+            raw,
+            waiting: Mutex::new(Waiting {
+                last: buffers.keys().copied().max().unwrap_or(0),
+                buffers,
+            }),
+            _library: library.clone(),
+        }
+    }
+
     /// Stores a buffer before the pool can return it to another caller.
     fn put(&self, buffer: B) -> u64 {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +150,7 @@ impl<B> GenericMemoryPool<B> {
         Ok(BufferLease {
             buffer,
             size_bytes,
-            id: BufferId(id),
+            id: known(id),
         })
     }
 
@@ -137,7 +178,7 @@ impl<B> GenericMemoryPool<B> {
         Ok(self.take(lease.buffer).map(|buffer| BufferLease {
             buffer,
             size_bytes: lease.size_bytes,
-            id: BufferId(lease.buffer_id),
+            id: known(lease.buffer_id),
         }))
     }
 
@@ -176,7 +217,7 @@ impl<B> GenericMemoryPool<B> {
         let raw = sys::ferrum_buffer_lease {
             buffer: word,
             size_bytes: lease.size_bytes,
-            buffer_id: lease.id.0,
+            buffer_id: lease.id.map_or(0, |id| id.0),
         };
         let mut kept = 0;
         // SAFETY: kept is an output of the call.

@@ -67,12 +67,14 @@ mod fallback_manager;
 mod generated;
 mod generic_pool;
 mod graph;
+mod kept;
 mod library;
 mod manager;
 mod mapped_range;
 mod mapping;
 mod memory_config;
 mod monitor;
+mod names;
 mod placement;
 mod pool;
 mod pool_block;
@@ -103,8 +105,9 @@ pub use fallback_buffer::{FallbackBuffer, PinnedBuffer};
 pub use fallback_manager::{FallbackManager, GpuMemoryPool};
 pub use generated::enums::{
     AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, DType,
-    DebugFlags, HostAccess, LogLevel, MemoryType, Paging, PlacementReason, PressureLevel,
-    PressureProfile, ReadyPages, SegmentSource, Strategy, ThreadCache, UsageHint,
+    DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType, Paging, PlacementReason,
+    PlacementStrategy, PressureLevel, PressureProfile, ReadyPages, SegmentSource, Strategy,
+    ThreadCache, UsageHint,
 };
 pub use generated::records::{
     AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BatchOptions, BlockInfo,
@@ -123,7 +126,7 @@ pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;
 pub use mapping::HostMapping;
 pub use monitor::Monitor;
-pub use placement::{Placement, PlacementCandidate, PlacementRequest, PlacementStrategy};
+pub use placement::{Placement, PlacementCandidate, PlacementRequest};
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBatchBlocks, PoolBlock};
 pub use pool_request::{PoolRequest, PoolTag};

@@ -74,9 +74,9 @@ impl MemoryConfig {
         self
     }
 
-    /// With another limit for all buckets together.
-    pub fn with_max_pooled_bytes(mut self, bytes: u64) -> Self {
-        self.max_pooled_bytes = bytes;
+    /// With another limit for all buckets together, or with none.
+    pub fn with_max_pooled_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.max_pooled_bytes = bytes.into();
         self
     }
 

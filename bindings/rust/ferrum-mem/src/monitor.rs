@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::callback::{is_removed, run, share};
 use crate::ending::dropped;
 use crate::error::check;
+use crate::kept::Kept;
 use crate::library::Library;
 use crate::rejected::{ended, Rejected};
 use crate::{sys, DeviceLevel, MonitorConfig, PressureLevel, PressureProfile, Result};
@@ -53,29 +54,24 @@ type Slot = Mutex<Option<LevelsFn>>;
 #[must_use = "dropping it destroys the monitor"]
 pub struct Monitor {
     raw: sys::ferrum_monitor,
-    slot: *const Slot,
+    slot: Arc<Slot>,
     _library: Library,
 }
 
-// SAFETY: the pointer is a counted reference to a slot whose closure is Send + Sync.
-unsafe impl Send for Monitor {}
-// SAFETY: as above; the slot is behind a mutex.
-unsafe impl Sync for Monitor {}
+static KEPT: Kept<Arc<Slot>> = Kept::new();
 
 impl Drop for Monitor {
     fn drop(&mut self) {
-        // SAFETY: we own the handle. After the destruction the library does not call the closure,
-        // and a running call has a reference of its own.
-        unsafe {
-            let status = match self.raw.id {
-                0 => sys::FERRUM_OK,
-                _ => sys::ferrum_monitor_destroy(self.raw),
-            };
-            if is_removed(status) {
-                drop(Arc::from_raw(self.slot));
-            }
-            dropped("ferrum_monitor_destroy", status);
+        let status = match self.raw.id {
+            0 => sys::FERRUM_OK,
+            // SAFETY: we own the handle. After the destruction the library does not call the
+            // closure, and a running call has a reference of its own.
+            _ => unsafe { sys::ferrum_monitor_destroy(self.raw) },
+        };
+        if !is_removed(status) {
+            std::mem::forget(self.slot.clone());
         }
+        dropped("ferrum_monitor_destroy", status);
     }
 }
 
@@ -118,7 +114,7 @@ impl Monitor {
         check(unsafe { sys::ferrum_monitor_create(&config.raw(), &mut raw) })?;
         Ok(Self {
             raw,
-            slot: Arc::into_raw(Arc::new(Slot::new(None))),
+            slot: Arc::default(),
             _library: library.clone(),
         })
     }
@@ -143,6 +139,28 @@ impl Monitor {
     /// The handle.
     pub fn raw(&self) -> sys::ferrum_monitor {
         self.raw
+    }
+
+    /// Returns the handle and does not destroy the monitor. Its closure is called as before. It is
+    /// dropped with an object that [`Monitor::from_raw`] creates of the handle, and only then.
+    pub fn into_raw(mut self) -> sys::ferrum_monitor {
+        let raw = std::mem::take(&mut self.raw);
+        KEPT.put(raw.id, self.slot.clone());
+        raw
+    }
+
+    /// Creates an object of a handle. The object owns the handle from then on, and the closure if
+    /// the handle is from [`Monitor::into_raw`].
+    ///
+    /// # Safety
+    ///
+    /// The handle is of a live monitor, and no other code destroys it.
+    pub unsafe fn from_raw(library: &Library, raw: sys::ferrum_monitor) -> Self {
+        Self {
+            raw,
+            slot: KEPT.take(raw.id).unwrap_or_default(),
+            _library: library.clone(),
+        }
     }
 
     /// Calls the closure at every change of the levels from now on. It replaces the previous
@@ -179,16 +197,13 @@ impl Monitor {
         } else {
             None
         };
-        // SAFETY: the slot is valid as long as the monitor.
-        let slot = unsafe { &*self.slot };
         let former = std::mem::replace(
-            &mut *slot.lock().unwrap_or_else(PoisonError::into_inner),
+            &mut *self.slot.lock().unwrap_or_else(PoisonError::into_inner),
             closure,
         );
         drop(former);
-        // SAFETY: as above.
-        check(unsafe {
-            sys::ferrum_monitor_set_callback(self.raw, call, self.slot.cast_mut().cast())
-        })
+        let data = Arc::as_ptr(&self.slot).cast_mut().cast();
+        // SAFETY: the slot is valid as long as the monitor.
+        check(unsafe { sys::ferrum_monitor_set_callback(self.raw, call, data) })
     }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use crate::callback::{is_removed, run, share};
 use crate::ending::dropped;
 use crate::error::{check, Error};
+use crate::kept::Kept;
 use crate::library::{c_text, json_of, Library};
 use crate::raw::{flag, optional_ns};
 use crate::rejected::{ended, Rejected};
-use crate::{sys, Device, MemoryType, PlacementOption, PressureProfile, Result};
+use crate::{sys, Device, MemoryType, PlacementOption, PlacementStrategy, PressureProfile, Result};
 
 /// A request for a device. The defaults require nothing but the size.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,44 +45,6 @@ pub struct PlacementCandidate {
     pub option: PlacementOption,
 }
 
-/// The strategies of the library. [`sys::ferrum_placement_create`] has their formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PlacementStrategy {
-    /// The device that is filled best. The order of preference adds a part of the score.
-    BestFit,
-    /// The formula of the crate `ferrum-interfaces`, with its known defects.
-    BestFitOriginal,
-    /// The device with the largest free share afterwards.
-    Spread,
-    /// The device with the smallest free share afterwards.
-    Pack,
-    /// The next device in the list.
-    RoundRobin,
-}
-
-impl PlacementStrategy {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::BestFit,
-        Self::BestFitOriginal,
-        Self::Spread,
-        Self::Pack,
-        Self::RoundRobin,
-    ];
-
-    /// The name in the C ABI, such as "best_fit".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BestFit => "best_fit",
-            Self::BestFitOriginal => "best_fit_original",
-            Self::Spread => "spread",
-            Self::Pack => "pack",
-            Self::RoundRobin => "round_robin",
-        }
-    }
-}
-
 type ChooseFn = dyn Fn(&PlacementRequest<'_>, &[PlacementCandidate]) -> Option<usize> + Send + Sync;
 
 /// The state of a custom strategy.
@@ -94,29 +57,25 @@ struct Own {
 #[must_use = "dropping it destroys the strategy"]
 pub struct Placement {
     raw: sys::ferrum_placement,
-    /// The caller's closure, as a counted reference.
-    held: Option<*const Own>,
+    /// The caller's closure; `None` for a strategy of the library or of C.
+    held: Option<Arc<Own>>,
     _library: Library,
 }
 
-// SAFETY: the pointer is a counted reference to a closure that is Send + Sync.
-unsafe impl Send for Placement {}
-// SAFETY: as above; a shared Placement gives no access to the closure.
-unsafe impl Sync for Placement {}
+static KEPT: Kept<Arc<Own>> = Kept::new();
 
 impl Drop for Placement {
     fn drop(&mut self) {
-        // SAFETY: we own the handle; after the destruction the library does not call the closure.
-        unsafe {
-            let status = match self.raw.id {
-                0 => sys::FERRUM_OK,
-                _ => sys::ferrum_placement_destroy(self.raw),
-            };
-            if let Some(closure) = self.held.filter(|_| is_removed(status)) {
-                drop(Arc::from_raw(closure));
-            }
-            dropped("ferrum_placement_destroy", status);
+        let status = match self.raw.id {
+            0 => sys::FERRUM_OK,
+            // SAFETY: we own the handle; after the destruction the library does not call the
+            // closure.
+            _ => unsafe { sys::ferrum_placement_destroy(self.raw) },
+        };
+        if !is_removed(status) {
+            std::mem::forget(self.held.take());
         }
+        dropped("ferrum_placement_destroy", status);
     }
 }
 
@@ -229,25 +188,20 @@ impl Placement {
             + 'static,
     ) -> Result<Self> {
         let name = c_text("ferrum_placement_create_own", "name", name)?;
-        let held = Arc::into_raw(Arc::new(Own {
+        let held = Arc::new(Own {
             closure: Box::new(closure),
             started: library.clone(),
-        }));
+        });
         let mut raw = sys::ferrum_placement::default();
         // SAFETY: the closure is valid until the strategy is destroyed.
-        let made = check(unsafe {
+        check(unsafe {
             sys::ferrum_placement_create_own(
                 name.as_ptr(),
                 Some(choose),
-                held.cast_mut().cast(),
+                Arc::as_ptr(&held).cast_mut().cast(),
                 &mut raw,
             )
-        });
-        if let Err(error) = made {
-            // SAFETY: after the error the library does not have the closure.
-            drop(unsafe { Arc::from_raw(held) });
-            return Err(error);
-        }
+        })?;
         Ok(Self {
             raw,
             held: Some(held),
@@ -275,6 +229,30 @@ impl Placement {
     /// The handle.
     pub fn raw(&self) -> sys::ferrum_placement {
         self.raw
+    }
+
+    /// Returns the handle and does not destroy the strategy. Its closure is dropped with an object
+    /// that [`Placement::from_raw`] creates of the handle, and only then.
+    pub fn into_raw(mut self) -> sys::ferrum_placement {
+        let raw = std::mem::take(&mut self.raw);
+        if let Some(held) = self.held.take() {
+            KEPT.put(raw.id, held);
+        }
+        raw
+    }
+
+    /// Creates an object of a handle. The object owns the handle from then on, and the closure if
+    /// the handle is from [`Placement::into_raw`].
+    ///
+    /// # Safety
+    ///
+    /// The handle is of a live strategy, and no other code destroys it.
+    pub unsafe fn from_raw(library: &Library, raw: sys::ferrum_placement) -> Self {
+        Self {
+            raw,
+            held: KEPT.take(raw.id),
+            _library: library.clone(),
+        }
     }
 
     /// Chooses one of the devices. Of equal devices it chooses the first.

@@ -37,8 +37,8 @@ pub struct SleepRequest<'a> {
     pub stream: Option<&'a Stream>,
     /// The maximum duration of the call; `None`: no limit; zero: fail if the call has to wait.
     pub timeout: Option<Duration>,
-    /// Number of parallel copies, at most 64; 0: the library chooses.
-    pub num_streams: u32,
+    /// Number of parallel copies, at most 64; `None`: the library chooses.
+    pub num_streams: Option<u32>,
 }
 
 /// The result of a sleep.
@@ -60,8 +60,8 @@ pub struct WakeRequest<'a> {
     pub tag: Option<&'a str>,
     /// The maximum duration of the call; `None`: no limit; zero: fail if the call has to wait.
     pub timeout: Option<Duration>,
-    /// Number of parallel copies, at most 64; 0: the library chooses.
-    pub num_streams: u32,
+    /// Number of parallel copies, at most 64; `None`: the library chooses.
+    pub num_streams: Option<u32>,
 }
 
 /// Sleeps with the C function of that name, and unmaps ranges that were dropped meanwhile.
@@ -90,7 +90,7 @@ fn sleep(
         directory: pointer(&directory),
         stream: raw_of(request.stream),
         timeout_ns: timeout_ns(request.timeout),
-        num_streams: request.num_streams,
+        num_streams: request.num_streams.unwrap_or(0),
         ..Default::default()
     };
     let mut report = sys::ferrum_sleep_report::default();
@@ -115,7 +115,7 @@ fn wake(
 ) -> Result<WakeReport> {
     let tag = optional_text(function, "tag", request.tag)?;
     let raw = sys::ferrum_wake_config {
-        num_streams: request.num_streams,
+        num_streams: request.num_streams.unwrap_or(0),
         tag: pointer(&tag),
         timeout_ns: timeout_ns(request.timeout),
         ..Default::default()

@@ -1,8 +1,8 @@
-use std::ffi::{c_char, CStr};
+use std::ffi::c_char;
 use std::time::Duration;
 
 use crate::ending::dropped;
-use crate::error::{check, Error};
+use crate::error::{check, stated_text, Error};
 use crate::library::{json_of, listed, Library};
 use crate::raw::ns;
 use crate::rejected::{ended, Rejected};
@@ -60,16 +60,16 @@ pub struct BufferMetadata {
     pub location: BufferLocation,
     /// Time since its creation.
     pub age: Duration,
-    /// Handle of the device, that of [`crate::Device::raw`]; 0: not known.
-    pub device: u64,
-    /// Empty: no tag. At most 63 bytes.
-    pub tag: String,
+    /// Handle of the device, that of [`crate::Device::raw`], if it is known.
+    pub device: Option<sys::ferrum_device>,
+    /// At most 63 bytes.
+    pub tag: Option<String>,
 }
 
 impl BufferMetadata {
     /// A copy with a tag.
     pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
-        self.tag = tag.into();
+        self.tag = Some(tag.into());
         self
     }
 
@@ -79,33 +79,32 @@ impl BufferMetadata {
             size_bytes: self.size_bytes,
             num_elements: self.num_elements,
             age_ns: ns(self.age),
-            device: sys::ferrum_device { id: self.device },
+            device: self.device.unwrap_or_default(),
             location: self.location.to_raw(),
             ..Default::default()
         };
-        if self.tag.len() >= raw.tag.len() || self.tag.contains('\0') {
+        let tag = self.tag.as_deref().unwrap_or_default();
+        if tag.len() >= raw.tag.len() || tag.contains('\0') {
             return Err(Error::argument(
                 "ferrum_tracker_track",
-                format!("tag {:?} has a NUL inside or more than 63 bytes", self.tag),
+                format!("tag {tag:?} has a NUL inside or more than 63 bytes"),
             ));
         }
-        for (to, from) in raw.tag.iter_mut().zip(self.tag.bytes()) {
+        for (to, from) in raw.tag.iter_mut().zip(tag.bytes()) {
             *to = from as c_char;
         }
         Ok(raw)
     }
 
     fn from_raw(raw: &sys::ferrum_buffer_metadata) -> Self {
-        // SAFETY: the library ends the text with a NUL.
-        let tag = unsafe { CStr::from_ptr(raw.tag.as_ptr()) };
         Self {
             id: BufferId(raw.buffer_id),
             size_bytes: raw.size_bytes,
             num_elements: raw.num_elements,
             location: BufferLocation::from_raw(raw.location),
             age: Duration::from_nanos(raw.age_ns),
-            device: raw.device.id,
-            tag: tag.to_string_lossy().into_owned(),
+            device: (raw.device.id != 0).then_some(raw.device),
+            tag: stated_text(&raw.tag),
         }
     }
 }
@@ -258,6 +257,31 @@ impl AllocationTracker {
             self.view.raw = Default::default();
         }
         ended(closed, self)
+    }
+
+    /// The handle.
+    pub fn raw(&self) -> sys::ferrum_tracker {
+        self.view.raw
+    }
+
+    /// Returns the handle and does not destroy the tracker. The owner of the handle destroys it
+    /// with [`ferrum_tracker_destroy`](crate::sys::ferrum_tracker_destroy), or creates an object of
+    /// it with [`AllocationTracker::from_raw`].
+    pub fn into_raw(mut self) -> sys::ferrum_tracker {
+        std::mem::take(&mut self.view.raw)
+    }
+
+    /// Creates an object of a handle. The object owns the handle from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is of a live tracker that belongs to no manager and no pool, and no other code
+    /// destroys it.
+    pub unsafe fn from_raw(library: &Library, raw: sys::ferrum_tracker) -> Self {
+        Self {
+            view: TrackerView::new(raw),
+            _library: library.clone(),
+        }
     }
 
     /// Adds a buffer, or replaces the record with the same id.

@@ -104,7 +104,7 @@ const WAYS: [(&str, Way); 9] = [
 #[test]
 fn test_freed_blocks_are_reused_after_the_work_of_their_stream() {
     let library = Library::start_with(&Config {
-        host_memory_bytes: 1024 * MIB,
+        host_memory_bytes: Some(1024 * MIB),
         ..Default::default()
     })
     .unwrap();

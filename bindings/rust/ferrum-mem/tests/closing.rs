@@ -21,8 +21,8 @@ fn refused<T>(ended: Result<(), Rejected<T>>, kind: ErrorKind) -> T {
 #[test]
 fn failed_end_returns_the_object() {
     let library = Library::start_with(&Config {
-        host_devices: 2,
-        host_memory_bytes: 512 * MIB,
+        host_devices: Some(2),
+        host_memory_bytes: Some(512 * MIB),
         ..Default::default()
     })
     .unwrap();
@@ -68,7 +68,7 @@ fn ranges(device: &Device, foreign: &Stream) {
     let pool = device
         .create_virtual_pool(&VirtualPoolConfig {
             capacity_bytes: 64 * PAGE,
-            page_bytes: PAGE,
+            page_bytes: Some(PAGE),
             ..Default::default()
         })
         .unwrap();
@@ -80,8 +80,8 @@ fn ranges(device: &Device, foreign: &Stream) {
 
     let shared = device
         .create_elastic_pool(&ElasticPoolConfig {
-            limit_bytes: 64 * PAGE,
-            page_bytes: PAGE,
+            limit_bytes: Some(64 * PAGE),
+            page_bytes: Some(PAGE),
             ..Default::default()
         })
         .unwrap();

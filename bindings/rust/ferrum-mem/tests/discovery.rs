@@ -93,6 +93,16 @@ fn names_and_sizes() {
             (backend.name(), backend.to_string().as_str()),
             (name, display)
         );
+        // Both texts are read, in any case.
+        for text in [name, display] {
+            assert_eq!(text.parse::<BackendType>().unwrap(), backend);
+        }
+    }
+    for backend in BackendType::ALL {
+        let raw = backend as i32;
+        // SAFETY: the text is constant.
+        let named = unsafe { std::ffi::CStr::from_ptr(ferrum_mem::sys::ferrum_backend_name(raw)) };
+        assert_eq!(named.to_str().unwrap(), backend.name());
     }
     for (n, want) in [(0, 1), (1, 1), (3, 4), (5, 8), (1000, 1024)] {
         assert_eq!(round_up_power_of_2(n).unwrap(), want);
@@ -104,5 +114,5 @@ fn names_and_sizes() {
     assert!(compute_f32_bytes(u64::MAX).is_err());
     let host = host_info().unwrap();
     assert!(!host.cpu_name.is_empty());
-    assert!(host.available_bytes.unwrap() <= host.total_bytes);
+    assert!(host.available_bytes <= host.total_bytes && host.available_bytes.is_some());
 }

@@ -17,8 +17,8 @@ const PAGE: u64 = 1 << 16;
 #[test]
 fn how_objects_end() {
     let library = Library::start_with(&Config {
-        host_devices: 2,
-        host_memory_bytes: 512 * MIB,
+        host_devices: Some(2),
+        host_memory_bytes: Some(512 * MIB),
         ..Default::default()
     })
     .unwrap();
@@ -91,7 +91,7 @@ fn refused<T>(ended: std::result::Result<(), Rejected<T>>, kind: ErrorKind) -> T
 fn small_space() -> VirtualPoolConfig {
     VirtualPoolConfig {
         capacity_bytes: 64 * PAGE,
-        page_bytes: PAGE,
+        page_bytes: Some(PAGE),
         ..Default::default()
     }
 }
@@ -119,8 +119,8 @@ fn closed(library: &Library, device: &Device, other: &Device) {
 
     let elastic = device
         .create_elastic_pool(&ElasticPoolConfig {
-            limit_bytes: 64 * PAGE,
-            page_bytes: PAGE,
+            limit_bytes: Some(64 * PAGE),
+            page_bytes: Some(PAGE),
             ..Default::default()
         })
         .unwrap();
@@ -371,8 +371,8 @@ fn without_a_call(device: &Device) {
     assert_eq!(kept, (info.base_address, 64 * PAGE, PAGE));
     let elastic = device
         .create_elastic_pool(&ElasticPoolConfig {
-            limit_bytes: 64 * PAGE,
-            page_bytes: PAGE,
+            limit_bytes: Some(64 * PAGE),
+            page_bytes: Some(PAGE),
             ..Default::default()
         })
         .unwrap();
@@ -386,7 +386,7 @@ fn without_a_call(device: &Device) {
     assert_eq!(model.base_address(), model.info().unwrap().base_address);
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
     let paged = pool.info().unwrap().page_bytes;
-    assert_eq!(pool.page_bytes().unwrap_or(0), paged);
+    assert_eq!(pool.page_bytes(), paged);
     assert_eq!(
         pool.host_addressable(),
         device.info().unwrap().host_addressable

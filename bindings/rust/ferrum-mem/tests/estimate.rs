@@ -2,7 +2,7 @@
 
 use ferrum_mem::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
-    estimate_model_memory, ErrorKind, EstimateRequest, KvCacheShape, ModelShape,
+    estimate_model_memory, ErrorKind, EstimateDType, EstimateRequest, KvCacheShape, ModelShape,
 };
 
 fn mistral(dtype_bytes: u64) -> ModelShape {
@@ -69,9 +69,9 @@ fn short_formulas_reject_bad_shapes() {
 #[test]
 fn a_model_from_its_configuration() {
     let serving = EstimateRequest {
-        context: 8192,
-        kv_dtype: Some("f8"),
-        free_bytes: 80 << 30,
+        context: Some(8192),
+        kv_dtype: Some(EstimateDType::F8),
+        free_bytes: Some(80 << 30),
         ..Default::default()
     };
     let found = estimate_file_json(config("llama-3.1-8b"), &serving).unwrap();
@@ -118,12 +118,15 @@ fn bad_input_is_named() {
         kind(estimate_file_json("a\0b", &plain)),
         ErrorKind::InvalidArgument
     );
-    let odd = EstimateRequest {
-        weight_dtype: Some("f7"),
-        ..plain
-    };
-    assert_eq!(
-        kind(estimate_file_json(config("phi-2"), &odd)),
-        ErrorKind::InvalidArgument
-    );
+    let unknown = "f7".parse::<EstimateDType>().unwrap_err();
+    assert_eq!(unknown.kind, ErrorKind::InvalidArgument);
+    assert!(unknown.message.contains("int8, int4"), "{unknown}");
+    for dtype in EstimateDType::ALL {
+        let each = EstimateRequest {
+            weight_dtype: Some(dtype),
+            kv_dtype: Some(dtype.name().parse().unwrap()),
+            ..plain
+        };
+        estimate_file_json(config("phi-2"), &each).unwrap();
+    }
 }

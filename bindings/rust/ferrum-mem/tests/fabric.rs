@@ -22,7 +22,7 @@ fn start(id: &str) -> (Library, Device, Manager) {
 fn pool(device: &Device, backing: Backing) -> ferrum_mem::Result<VirtualPool> {
     device.create_virtual_pool(&VirtualPoolConfig {
         capacity_bytes: 4 * PAGE,
-        page_bytes: PAGE,
+        page_bytes: Some(PAGE),
         backing,
         ..Default::default()
     })

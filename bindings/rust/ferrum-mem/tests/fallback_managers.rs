@@ -31,8 +31,8 @@ fn bytes(count: u64) -> BufferRequest<'static> {
 #[test]
 fn fallback_managers() {
     let library = Library::start_with(&Config {
-        host_devices: 2,
-        host_memory_bytes: 64 * MIB,
+        host_devices: Some(2),
+        host_memory_bytes: Some(64 * MIB),
         ..Default::default()
     })
     .unwrap();
@@ -76,10 +76,10 @@ fn falls_back(gpu: &Device, host: &Device) {
     let id = buffer.id().unwrap();
     let known = manager.tracker().unwrap().get(id).unwrap().unwrap();
     assert_eq!(
-        (known.tag.as_str(), known.location),
-        ("kv", BufferLocation::Cpu)
+        (known.tag.as_deref(), known.location),
+        (Some("kv"), BufferLocation::Cpu)
     );
-    assert_eq!(known.device, host.raw().id);
+    assert_eq!(known.device, Some(host.raw()));
     drop(hog);
     assert_eq!(manager.return_buffers().unwrap(), 1);
     assert!(buffer.is_gpu().unwrap());
@@ -157,8 +157,16 @@ fn generic_pool(library: &Library) {
     };
     let first = pool.record_allocation(token.clone(), 1000, &named).unwrap();
     let second = pool.record_allocation(token.clone(), 900, &any).unwrap();
-    let known = pool.tracker().unwrap().get(first.id).unwrap().unwrap();
-    assert_eq!((known.tag.as_str(), known.num_elements), ("first", 250));
+    let known = pool
+        .tracker()
+        .unwrap()
+        .get(first.id.unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (known.tag.as_deref(), known.num_elements),
+        (Some("first"), 250)
+    );
     assert!(pool.return_buffer(first).unwrap());
     assert!(!pool.return_buffer(second).unwrap(), "its bucket is full");
     assert_eq!(Rc::strong_count(&token), 2);
@@ -220,8 +228,8 @@ fn tracker(library: &Library) {
         .find_old_allocations(Duration::from_secs(1800))
         .unwrap();
     assert_eq!(
-        (found.len(), found[0].tag.as_str()),
-        (1, "attention_scores")
+        (found.len(), found[0].tag.as_deref()),
+        (1, Some("attention_scores"))
     );
     assert_eq!(tracker.untrack(first).unwrap().unwrap().size_bytes, MIB);
     assert_eq!(tracker.untrack(first).unwrap(), None);
@@ -239,7 +247,7 @@ fn settings_and_counters() {
     let default = MemoryConfig::default();
     assert_eq!(default.gpu_memory_fraction, 0.9);
     assert_eq!(default.min_free_bytes, 512 * MIB);
-    assert_eq!(default.max_pooled_bytes, 1024 * MIB);
+    assert_eq!(default.max_pooled_bytes, Some(1024 * MIB));
     assert!(default.cpu_fallback);
     for (made, want) in [
         (MemoryConfig::for_inference(), (0.95, true, 256, 4, 512)),
@@ -253,7 +261,7 @@ fn settings_and_counters() {
             c.cpu_fallback,
             c.min_free_bytes / MIB,
             c.max_pooled_per_bucket,
-            c.max_pooled_bytes / MIB,
+            c.max_pooled_bytes.unwrap() / MIB,
         );
         assert_eq!(got, want);
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ferrum_mem::{
     abi_version, backends_json, leak_report_json, no_log, on_log, snapshot_json, version,
-    AddressCopy, AllocationRequest, BlockState, Config, DebugFlags, Device, ErrorKind, Fill,
-    Library, LogLevel, ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest,
+    AddressCopy, AllocationRequest, BackendType, BlockState, Config, DebugFlags, Device, ErrorKind,
+    Fill, Library, LogLevel, ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest,
     PressureLevel, ReadyPages, ReclaimConfig, Rejected, Strategy, ThreadCache, Transfer,
 };
 use proptest::prelude::*;
@@ -28,8 +28,8 @@ struct Session {
 fn session() -> Session {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = Config {
-        host_devices: 2,
-        host_memory_bytes: 512 * MIB,
+        host_devices: Some(2),
+        host_memory_bytes: Some(512 * MIB),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -45,7 +45,7 @@ fn session() -> Session {
 
 fn small() -> PoolConfig {
     PoolConfig {
-        initial_size_bytes: 8 * MIB,
+        initial_size_bytes: Some(8 * MIB),
         growth_increment_bytes: 8 * MIB,
         ready_pages: ReadyPages::All,
         ..Default::default()
@@ -79,10 +79,13 @@ fn test_devices_and_books() {
     assert_eq!(ErrorKind::Busy.text(), "in use");
     let info = s.other.info().unwrap();
     assert_eq!(
-        (info.id.as_str(), info.backend.as_str(), info.ordinal),
-        ("cpu:1", "cpu", 1)
+        (info.id.as_str(), info.backend, info.ordinal),
+        ("cpu:1", BackendType::Cpu, 1)
     );
-    assert_eq!(info.total_bytes, 256 * MIB);
+    assert_eq!(
+        (info.backend_name(), info.total_bytes),
+        ("cpu", Some(256 * MIB))
+    );
     assert!(info.host_addressable && info.peer && !info.name.is_empty());
     let pool = s
         .device
@@ -94,7 +97,7 @@ fn test_devices_and_books() {
     let block = pool.alloc(1000, None).unwrap();
     let memory = s.device.memory_info().unwrap();
     assert_eq!(
-        memory.used_bytes + memory.free_bytes + memory.reserved_bytes,
+        Some(memory.used_bytes + memory.free_bytes + memory.reserved_bytes),
         memory.total_bytes
     );
     assert_eq!(memory.active_allocations, 1);
@@ -106,11 +109,12 @@ fn test_devices_and_books() {
     let limited = s.device.memory_info().unwrap();
     assert_eq!(
         (limited.total_bytes, limited.limit_bytes),
-        (100 * MIB, 100 * MIB)
+        (Some(100 * MIB), Some(100 * MIB))
     );
-    assert_eq!(limited.device_total_bytes, 256 * MIB);
+    assert_eq!(limited.device_total_bytes, Some(256 * MIB));
     assert!(limited.device_free_bytes < 256 * MIB);
     s.device.set_limit(None).unwrap();
+    assert_eq!(s.device.memory_info().unwrap().limit_bytes, None);
     let books = s.device.statistics().unwrap();
     assert_eq!(books.requested.current, 1000);
     assert_eq!(
@@ -170,8 +174,8 @@ fn test_errors_name_what_was_wrong() {
     );
     let error = pool.alloc(1 << 40, None).unwrap_err();
     assert_eq!(
-        (error.kind, error.device.as_str()),
-        (ErrorKind::OutOfMemory, "cpu:0")
+        (error.kind, error.device.as_deref(), error.facts.native_code),
+        (ErrorKind::OutOfMemory, Some("cpu:0"), None)
     );
     let manager = s.device.create_manager(&Default::default()).unwrap();
     let never = AllocationRequest {
@@ -212,7 +216,7 @@ fn test_pools() {
         pool.alloc(32 * MIB, None).unwrap_err().kind,
         ErrorKind::OutOfMemory
     );
-    assert_eq!(pool.info().unwrap().page_bytes, 2 * MIB);
+    assert_eq!(pool.info().unwrap().page_bytes, Some(2 * MIB));
     assert_eq!(pool.info().unwrap().idle_pages, 1);
     assert_eq!(pool.trim(0).unwrap(), 2 * MIB);
     assert_eq!(pool.info().unwrap().held_bytes, 0);
@@ -250,14 +254,14 @@ fn test_pool_requests_and_owners() {
     assert_eq!(owner.state, BlockState::Live);
     assert_eq!(
         (owner.address, owner.requested_bytes),
-        (block.address(), 1000)
+        (block.address(), Some(1000))
     );
     assert_eq!(
-        (owner.tag.as_str(), owner.pool_name.as_str()),
-        ("kv", "rust")
+        (owner.tag.as_deref(), owner.pool_name.as_deref()),
+        (Some("kv"), Some("rust"))
     );
     assert_eq!((owner.pool, owner.manager), (Some(pool.raw()), None));
-    assert!(owner.age > Duration::ZERO);
+    assert!(owner.age.unwrap() > Duration::ZERO && owner.model.is_none());
     assert_eq!(s.device.call_site_json(block.address()).unwrap(), "[]");
     assert_eq!(
         s.other.owner_of(block.address()).unwrap_err().kind,
@@ -333,8 +337,8 @@ fn test_pool_settings() {
         let fixed = strategy == Strategy::Fixed;
         let config = PoolConfig {
             strategy: Some(strategy),
-            fixed_block_bytes: if fixed { 16384 } else { 0 },
-            page_bytes: if fixed { 65536 } else { 0 },
+            fixed_block_bytes: fixed.then_some(16384),
+            page_bytes: fixed.then_some(65536),
             thread_cache: ThreadCache::Off,
             paging,
             ..small()
@@ -416,8 +420,8 @@ fn test_blocks_and_copies() {
         (MemoryType::Cache, 1000, 1024)
     );
     assert_eq!(
-        (info.tag.as_str(), info.address % 4096, info.is_mapped),
-        ("kv", 0, false)
+        (info.tag.as_deref(), info.address % 4096, info.is_mapped),
+        (Some("kv"), 0, false)
     );
     assert_eq!(info.host_pointer.unwrap().as_ptr() as u64, info.address);
     let b = there

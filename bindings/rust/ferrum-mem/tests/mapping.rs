@@ -10,8 +10,8 @@ use ferrum_mem::{
 
 fn devices() -> (Device, Device) {
     let config = Config {
-        host_devices: 2,
-        host_memory_bytes: 256 << 20,
+        host_devices: Some(2),
+        host_memory_bytes: Some(256 << 20),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -112,7 +112,7 @@ fn hints_statistics_and_prefetch() {
     assert_eq!(stats.pattern, AccessPattern::Unknown);
     block.write(0, b"12345678").unwrap();
     let stats = block.access_stats().unwrap().unwrap();
-    assert_eq!((stats.write_count, stats.average_write_bytes), (1, 8));
+    assert_eq!((stats.write_count, stats.average_write_bytes), (1, Some(8)));
     assert!(stats.last_access.unwrap() >= block.info().unwrap().allocated_at);
     block.prefetch(&device, None).unwrap();
     block.prefetch(&other, None).unwrap();

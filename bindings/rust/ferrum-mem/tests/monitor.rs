@@ -13,8 +13,8 @@ const SHARE: u64 = 64 * MIB;
 
 fn devices() -> (Library, Vec<Device>) {
     let config = Config {
-        host_devices: 3,
-        host_memory_bytes: 3 * SHARE,
+        host_devices: Some(3),
+        host_memory_bytes: Some(3 * SHARE),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -26,7 +26,7 @@ fn devices() -> (Library, Vec<Device>) {
 
 fn small() -> PoolConfig {
     PoolConfig {
-        initial_size_bytes: MIB,
+        initial_size_bytes: Some(MIB),
         growth_increment_bytes: MIB,
         ..Default::default()
     }
@@ -212,7 +212,7 @@ fn the_whole_request(library: &Library, devices: &[Device]) {
                 it.device.memory_info().unwrap().total_bytes,
                 it.option.total_bytes
             );
-            (it.device.raw().id, info.id, it.option.total_bytes)
+            (it.device.raw().id, info.id, it.option.total_bytes.unwrap())
         });
         let text = format!("{request:?}");
         told.lock()

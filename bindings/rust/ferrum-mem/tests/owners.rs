@@ -311,21 +311,21 @@ fn run(library: &Library, number: u64) -> Result<()> {
     let page = device.page_sizes()?.minimum_bytes;
     let size = 2 * RANGES * page;
     let shared = device.create_elastic_pool(&ElasticPoolConfig {
-        limit_bytes: size,
-        page_bytes: page,
+        limit_bytes: Some(size),
+        page_bytes: Some(page),
         ..Default::default()
     })?;
     let offsets = || Arc::new(Mutex::new((0..RANGES).map(|i| i * 2 * page).collect()));
     let program = Program {
         queue_work: queue_work(),
         pool: device.create_pool(&PoolConfig {
-            initial_size_bytes: 4 * MIB,
+            initial_size_bytes: Some(4 * MIB),
             growth_increment_bytes: 4 * MIB,
             ..Default::default()
         })?,
         space: device.create_virtual_pool(&VirtualPoolConfig {
             capacity_bytes: size,
-            page_bytes: page,
+            page_bytes: Some(page),
             ..Default::default()
         })?,
         model: shared.register_model(
@@ -379,8 +379,8 @@ fn programs() {
         std::env::var(name).map_or(otherwise, |text| text.parse::<u64>().unwrap())
     };
     let config = Config {
-        host_devices: 1,
-        host_memory_bytes: 512 * MIB,
+        host_devices: Some(1),
+        host_memory_bytes: Some(512 * MIB),
         ..Default::default()
     };
     let first = number("OWNER_FIRST", 0);

@@ -13,7 +13,7 @@ const OTHER: &str = "FERRUM_TEST_RUST_OTHER";
 
 fn start() -> (Library, Device) {
     let config = Config {
-        host_memory_bytes: 256 << 20,
+        host_memory_bytes: Some(256 << 20),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -28,7 +28,7 @@ fn manager(device: &Device) -> Manager {
 fn pool(device: &Device, backing: Backing) -> VirtualPool {
     let config = VirtualPoolConfig {
         capacity_bytes: 4 * PAGE,
-        page_bytes: PAGE,
+        page_bytes: Some(PAGE),
         backing,
         ..Default::default()
     };

@@ -19,8 +19,8 @@ static ONE: Mutex<()> = Mutex::new(());
 fn session() -> (Device, MutexGuard<'static, ()>) {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = Config {
-        host_devices: 1,
-        host_memory_bytes: 256 * MIB,
+        host_devices: Some(1),
+        host_memory_bytes: Some(256 * MIB),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -30,7 +30,7 @@ fn session() -> (Device, MutexGuard<'static, ()>) {
 fn vpool(device: &Device) -> VirtualPool {
     let config = VirtualPoolConfig {
         capacity_bytes: 64 * PAGE,
-        page_bytes: PAGE,
+        page_bytes: Some(PAGE),
         ready_pages: Some(0),
         ..Default::default()
     };
@@ -39,8 +39,8 @@ fn vpool(device: &Device) -> VirtualPool {
 
 fn shared(device: &Device, pages: u64) -> ElasticPool {
     let config = ElasticPoolConfig {
-        limit_bytes: pages * PAGE,
-        page_bytes: PAGE,
+        limit_bytes: Some(pages * PAGE),
+        page_bytes: Some(PAGE),
         ready_pages: Some(0),
         ..Default::default()
     };

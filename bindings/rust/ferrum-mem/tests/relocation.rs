@@ -12,16 +12,16 @@ const PAGE: u64 = 64 * KIB;
 
 fn manager(paging: Paging) -> Manager {
     let config = Config {
-        host_devices: 1,
-        host_memory_bytes: 256 << 20,
+        host_devices: Some(1),
+        host_memory_bytes: Some(256 << 20),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
     let pool = PoolConfig {
-        initial_size_bytes: PAGE,
+        initial_size_bytes: Some(PAGE),
         growth_increment_bytes: PAGE,
         paging,
-        physical_page_bytes: PAGE,
+        physical_page_bytes: Some(PAGE),
         ..Default::default()
     };
     Device::open(&library, "cpu:0")

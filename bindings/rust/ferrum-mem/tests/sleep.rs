@@ -18,8 +18,8 @@ static ONE: Mutex<()> = Mutex::new(());
 fn session() -> (Device, MutexGuard<'static, ()>) {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = Config {
-        host_devices: 1,
-        host_memory_bytes: 256 << 20,
+        host_devices: Some(1),
+        host_memory_bytes: Some(256 << 20),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -30,7 +30,7 @@ fn pool(device: &Device) -> VirtualPool {
     device
         .create_virtual_pool(&VirtualPoolConfig {
             capacity_bytes: 64 * PAGE,
-            page_bytes: PAGE,
+            page_bytes: Some(PAGE),
             ready_pages: Some(0),
             name: Some("elastic".into()),
             ..Default::default()
@@ -41,8 +41,8 @@ fn pool(device: &Device) -> VirtualPool {
 fn shared(device: &Device) -> ElasticPool {
     device
         .create_elastic_pool(&ElasticPoolConfig {
-            limit_bytes: 4 * PAGE,
-            page_bytes: PAGE,
+            limit_bytes: Some(4 * PAGE),
+            page_bytes: Some(PAGE),
             ready_pages: Some(0),
             ..Default::default()
         })
@@ -208,7 +208,7 @@ fn timed_out_calls_change_nothing() {
     let pool = device
         .create_virtual_pool(&VirtualPoolConfig {
             capacity_bytes: 16 << 20,
-            page_bytes: PAGE,
+            page_bytes: Some(PAGE),
             ready_pages: Some(0),
             ..Default::default()
         })

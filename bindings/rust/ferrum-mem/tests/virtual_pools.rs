@@ -19,8 +19,8 @@ static ONE: Mutex<()> = Mutex::new(());
 fn session() -> (Device, MutexGuard<'static, ()>) {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = Config {
-        host_devices: 1,
-        host_memory_bytes: 256 * MIB,
+        host_devices: Some(1),
+        host_memory_bytes: Some(256 * MIB),
         ..Default::default()
     };
     let library = Library::start_with(&config).unwrap();
@@ -31,8 +31,8 @@ fn pool(device: &Device) -> VirtualPool {
     device
         .create_virtual_pool(&VirtualPoolConfig {
             capacity_bytes: 64 * PAGE,
-            page_bytes: PAGE,
-            limit_bytes: 8 * PAGE,
+            page_bytes: Some(PAGE),
+            limit_bytes: Some(8 * PAGE),
             ready_pages: Some(0),
             name: Some("elastic".into()),
             ..Default::default()
@@ -43,8 +43,8 @@ fn pool(device: &Device) -> VirtualPool {
 fn shared(device: &Device) -> ElasticPool {
     device
         .create_elastic_pool(&ElasticPoolConfig {
-            limit_bytes: 4 * PAGE,
-            page_bytes: PAGE,
+            limit_bytes: Some(4 * PAGE),
+            page_bytes: Some(PAGE),
             ready_pages: Some(0),
             ..Default::default()
         })
@@ -82,7 +82,10 @@ fn test_ranges() {
     unsafe { bytes.as_ptr().write_bytes(7, range.size_bytes() as usize) };
     let owner = device.owner_of(range.address()).unwrap();
     assert_eq!(owner.virtual_pool, Some(pool.raw()));
-    assert_eq!((owner.state, owner.tag.as_str()), (BlockState::Live, "kv"));
+    assert_eq!(
+        (owner.state, owner.tag.as_deref()),
+        (BlockState::Live, Some("kv"))
+    );
     assert!(pool.is_mapped(0, 2 * PAGE).unwrap());
     let error = pool.alloc(PAGE, 1).unwrap_err();
     assert_eq!(error.kind, ErrorKind::AlreadyMapped);
@@ -163,8 +166,8 @@ fn test_models() {
     assert_eq!((first.offset_bytes(), second.offset_bytes()), (0, PAGE));
     let owner = device.owner_of(second.address()).unwrap();
     assert_eq!(
-        (owner.model.as_str(), owner.tag.as_str()),
-        ("chat", "weights")
+        (owner.model.as_deref(), owner.tag.as_deref()),
+        (Some("chat"), Some("weights"))
     );
     assert_eq!(owner.elastic_pool, Some(pool.raw()));
     let placed = code
@@ -181,7 +184,7 @@ fn test_models() {
     assert!(pool.models_json().unwrap().contains("\"id\":\"code\""));
     chat.set_limits(&ModelLimits {
         guaranteed_bytes: PAGE,
-        max_bytes: 2 * PAGE,
+        max_bytes: Some(2 * PAGE),
         priority: 3,
         ..Default::default()
     })
@@ -266,7 +269,7 @@ fn test_failures_state_their_numbers() {
     assert_eq!(room, (Some(8 * PAGE), Some(7 * PAGE)));
     let wrong = VirtualPoolConfig {
         capacity_bytes: 1,
-        page_bytes: 3 * PAGE,
+        page_bytes: Some(3 * PAGE),
         ..Default::default()
     };
     let error = device.create_virtual_pool(&wrong).unwrap_err();

@@ -42,8 +42,8 @@ pub fn engine() -> Engine {
 fn start() -> FerrumMem {
     let settings = Settings {
         library: ferrum_mem::Config {
-            host_devices: 2,
-            host_memory_bytes: 2 * CAPACITY as u64,
+            host_devices: Some(2),
+            host_memory_bytes: Some(2 * CAPACITY as u64),
             ..Default::default()
         },
         devices: HashMap::from([(OTHER, "cpu:1".to_owned()), (NOWHERE, "cpu:7".to_owned())]),

@@ -4,6 +4,7 @@
 
 use std::ops::BitOr;
 
+use crate::names::named;
 use crate::sys;
 
 /// Severity of a log message.
@@ -38,6 +39,8 @@ impl LogLevel {
         self as i32
     }
 }
+
+named!(LogLevel, Display: Debug = "debug", Info = "info", Warning = "warning", Error = "error");
 
 /// A backend. [`BackendType::Auto`](crate::BackendType::Auto) is only a preference. The numbers are in the order
 /// of the lists. The order of preference is the same, except that the CPU comes
@@ -80,6 +83,8 @@ impl BackendType {
     }
 }
 
+named!(BackendType: Auto = "auto", Cpu = "cpu", Cuda = "cuda", Rocm = "rocm", Metal = "metal", OpenCl = "opencl");
+
 /// Pressure levels, by the share of `total_bytes` that is not free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -113,6 +118,8 @@ impl PressureLevel {
     }
 }
 
+named!(PressureLevel, Display: Low = "low", Medium = "medium", High = "high", Critical = "critical");
+
 /// How a pool allocates memory from its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -144,6 +151,8 @@ impl Paging {
     }
 }
 
+named!(Paging, Display: Auto = "auto", Off = "off", On = "on");
+
 /// Source of the segments of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -173,6 +182,8 @@ impl SegmentSource {
         self as i32
     }
 }
+
+named!(SegmentSource, Display: Plain = "plain", StreamOrdered = "stream_ordered");
 
 /// State of the memory at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -212,6 +223,8 @@ impl BlockState {
         self as i32
     }
 }
+
+named!(BlockState, Display: Live = "live", InFlight = "in_flight", Cached = "cached", Free = "free", Unusable = "unusable", Asleep = "asleep");
 
 /// Purpose of a block. Each type may have a pool of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -266,6 +279,8 @@ impl MemoryType {
     }
 }
 
+named!(MemoryType, Display: General = "general", Tensor = "tensor", Cache = "cache", Temporary = "temporary", Pinned = "pinned", Mapped = "mapped", Managed = "managed");
+
 /// Kind of the physical memory of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -311,6 +326,8 @@ impl Backing {
     }
 }
 
+named!(Backing, Display: Movable = "movable", Private = "private", Shareable = "shareable", Rdma = "rdma", Fabric = "fabric");
+
 /// The bounds of the pressure levels. Each bound belongs to the higher level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -337,6 +354,8 @@ impl PressureProfile {
         self as i32
     }
 }
+
+named!(PressureProfile, Display: Standard = "standard", Early = "early");
 
 /// Reason why a device was chosen or not. A device with a reason from 16 on cannot
 /// serve the request.
@@ -397,6 +416,8 @@ impl PlacementReason {
     }
 }
 
+named!(PlacementReason, Display: Chosen = "chosen", Outscored = "outscored", LowerTier = "lower_tier", NotPreferred = "not_preferred", NotItsTurn = "not_its_turn", NotTaken = "not_taken", NoInformation = "no_information", TooSmall = "too_small", WrongMemoryType = "wrong_memory_type", NeedsEviction = "needs_eviction", WouldBeCritical = "would_be_critical", Unscored = "unscored");
+
 /// Ready-made settings. Each lists fraction, fallback, `min_free_bytes`, free buffers
 /// of a bucket, and of all buckets together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -432,6 +453,8 @@ impl MemoryPreset {
     }
 }
 
+named!(MemoryPreset, Display: Default = "default", Inference = "inference", Training = "training", Constrained = "constrained");
+
 /// Side of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -458,6 +481,8 @@ impl BufferLocation {
         self as i32
     }
 }
+
+named!(BufferLocation: Gpu = "gpu", Cpu = "cpu");
 
 /// Type of the elements of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -510,6 +535,8 @@ impl DType {
     }
 }
 
+named!(DType, Display: F32 = "f32", F16 = "f16", Bf16 = "bf16", F64 = "f64", F8 = "f8", I8 = "i8", U8 = "u8", I16 = "i16", I32 = "i32", I64 = "i64");
+
 /// Allowed sides of a new buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -540,6 +567,8 @@ impl BufferPlace {
     }
 }
 
+named!(BufferPlace, Display: Either = "either", Gpu = "gpu", Cpu = "cpu");
+
 /// How a program uses a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -569,6 +598,8 @@ impl HostAccess {
         self as i32
     }
 }
+
+named!(HostAccess, Display: ReadOnly = "read_only", WriteOnly = "write_only", ReadWrite = "read_write");
 
 /// Expected use of a block. There are three groups of hints: order, direction and
 /// lifetime. A block has one hint of each group.
@@ -613,6 +644,8 @@ impl UsageHint {
     }
 }
 
+named!(UsageHint, Display: None = "none", Sequential = "sequential", Random = "random", ReadMostly = "read_mostly", WriteMostly = "write_mostly", Temporary = "temporary", Resident = "resident");
+
 /// Observed pattern of the latest accesses to a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
@@ -648,6 +681,8 @@ impl AccessPattern {
         self as i32
     }
 }
+
+named!(AccessPattern, Display: Unknown = "unknown", Sequential = "sequential", Random = "random", Burst = "burst", Mixed = "mixed");
 
 /// Sum of [`DebugFlags`](crate::DebugFlags) flags; 0: none. `FERRUM_DEBUG` in the environment adds
 /// flags for all pools. Every call of a pool in debug mode bypasses the thread
@@ -757,7 +792,7 @@ impl ReadyPages {
     }
 }
 
-/// Placement strategy; `None`: the default. All strategies keep their tables
+/// Placement strategy. All strategies keep their tables
 /// outside the memory that they manage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -776,26 +811,47 @@ pub enum Strategy {
     Fixed,
 }
 
-impl Strategy {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::BestFit,
-        Self::SizeClass,
-        Self::Tlsf,
-        Self::Buddy,
-        Self::Arena,
-        Self::Fixed,
-    ];
+named!(Strategy, Display: BestFit = "best_fit", SizeClass = "size_class", Tlsf = "tlsf", Buddy = "buddy", Arena = "arena", Fixed = "fixed");
 
-    /// The text that stands for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BestFit => "best_fit",
-            Self::SizeClass => "size_class",
-            Self::Tlsf => "tlsf",
-            Self::Buddy => "buddy",
-            Self::Arena => "arena",
-            Self::Fixed => "fixed",
-        }
-    }
+/// Type of the elements of the KV cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EstimateDType {
+    /// 32-bit floating point.
+    F32,
+    /// 16-bit floating point.
+    F16,
+    /// 16-bit floating point with the exponent of "f32".
+    Bf16,
+    /// 8-bit floating point.
+    F8,
+    /// 8-bit integers, in groups of 32 with a scale.
+    Int8,
+    /// 4-bit integers, in groups of 32 with a scale.
+    Int4,
 }
+
+named!(EstimateDType, Display: F32 = "f32", F16 = "f16", Bf16 = "bf16", F8 = "f8", Int8 = "int8", Int4 = "int4");
+
+/// Every strategy except `best_fit_original` first removes devices that cannot serve
+/// the request: devices whose state is not known, devices without the memory type,
+/// devices with fewer free bytes than the size (plus the largest padding, where the
+/// request has a larger alignment than every block), and devices that the flags
+/// exclude. It then keeps the devices of the best tier and chooses one of them;
+/// among equal devices the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PlacementStrategy {
+    /// The largest 1 - waste - |use - 0.5| \* 0.5 + 0.2 / rank, with waste = (free - size) / total, use = used / total, and rank the position among the preferred devices (without one the last term is 0), in single precision; with unknown capacity waste and use are 0.
+    BestFit,
+    /// The same formula over every device with enough free bytes, with its known defects: it fills a device up to the last byte and never chooses one of unknown capacity.
+    BestFitOriginal,
+    /// The largest free share after the request, in millionths, plus 200000 / rank.
+    Spread,
+    /// The smallest free share, with the same bonus.
+    Pack,
+    /// The next device in the list; among the preferred devices, if one of them can serve the request.
+    RoundRobin,
+}
+
+named!(PlacementStrategy, Display: BestFit = "best_fit", BestFitOriginal = "best_fit_original", Spread = "spread", Pack = "pack", RoundRobin = "round_robin");

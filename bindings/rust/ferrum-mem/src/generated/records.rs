@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::enums::*;
-use crate::error::text_of;
+use crate::error::{stated_text, text_of};
 use crate::raw::{flag, ns, optional_ns, optional_text, pointer};
 use crate::{sys, Result, Stream};
 
@@ -11,12 +11,12 @@ use crate::{sys, Result, Stream};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Number of host devices cpu:0, cpu:1, ... (1 to 64), which share the capacity
-    /// equally; 0: `FERRUM_HOST_DEVICES` of the environment, or 1.
-    pub host_devices: u32,
-    /// Capacity of all host devices together; 0: `FERRUM_HOST_MEMORY` of the
+    /// equally; `None`: `FERRUM_HOST_DEVICES` of the environment, or 1.
+    pub host_devices: Option<u32>,
+    /// Capacity of all host devices together; `None`: `FERRUM_HOST_MEMORY` of the
     /// environment, or the memory that the process may use. That is the memory of
     /// the machine or of its control group, whichever is less.
-    pub host_memory_bytes: u64,
+    pub host_memory_bytes: Option<u64>,
     /// Accept a `host_memory_bytes` above the memory of the machine.
     pub host_memory_forced: bool,
     /// Query vendor libraries for devices in this process, instead of in short-lived
@@ -34,8 +34,8 @@ impl Config {
     /// As C has it.
     pub(crate) fn raw(&self) -> sys::ferrum_config {
         sys::ferrum_config {
-            host_devices: self.host_devices,
-            host_memory_bytes: self.host_memory_bytes,
+            host_devices: self.host_devices.unwrap_or(0),
+            host_memory_bytes: self.host_memory_bytes.unwrap_or(0),
             flags: flag(
                 self.host_memory_forced,
                 sys::FERRUM_CONFIG_HOST_MEMORY_FORCED,
@@ -57,10 +57,10 @@ pub struct BackendChoice {
     pub backend: BackendType,
     /// Position of the device within its backend.
     pub device_index: u32,
-    /// Capacity of the device; 0 means unknown.
-    pub total_bytes: u64,
-    /// Free bytes when the device was queried; 0 if not known.
-    pub free_bytes: u64,
+    /// Capacity of the device; `None` means unknown.
+    pub total_bytes: Option<u64>,
+    /// Free bytes when the device was queried; `None` if not known.
+    pub free_bytes: Option<u64>,
     /// For example "cuda:0".
     pub id: String,
     /// The devices that were considered, the chosen one last: lines of "id:
@@ -73,8 +73,8 @@ impl From<&sys::ferrum_backend_choice> for BackendChoice {
         Self {
             backend: BackendType::from_raw(raw.backend),
             device_index: raw.device_index,
-            total_bytes: raw.total_bytes,
-            free_bytes: raw.free_bytes,
+            total_bytes: (raw.total_bytes != 0).then_some(raw.total_bytes),
+            free_bytes: (raw.free_bytes != 0).then_some(raw.free_bytes),
             id: text_of(&raw.id),
             tried: text_of(&raw.tried),
         }
@@ -86,8 +86,8 @@ impl From<&sys::ferrum_backend_choice> for BackendChoice {
 #[non_exhaustive]
 pub struct HostInfo {
     /// Memory that this process may use: the memory of the machine or of its
-    /// control group, whichever is less; 0 means unknown.
-    pub total_bytes: u64,
+    /// control group, whichever is less; `None` means unknown.
+    pub total_bytes: Option<u64>,
     /// The part of `total_bytes` that can still be used.
     pub available_bytes: Option<u64>,
     /// Model of the processor, or "Unknown CPU".
@@ -97,7 +97,7 @@ pub struct HostInfo {
 impl From<&sys::ferrum_host_info> for HostInfo {
     fn from(raw: &sys::ferrum_host_info) -> Self {
         Self {
-            total_bytes: raw.total_bytes,
+            total_bytes: (raw.total_bytes != 0).then_some(raw.total_bytes),
             available_bytes: (raw.available_known != 0).then_some(raw.available_bytes),
             cpu_name: text_of(&raw.cpu_name),
         }
@@ -140,8 +140,8 @@ pub struct DeviceInfo {
     pub rdma_pages: bool,
     /// Virtual pools can have [`Backing::Fabric`](crate::Backing::Fabric).
     pub fabric_pages: bool,
-    /// Capacity; 0 means unknown.
-    pub total_bytes: u64,
+    /// Capacity; `None` means unknown.
+    pub total_bytes: Option<u64>,
     /// The size of every segment is a multiple of this.
     pub granularity_bytes: u64,
     /// The address of every segment is a multiple of this.
@@ -149,7 +149,7 @@ pub struct DeviceInfo {
     /// For example "cpu:0".
     pub id: String,
     /// For example "cpu".
-    pub backend: String,
+    pub backend: BackendType,
     /// Name of the hardware.
     pub name: String,
 }
@@ -171,11 +171,11 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             stream_ordered: raw.capabilities & sys::FERRUM_CAPABILITY_STREAM_ORDERED != 0,
             rdma_pages: raw.capabilities & sys::FERRUM_CAPABILITY_RDMA_PAGES != 0,
             fabric_pages: raw.capabilities & sys::FERRUM_CAPABILITY_FABRIC_PAGES != 0,
-            total_bytes: raw.total_bytes,
+            total_bytes: (raw.total_bytes != 0).then_some(raw.total_bytes),
             granularity_bytes: raw.granularity_bytes,
             alignment_bytes: raw.alignment_bytes,
             id: text_of(&raw.id),
-            backend: text_of(&raw.backend),
+            backend: text_of(&raw.backend).parse().unwrap_or_default(),
             name: text_of(&raw.name),
         }
     }
@@ -190,8 +190,8 @@ pub struct MemoryInfo {
     pub pressure: PressureLevel,
     /// What this library may hold: `limit_bytes`, or `device_total_bytes` where there is
     /// no limit or the device has less. Utilization and pressure are computed from it.
-    /// 0 means unknown.
-    pub total_bytes: u64,
+    /// `None` means unknown.
+    pub total_bytes: Option<u64>,
     /// Live blocks of this library, and memory that it cannot allocate. At most
     /// `total_bytes`, also when more is live than a lowered limit allows.
     pub used_bytes: u64,
@@ -217,10 +217,10 @@ pub struct MemoryInfo {
     /// Longest run that can be allocated now: from cached memory, or from the free
     /// memory of the device as far as the limit allows.
     pub largest_free_bytes: u64,
-    /// The limit of the device; 0: none.
-    pub limit_bytes: u64,
-    /// Capacity of the device itself, without the limit; 0 means unknown.
-    pub device_total_bytes: u64,
+    /// The limit of the device; `None`: none.
+    pub limit_bytes: Option<u64>,
+    /// Capacity of the device itself, without the limit; `None` means unknown.
+    pub device_total_bytes: Option<u64>,
     /// What is free in the device itself, without the limit: what neither this library
     /// nor anybody else holds.
     pub device_free_bytes: u64,
@@ -230,7 +230,7 @@ impl From<&sys::ferrum_memory_info> for MemoryInfo {
     fn from(raw: &sys::ferrum_memory_info) -> Self {
         Self {
             pressure: PressureLevel::from_raw(raw.pressure),
-            total_bytes: raw.total_bytes,
+            total_bytes: (raw.total_bytes != 0).then_some(raw.total_bytes),
             used_bytes: raw.used_bytes,
             free_bytes: raw.free_bytes,
             reserved_bytes: raw.reserved_bytes,
@@ -240,8 +240,8 @@ impl From<&sys::ferrum_memory_info> for MemoryInfo {
             bandwidth_gbps: (raw.bandwidth_known != 0).then_some(raw.bandwidth_gbps),
             reading_age: Duration::from_nanos(raw.reading_age_ns),
             largest_free_bytes: raw.largest_free_bytes,
-            limit_bytes: raw.limit_bytes,
-            device_total_bytes: raw.device_total_bytes,
+            limit_bytes: (raw.limit_bytes != 0).then_some(raw.limit_bytes),
+            device_total_bytes: (raw.device_total_bytes != 0).then_some(raw.device_total_bytes),
             device_free_bytes: raw.device_free_bytes,
         }
     }
@@ -357,21 +357,21 @@ pub struct PoolConfig {
     /// Grow when full, or stay within the initial size.
     pub auto_expansion: bool,
     /// Size of the first segment, which the first allocation takes from the device;
-    /// 0: `growth_increment_bytes`. It is smaller where the device has less memory,
+    /// `None`: `growth_increment_bytes`. It is smaller where the device has less memory,
     /// and an eighth of the device where it would be more than half of the device.
     /// A paged pool takes nothing beforehand: for a paged pool this is the upper
     /// bound if it does not grow, and the size for `pre_allocate`.
-    pub initial_size_bytes: u64,
+    pub initial_size_bytes: Option<u64>,
     /// Upper bound of the memory that the pool holds; `None`: none.
     pub max_size_bytes: Option<u64>,
     /// Size of each further segment. A segment is larger if a request needs it, and
     /// smaller under the same conditions as the first segment. A paged pool grows
     /// by the missing pages.
     pub growth_increment_bytes: u64,
-    /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
+    /// Alignment of every block, a power of two; `None`: 256. Sizes are rounded up to
     /// it. Some strategies and the thread caches round further;
     /// [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size) returns the size of a block.
-    pub alignment_bytes: u64,
+    pub alignment_bytes: Option<u64>,
     /// Allocate the memory when the pool is created: `max_size_bytes`, or
     /// `initial_size_bytes` if there is no upper bound. The creation fails if not all
     /// of it is available. A paged pool keeps these pages until a trim or another
@@ -415,11 +415,11 @@ pub struct PoolConfig {
     /// without a block is released at once; `None`: never at once. A block in a
     /// thread cache still occupies its segment.
     pub release_threshold_bytes: Option<u64>,
-    /// Block size of "fixed", which requires it; 0 for every other strategy.
-    pub fixed_block_bytes: u64,
-    /// Page size of "fixed", a power of two; 0: the page size of the memory, or 2
-    /// MiB in segments. 0 for every other strategy.
-    pub page_bytes: u64,
+    /// Block size of "fixed", which requires it; `None` for every other strategy.
+    pub fixed_block_bytes: Option<u64>,
+    /// Page size of "fixed", a power of two; `None`: the page size of the memory, or 2
+    /// MiB in segments. `None` for every other strategy.
+    pub page_bytes: Option<u64>,
     /// How a pool allocates memory from its device.
     pub paging: Paging,
     /// Number of idle pages that stay mapped for the next allocations: a number,
@@ -427,10 +427,10 @@ pub struct PoolConfig {
     /// [`ReadyPages::All`](crate::ReadyPages::All) (idle pages are released only on request).
     pub ready_pages: ReadyPages,
     /// Page size of the memory, a power of two of at least
-    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: the size that the device recommends, and
+    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); `None`: the size that the device recommends, and
     /// on CUDA also pages of 32 MiB where a block contains a whole one. A segmented
     /// pool ignores it.
-    pub physical_page_bytes: u64,
+    pub physical_page_bytes: Option<u64>,
     /// [`SegmentSource`](crate::SegmentSource). With [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered), [`Paging::Auto`](crate::Paging::Auto)
     /// means off, and [`Paging::On`](crate::Paging::On) is [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
     pub segment_source: SegmentSource,
@@ -441,10 +441,10 @@ impl Default for PoolConfig {
         let raw = sys::ferrum_pool_config::INIT;
         Self {
             auto_expansion: raw.enable_auto_expansion != 0,
-            initial_size_bytes: raw.initial_size_bytes,
+            initial_size_bytes: (raw.initial_size_bytes != 0).then_some(raw.initial_size_bytes),
             max_size_bytes: (raw.max_size_bytes != 0).then_some(raw.max_size_bytes),
             growth_increment_bytes: raw.growth_increment_bytes,
-            alignment_bytes: raw.alignment_bytes,
+            alignment_bytes: (raw.alignment_bytes != 0).then_some(raw.alignment_bytes),
             pre_allocate: raw.pre_allocate != 0,
             stats: raw.enable_stats != 0,
             strategy: None,
@@ -455,11 +455,11 @@ impl Default for PoolConfig {
             min_held_bytes: raw.min_held_bytes,
             release_threshold_bytes: (raw.release_threshold_bytes != u64::MAX)
                 .then_some(raw.release_threshold_bytes),
-            fixed_block_bytes: raw.fixed_block_bytes,
-            page_bytes: raw.page_bytes,
+            fixed_block_bytes: (raw.fixed_block_bytes != 0).then_some(raw.fixed_block_bytes),
+            page_bytes: (raw.page_bytes != 0).then_some(raw.page_bytes),
             paging: Paging::from_raw(raw.paging),
             ready_pages: ReadyPages::from_raw(raw.ready_pages),
-            physical_page_bytes: raw.physical_page_bytes,
+            physical_page_bytes: (raw.physical_page_bytes != 0).then_some(raw.physical_page_bytes),
             segment_source: SegmentSource::from_raw(raw.segment_source),
         }
     }
@@ -476,10 +476,10 @@ impl PoolConfig {
         let name = optional_text(function, "name", self.name.as_deref())?;
         call(&sys::ferrum_pool_config {
             enable_auto_expansion: self.auto_expansion.into(),
-            initial_size_bytes: self.initial_size_bytes,
+            initial_size_bytes: self.initial_size_bytes.unwrap_or(0),
             max_size_bytes: self.max_size_bytes.unwrap_or(0),
             growth_increment_bytes: self.growth_increment_bytes,
-            alignment_bytes: self.alignment_bytes,
+            alignment_bytes: self.alignment_bytes.unwrap_or(0),
             pre_allocate: self.pre_allocate.into(),
             enable_stats: self.stats.into(),
             strategy: pointer(&strategy),
@@ -489,11 +489,11 @@ impl PoolConfig {
             thread_cache_bytes: self.thread_cache.to_raw(),
             min_held_bytes: self.min_held_bytes,
             release_threshold_bytes: self.release_threshold_bytes.unwrap_or(u64::MAX),
-            fixed_block_bytes: self.fixed_block_bytes,
-            page_bytes: self.page_bytes,
+            fixed_block_bytes: self.fixed_block_bytes.unwrap_or(0),
+            page_bytes: self.page_bytes.unwrap_or(0),
             paging: self.paging.to_raw(),
             ready_pages: self.ready_pages.to_raw(),
-            physical_page_bytes: self.physical_page_bytes,
+            physical_page_bytes: self.physical_page_bytes.unwrap_or(0),
             segment_source: self.segment_source.to_raw(),
             ..Default::default()
         })
@@ -538,9 +538,9 @@ impl From<&sys::ferrum_graph_info> for GraphInfo {
 pub struct PoolInfo {
     /// Memory that the pool holds from the device.
     pub held_bytes: u64,
-    /// Size of its pages; 0: the pool allocates whole segments, and the counts of
+    /// Size of its pages; `None`: the pool allocates whole segments, and the counts of
     /// pages are 0.
-    pub page_bytes: u64,
+    pub page_bytes: Option<u64>,
     /// Number of mapped pages.
     pub mapped_pages: u64,
     /// Number of mapped pages without a block. The next allocations use them.
@@ -558,7 +558,7 @@ impl From<&sys::ferrum_pool_info> for PoolInfo {
     fn from(raw: &sys::ferrum_pool_info) -> Self {
         Self {
             held_bytes: raw.held_bytes,
-            page_bytes: raw.page_bytes,
+            page_bytes: (raw.page_bytes != 0).then_some(raw.page_bytes),
             mapped_pages: raw.mapped_pages,
             idle_pages: raw.idle_pages,
             ready_pages: raw.ready_pages,
@@ -583,21 +583,21 @@ pub struct BlockOwner {
     pub address: u64,
     /// Its size with rounding.
     pub size_bytes: u64,
-    /// The requested size; 0 when the block is neither live nor asleep.
-    pub requested_bytes: u64,
-    /// Time since the allocation; 0 without tracking, or when the block is neither
+    /// The requested size; `None` when the block is neither live nor asleep.
+    pub requested_bytes: Option<u64>,
+    /// Time since the allocation; `None` without tracking, or when the block is neither
     /// live nor asleep.
-    pub age: Duration,
+    pub age: Option<Duration>,
     /// Name of the pool.
-    pub pool_name: String,
+    pub pool_name: Option<String>,
     /// Tag of the block; empty when the block is neither live nor asleep.
-    pub tag: String,
+    pub tag: Option<String>,
     /// The virtual pool, or `None` when the owner is not a virtual pool.
     pub virtual_pool: Option<sys::ferrum_vpool>,
     /// The elastic pool, or `None` when the owner is not an elastic pool.
     pub elastic_pool: Option<sys::ferrum_elastic_pool>,
     /// Id of the model of the elastic pool, or empty.
-    pub model: String,
+    pub model: Option<String>,
 }
 
 impl From<&sys::ferrum_block_info> for BlockOwner {
@@ -608,13 +608,13 @@ impl From<&sys::ferrum_block_info> for BlockOwner {
             manager: (raw.manager != 0).then_some(sys::ferrum_manager { id: raw.manager }),
             address: raw.address,
             size_bytes: raw.size_bytes,
-            requested_bytes: raw.requested_bytes,
-            age: Duration::from_nanos(raw.age_ns),
-            pool_name: text_of(&raw.pool_name),
-            tag: text_of(&raw.tag),
+            requested_bytes: (raw.requested_bytes != 0).then_some(raw.requested_bytes),
+            age: (raw.age_ns != 0).then(|| Duration::from_nanos(raw.age_ns)),
+            pool_name: stated_text(&raw.pool_name),
+            tag: stated_text(&raw.tag),
             virtual_pool: (raw.vpool.id != 0).then_some(raw.vpool),
             elastic_pool: (raw.elastic_pool.id != 0).then_some(raw.elastic_pool),
-            model: text_of(&raw.model),
+            model: stated_text(&raw.model),
         }
     }
 }
@@ -687,7 +687,7 @@ pub struct BlockInfo {
     /// Asynchronous operations in flight on the block.
     pub operations_in_flight: u32,
     /// Name in the counters, or empty.
-    pub tag: String,
+    pub tag: Option<String>,
     /// 1 if it was requested with [`AllocationRequest::relocatable`](crate::AllocationRequest::relocatable).
     pub is_relocatable: bool,
     /// Number of [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) calls without a [`ferrum_memory_unpin`](crate::sys::ferrum_memory_unpin).
@@ -716,7 +716,7 @@ impl From<&sys::ferrum_handle_info> for BlockInfo {
             allocated_at: Duration::from_nanos(raw.allocated_at_ns),
             is_mapped: raw.is_mapped != 0,
             operations_in_flight: raw.operations_in_flight,
-            tag: text_of(&raw.tag),
+            tag: stated_text(&raw.tag),
             is_relocatable: raw.is_relocatable != 0,
             pin_count: raw.pin_count,
             linked: (raw.linked.id != 0).then_some(raw.linked),
@@ -848,11 +848,11 @@ impl From<&sys::ferrum_page_sizes> for PageSizes {
 pub struct VirtualPoolConfig {
     /// Address space, rounded up to whole pages; not 0.
     pub capacity_bytes: u64,
-    /// A power of two of at least [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: the
+    /// A power of two of at least [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); `None`: the
     /// recommended size of the device.
-    pub page_bytes: u64,
-    /// Upper bound of the memory; 0: the memory of the device.
-    pub limit_bytes: u64,
+    pub page_bytes: Option<u64>,
+    /// Upper bound of the memory; `None`: the memory of the device.
+    pub limit_bytes: Option<u64>,
     /// Name in reports, and tag of ranges without a tag; `None`: none. At most 63
     /// bytes.
     pub name: Option<String>,
@@ -873,8 +873,8 @@ impl VirtualPoolConfig {
         let name = optional_text(function, "name", self.name.as_deref())?;
         call(&sys::ferrum_vpool_config {
             capacity_bytes: self.capacity_bytes,
-            page_bytes: self.page_bytes,
-            limit_bytes: self.limit_bytes,
+            page_bytes: self.page_bytes.unwrap_or(0),
+            limit_bytes: self.limit_bytes.unwrap_or(0),
             name: pointer(&name),
             ready_pages: self.ready_pages.unwrap_or(sys::FERRUM_READY_PAGES_AUTO),
             backing: self.backing.to_raw(),
@@ -1101,15 +1101,15 @@ impl From<&sys::ferrum_compact_report> for CompactReport {
 /// Settings of an elastic pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ElasticPoolConfig {
-    /// Upper bound of the memory of all models together, in whole pages; 0: the
+    /// Upper bound of the memory of all models together, in whole pages; `None`: the
     /// memory of the device. A limit above the memory of the device is rejected.
     /// For example, 32 GiB is rejected on a device with 24 GiB. A program that runs
     /// on several machines can use the smaller of its number and `total_bytes`. The
     /// `virtual_bytes` of the models have no such bound: together they may exceed the
     /// limit.
-    pub limit_bytes: u64,
+    pub limit_bytes: Option<u64>,
     /// The same as in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
-    pub page_bytes: u64,
+    pub page_bytes: Option<u64>,
     /// Name in reports; `None`: none. At most 63 bytes.
     pub name: Option<String>,
     /// The same as in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
@@ -1127,8 +1127,8 @@ impl ElasticPoolConfig {
     ) -> Result<T> {
         let name = optional_text(function, "name", self.name.as_deref())?;
         call(&sys::ferrum_elastic_pool_config {
-            limit_bytes: self.limit_bytes,
-            page_bytes: self.page_bytes,
+            limit_bytes: self.limit_bytes.unwrap_or(0),
+            page_bytes: self.page_bytes.unwrap_or(0),
             name: pointer(&name),
             ready_pages: self.ready_pages.unwrap_or(sys::FERRUM_READY_PAGES_AUTO),
             backing: self.backing.to_raw(),
@@ -1150,9 +1150,9 @@ pub struct ModelConfig {
     /// guarantee is backed by pages that no other model uses or has as its
     /// guarantee.
     pub guaranteed_bytes: u64,
-    /// Upper bound of the memory of the model, in whole pages; 0: no bound of its
+    /// Upper bound of the memory of the model, in whole pages; `None`: no bound of its
     /// own.
-    pub max_bytes: u64,
+    pub max_bytes: Option<u64>,
     /// Pages of this model may pass to another unscrubbed model without being set
     /// to zero.
     pub unscrubbed: bool,
@@ -1169,7 +1169,7 @@ impl ModelConfig {
             priority: self.priority,
             virtual_bytes: self.virtual_bytes,
             guaranteed_bytes: self.guaranteed_bytes,
-            max_bytes: self.max_bytes,
+            max_bytes: self.max_bytes.unwrap_or(0),
             unscrubbed: self.unscrubbed.into(),
             guarantee_may_wait: self.guarantee_may_wait.into(),
             ..Default::default()
@@ -1247,8 +1247,8 @@ pub struct ModelInfo {
     pub cached_bytes: u64,
     /// The part of its guarantee that is in effect.
     pub guaranteed_bytes: u64,
-    /// 0: no bound of its own.
-    pub max_bytes: u64,
+    /// `None`: no bound of its own.
+    pub max_bytes: Option<u64>,
     /// Bytes that the model can allocate at once, without pages of other models.
     pub available_bytes: u64,
     /// Longest run of free address space.
@@ -1312,7 +1312,7 @@ impl From<&sys::ferrum_model_info> for ModelInfo {
             parked_pages: raw.parked_pages,
             cached_bytes: raw.cached_bytes,
             guaranteed_bytes: raw.guaranteed_bytes,
-            max_bytes: raw.max_bytes,
+            max_bytes: (raw.max_bytes != 0).then_some(raw.max_bytes),
             available_bytes: raw.available_bytes,
             largest_free_run_bytes: raw.largest_free_run_bytes,
             allocations: raw.allocations,
@@ -1347,7 +1347,7 @@ pub struct ModelLimits {
     /// The same as in [`ModelConfig`](crate::ModelConfig).
     pub guaranteed_bytes: u64,
     /// The same as in [`ModelConfig`](crate::ModelConfig).
-    pub max_bytes: u64,
+    pub max_bytes: Option<u64>,
     /// The same as in [`ModelConfig`](crate::ModelConfig).
     pub guarantee_may_wait: bool,
 }
@@ -1358,7 +1358,7 @@ impl ModelLimits {
         sys::ferrum_model_limits {
             priority: self.priority,
             guaranteed_bytes: self.guaranteed_bytes,
-            max_bytes: self.max_bytes,
+            max_bytes: self.max_bytes.unwrap_or(0),
             guarantee_may_wait: self.guarantee_may_wait.into(),
             ..Default::default()
         }
@@ -1558,23 +1558,23 @@ impl From<&sys::ferrum_collected> for Collected {
 pub struct PlacementOption {
     /// The candidate.
     pub device: sys::ferrum_device,
-    /// Size with the largest possible padding; UINT64_MAX when that overflows.
-    pub needed_bytes: u64,
-    /// Capacity of the device, or its limit if that is less; 0 means unknown.
-    pub total_bytes: u64,
+    /// Size with the largest possible padding; `None` when that overflows.
+    pub needed_bytes: Option<u64>,
+    /// Capacity of the device, or its limit if that is less; `None` means unknown.
+    pub total_bytes: Option<u64>,
     /// Used bytes of the device.
     pub used_bytes: u64,
     /// Bytes that can still be allocated.
     pub free_bytes: u64,
     /// Longest run that can be allocated now.
     pub largest_free_bytes: u64,
-    /// 0, or the reason why the device cannot serve the request.
-    pub reason: PlacementReason,
+    /// `None`, or the reason why the device cannot serve the request.
+    pub reason: Option<PlacementReason>,
     /// 0, plus 1 when the request would bring the device to CRITICAL, plus 2 when
     /// the device would have to release memory first. Lower is better.
     pub tier: i32,
-    /// Position among the preferred devices, from 1 on; 0: not preferred.
-    pub preferred_rank: u32,
+    /// Position among the preferred devices, from 1 on; `None`: not preferred.
+    pub preferred_rank: Option<u32>,
     /// Level of the device after the request.
     pub level_after: PressureLevel,
 }
@@ -1583,14 +1583,15 @@ impl From<&sys::ferrum_placement_option> for PlacementOption {
     fn from(raw: &sys::ferrum_placement_option) -> Self {
         Self {
             device: raw.device,
-            needed_bytes: raw.needed_bytes,
-            total_bytes: raw.total_bytes,
+            needed_bytes: (raw.needed_bytes != u64::MAX).then_some(raw.needed_bytes),
+            total_bytes: (raw.total_bytes != 0).then_some(raw.total_bytes),
             used_bytes: raw.used_bytes,
             free_bytes: raw.free_bytes,
             largest_free_bytes: raw.largest_free_bytes,
-            reason: PlacementReason::from_raw(raw.reason),
+            reason: (raw.reason != sys::FERRUM_PLACEMENT_CHOSEN)
+                .then_some(PlacementReason::from_raw(raw.reason)),
             tier: raw.tier,
-            preferred_rank: raw.preferred_rank,
+            preferred_rank: (raw.preferred_rank != 0).then_some(raw.preferred_rank),
             level_after: PressureLevel::from_raw(raw.level_after),
         }
     }
@@ -1690,50 +1691,56 @@ impl From<&sys::ferrum_inference_estimate> for InferenceMemoryEstimate {
 
 /// How a model will be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EstimateRequest<'a> {
+pub struct EstimateRequest {
     /// Store the attention scores of each token with its whole sequence, as attention
     /// without a fused kernel does.
     pub eager_attention: bool,
     /// Compute logits for every token, instead of the last token of each sequence.
     pub all_logits: bool,
-    /// Tokens of one sequence, prompt and answer; 0: the model's own context.
-    pub context: u64,
+    /// Tokens of one sequence, prompt and answer; `None`: the model's own context.
+    pub context: Option<u64>,
     /// Number of sequences at a time, at least 1.
     pub batch: u64,
     /// Number of devices that share the model, 1 to 65536. The estimate is for the
     /// device that holds most.
     pub tensor_parallel: u64,
-    /// Prompt tokens that are computed at once; 0: whole prompts.
-    pub prefill_tokens: u64,
+    /// Prompt tokens that are computed at once; `None`: whole prompts.
+    pub prefill_tokens: Option<u64>,
     /// The share of the allocator, in thousandths of all other memory, at most
     /// 1000.
     pub overhead_permille: u64,
-    /// Free memory that the model must fit into; 0: the result does not state
+    /// Free memory that the model must fit into; `None`: the result does not state
     /// whether it fits.
-    pub free_bytes: u64,
-    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; `None` or empty: the
-    /// type of the activations.
-    pub kv_dtype: Option<&'a str>,
-    /// Type that the weights are converted to; `None` or empty: the type in the
-    /// files.
-    pub weight_dtype: Option<&'a str>,
+    pub free_bytes: Option<u64>,
+    /// Type of the elements of the KV cache; `None`: the type of the activations.
+    ///
+    /// - "f32": 32-bit floating point
+    /// - "f16": 16-bit floating point
+    /// - "bf16": 16-bit floating point with the exponent of "f32"
+    /// - "f8": 8-bit floating point
+    /// - "int8": 8-bit integers, in groups of 32 with a scale
+    /// - "int4": 4-bit integers, in groups of 32 with a scale
+    pub kv_dtype: Option<EstimateDType>,
+    /// Type that the weights are converted to, one of the same words; `None`:
+    /// the type in the files.
+    pub weight_dtype: Option<EstimateDType>,
     /// Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers
     /// with a window keep whole blocks.
     pub block_tokens: u64,
 }
 
-impl Default for EstimateRequest<'_> {
+impl Default for EstimateRequest {
     fn default() -> Self {
         let raw = sys::ferrum_estimate_request::INIT;
         Self {
             eager_attention: raw.flags & sys::FERRUM_ESTIMATE_EAGER_ATTENTION != 0,
             all_logits: raw.flags & sys::FERRUM_ESTIMATE_ALL_LOGITS != 0,
-            context: raw.context,
+            context: (raw.context != 0).then_some(raw.context),
             batch: raw.batch,
             tensor_parallel: raw.tensor_parallel,
-            prefill_tokens: raw.prefill_tokens,
+            prefill_tokens: (raw.prefill_tokens != 0).then_some(raw.prefill_tokens),
             overhead_permille: raw.overhead_permille,
-            free_bytes: raw.free_bytes,
+            free_bytes: (raw.free_bytes != 0).then_some(raw.free_bytes),
             kv_dtype: None,
             weight_dtype: None,
             block_tokens: raw.block_tokens,
@@ -1741,24 +1748,28 @@ impl Default for EstimateRequest<'_> {
     }
 }
 
-impl EstimateRequest<'_> {
+impl EstimateRequest {
     /// Calls with what C has for it; the texts live through the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
         call: impl FnOnce(&sys::ferrum_estimate_request) -> Result<T>,
     ) -> Result<T> {
-        let kv_dtype = optional_text(function, "kv_dtype", self.kv_dtype)?;
-        let weight_dtype = optional_text(function, "weight_dtype", self.weight_dtype)?;
+        let kv_dtype = optional_text(function, "kv_dtype", self.kv_dtype.map(EstimateDType::name))?;
+        let weight_dtype = optional_text(
+            function,
+            "weight_dtype",
+            self.weight_dtype.map(EstimateDType::name),
+        )?;
         call(&sys::ferrum_estimate_request {
             flags: flag(self.eager_attention, sys::FERRUM_ESTIMATE_EAGER_ATTENTION)
                 | flag(self.all_logits, sys::FERRUM_ESTIMATE_ALL_LOGITS),
-            context: self.context,
+            context: self.context.unwrap_or(0),
             batch: self.batch,
             tensor_parallel: self.tensor_parallel,
-            prefill_tokens: self.prefill_tokens,
+            prefill_tokens: self.prefill_tokens.unwrap_or(0),
             overhead_permille: self.overhead_permille,
-            free_bytes: self.free_bytes,
+            free_bytes: self.free_bytes.unwrap_or(0),
             kv_dtype: pointer(&kv_dtype),
             weight_dtype: pointer(&weight_dtype),
             block_tokens: self.block_tokens,
@@ -1786,8 +1797,8 @@ pub struct MemoryConfig {
     pub min_free_bytes: u64,
     /// Number of free buffers that a bucket keeps; 0: none.
     pub max_pooled_per_bucket: u64,
-    /// Size of the free buffers of all buckets together; 0: no bound.
-    pub max_pooled_bytes: u64,
+    /// Size of the free buffers of all buckets together; `None`: no bound.
+    pub max_pooled_bytes: Option<u64>,
     /// `pre_allocate_count` sizes; may be `None` when there are none.
     pub pre_allocate_sizes: Vec<u64>,
 }
@@ -1801,7 +1812,7 @@ impl From<&sys::ferrum_memory_config> for MemoryConfig {
             gpu_memory_fraction: raw.gpu_memory_fraction,
             min_free_bytes: raw.min_free_bytes,
             max_pooled_per_bucket: raw.max_pooled_per_bucket,
-            max_pooled_bytes: raw.max_pooled_bytes,
+            max_pooled_bytes: (raw.max_pooled_bytes != 0).then_some(raw.max_pooled_bytes),
             pre_allocate_sizes: Vec::new(),
         }
     }
@@ -1817,7 +1828,7 @@ impl Default for MemoryConfig {
             gpu_memory_fraction: raw.gpu_memory_fraction,
             min_free_bytes: raw.min_free_bytes,
             max_pooled_per_bucket: raw.max_pooled_per_bucket,
-            max_pooled_bytes: raw.max_pooled_bytes,
+            max_pooled_bytes: (raw.max_pooled_bytes != 0).then_some(raw.max_pooled_bytes),
             pre_allocate_sizes: Vec::new(),
         }
     }
@@ -1833,7 +1844,7 @@ impl MemoryConfig {
             gpu_memory_fraction: self.gpu_memory_fraction,
             min_free_bytes: self.min_free_bytes,
             max_pooled_per_bucket: self.max_pooled_per_bucket,
-            max_pooled_bytes: self.max_pooled_bytes,
+            max_pooled_bytes: self.max_pooled_bytes.unwrap_or(0),
             pre_allocate_sizes: self.pre_allocate_sizes.as_ptr(),
             pre_allocate_count: self.pre_allocate_sizes.len() as u64,
             ..Default::default()
@@ -2073,10 +2084,10 @@ pub struct AccessStats {
     pub read_count: u64,
     /// Number of writes.
     pub write_count: u64,
-    /// Mean size of a read, rounded down; 0 when there was none.
-    pub average_read_bytes: u64,
-    /// Mean size of a write, rounded down; 0 when there was none.
-    pub average_write_bytes: u64,
+    /// Mean size of a read, rounded down; `None` when there was none.
+    pub average_read_bytes: Option<u64>,
+    /// Mean size of a write, rounded down; `None` when there was none.
+    pub average_write_bytes: Option<u64>,
     /// Monotonic time of the last access since [`ferrum_init`](crate::sys::ferrum_init).
     pub last_access: Option<Duration>,
 }
@@ -2088,8 +2099,8 @@ impl From<&sys::ferrum_access_stats> for AccessStats {
             pattern: AccessPattern::from_raw(raw.pattern),
             read_count: raw.read_count,
             write_count: raw.write_count,
-            average_read_bytes: raw.average_read_bytes,
-            average_write_bytes: raw.average_write_bytes,
+            average_read_bytes: (raw.average_read_bytes != 0).then_some(raw.average_read_bytes),
+            average_write_bytes: (raw.average_write_bytes != 0).then_some(raw.average_write_bytes),
             last_access: (raw.is_accessed != 0).then_some(Duration::from_nanos(raw.last_access_ns)),
         }
     }
