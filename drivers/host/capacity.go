@@ -38,7 +38,7 @@ func (m *memory) take(size uint64) (free uint64, ok bool) {
 
 func (m *memory) release(size uint64) { m.held.Add(-size) }
 
-func (m *memory) room() uint64 { return m.capacity - m.held.Load() }
+func (m *memory) free() uint64 { return m.capacity - m.held.Load() }
 
 // available is the number of bytes that the system can still provide to all host devices
 // together. It is unlimited if that is not known or the capacity is forced. For the system,
@@ -68,17 +68,17 @@ func (d *Driver) available(ownBytes uint64) uint64 {
 // part in proportion to its own free capacity. So together they never promise more than
 // there is.
 func (d *Driver) free(m *memory) uint64 {
-	var rooms uint64
+	var allFree uint64
 	for _, other := range d.memories {
-		rooms += other.room()
+		allFree += other.free()
 	}
 	// A segment that is freed meanwhile must not make the part larger than the whole.
-	room := min(m.room(), rooms)
-	if available := d.available(0); available < rooms {
-		high, low := bits.Mul64(available, room)
-		room, _ = bits.Div64(high, low, rooms)
+	free := min(m.free(), allFree)
+	if available := d.available(0); available < allFree {
+		high, low := bits.Mul64(available, free)
+		free, _ = bits.Div64(high, low, allFree)
 	}
-	return room - room%d.granularity
+	return free - free%d.granularity
 }
 
 // deviceCapacity is the capacity of a device, against which its segments and pages are
@@ -100,16 +100,16 @@ func (c deviceCapacity) Hold(op string, size uint64) error {
 		c.memory.release(size)
 		return device.Errorf(device.CodeOutOfMemory, op,
 			"size %d: the system has %v available for this process; %v of the capacity of %v are free",
-			size, device.Size(available), device.Size(c.memory.room()), device.Size(c.memory.capacity)).On(c.id)
+			size, device.Size(available), device.Size(c.memory.free()), device.Size(c.memory.capacity)).On(c.id)
 	}
 	return nil
 }
 
-// GiveBack stops counting bytes as held.
-func (c deviceCapacity) GiveBack(size uint64) { c.memory.release(size) }
+// ReleaseBytes stops counting bytes as held.
+func (c deviceCapacity) ReleaseBytes(size uint64) { c.memory.release(size) }
 
 // Bytes returns the capacity.
 func (c deviceCapacity) Bytes() uint64 { return c.memory.capacity }
 
-// Room returns the free bytes of the capacity.
-func (c deviceCapacity) Room() uint64 { return c.memory.room() }
+// FreeBytes returns the free bytes of the capacity.
+func (c deviceCapacity) FreeBytes() uint64 { return c.memory.free() }

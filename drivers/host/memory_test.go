@@ -96,7 +96,7 @@ func TestFreeNeverPromisesMoreThanThereIs(t *testing.T) {
 		}
 		for _, m := range d.memories {
 			free := d.free(m)
-			require.LessOrEqual(t, free, m.room())
+			require.LessOrEqual(t, free, m.free())
 			require.Zero(t, free%d.granularity)
 			sum += free
 		}

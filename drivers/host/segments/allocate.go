@@ -14,10 +14,10 @@ import (
 type Capacity interface {
 	// Hold counts bytes as held, or returns why they do not fit.
 	Hold(op string, size uint64) error
-	GiveBack(size uint64)
-	// Bytes returns the limit of held bytes. Room returns how many more can be held.
+	ReleaseBytes(size uint64)
+	// Bytes returns the limit of held bytes. FreeBytes returns how many more can be held.
 	Bytes() uint64
-	Room() uint64
+	FreeBytes() uint64
 }
 
 // Allocator allocates the segments of one device.
@@ -90,7 +90,7 @@ func (a *Allocator) take(op string, size uint64) (*Segment, error) {
 		}
 		return &Segment{Range: found}, nil
 	}
-	a.capacity.GiveBack(size)
+	a.capacity.ReleaseBytes(size)
 	number := mapping.Errno(err)
 	code := device.CodeMappingFailed
 	if number == syscall.ENOMEM {
@@ -98,7 +98,7 @@ func (a *Allocator) take(op string, size uint64) (*Segment, error) {
 	}
 	return nil, device.Errorf(code, op,
 		"size %d: the system did not map it, %v of the capacity of %v are free: %w",
-		size, device.Size(a.capacity.Room()), device.Size(a.capacity.Bytes()), err).On(a.id).WithNative(int64(number))
+		size, device.Size(a.capacity.FreeBytes()), device.Size(a.capacity.Bytes()), err).On(a.id).WithNative(int64(number))
 }
 
 // Free unmaps a segment, and its memory belongs to the system again when Free returns.
@@ -122,7 +122,7 @@ func (a *Allocator) free(op string, addr device.Addr, size uint64, locked bool) 
 			"address %#x, size %d: the system did not unmap it: %w", uint64(addr), size, err).
 			On(a.id).WithNative(int64(mapping.Errno(err)))
 	}
-	a.capacity.GiveBack(size)
+	a.capacity.ReleaseBytes(size)
 	a.gate.Remove(gate.Segments, 1)
 	return nil
 }
@@ -144,7 +144,7 @@ func (a *Allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 			// The segment stays mapped, and counted as held, until the process ends.
 			failure = errors.Join(failure, err)
 		} else {
-			a.capacity.GiveBack(size)
+			a.capacity.ReleaseBytes(size)
 		}
 		a.gate.Remove(gate.Segments, 1)
 		return device.PinnedMemory{}, failure

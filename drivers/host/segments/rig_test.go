@@ -14,40 +14,40 @@ import (
 
 const granule = 64 << 10
 
-// room is a capacity that counts.
-type room struct {
+// capacity is a capacity that counts.
+type capacity struct {
 	bytes uint64
 	held  atomic.Uint64
 }
 
-func (r *room) Hold(op string, size uint64) error {
+func (r *capacity) Hold(op string, size uint64) error {
 	if r.held.Add(size) > r.bytes {
 		r.held.Add(-size)
-		return device.Errorf(device.CodeOutOfMemory, op, "size %d: no room", size)
+		return device.Errorf(device.CodeOutOfMemory, op, "size %d: no free memory", size)
 	}
 	return nil
 }
 
-func (r *room) GiveBack(size uint64) { r.held.Add(-size) }
+func (r *capacity) ReleaseBytes(size uint64) { r.held.Add(-size) }
 
-func (r *room) Bytes() uint64 { return r.bytes }
+func (r *capacity) Bytes() uint64 { return r.bytes }
 
-func (r *room) Room() uint64 { return r.bytes - r.held.Load() }
+func (r *capacity) FreeBytes() uint64 { return r.bytes - r.held.Load() }
 
 // rig is an allocator and the external memory beside it. refuse holds the error of the
 // system, by call.
 type rig struct {
 	*Allocator
-	foreign *Foreign
-	room    *room
-	refuse  map[string]error
+	foreign  *Foreign
+	capacity *capacity
+	refuse   map[string]error
 	// gone are addresses that are not mapped any more.
 	gone map[uint64]bool
 }
 
 func open(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{room: &room{bytes: 1 << 30}, refuse: map[string]error{}, gone: map[uint64]bool{}}
+	r := &rig{capacity: &capacity{bytes: 1 << 30}, refuse: map[string]error{}, gone: map[uint64]bool{}}
 	real := mapping.System()
 	calls := &mapping.Calls{
 		Reserve: func(size uint64) (uint64, error) {
@@ -68,14 +68,14 @@ func open(t testing.TB) *rig {
 	}
 	id := device.ID{Backend: "cpu", Index: 2}
 	gate := gate.New(id)
-	r.Allocator = New(id, calls, granule, r.room, gate, func() (limit, locked uint64) { return 8 * granule, 6 * granule })
+	r.Allocator = New(id, calls, granule, r.capacity, gate, func() (limit, locked uint64) { return 8 * granule, 6 * granule })
 	r.foreign = NewForeign(id, calls, gate)
 	return r
 }
 
 // counters returns the counters that a failed call must leave unchanged.
 func (r *rig) counters() (string, uint64, int) {
-	return r.gate.Left(), r.room.held.Load(), len(r.segments.list)
+	return r.gate.Left(), r.capacity.held.Load(), len(r.segments.list)
 }
 
 func requireCode(t require.TestingT, code device.Code, err error, words ...string) {

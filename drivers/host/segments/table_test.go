@@ -48,11 +48,11 @@ func TestSegmentsEqualAPlainList(t *testing.T) {
 		for _, size := range live {
 			held += size
 		}
-		require.Equal(t, held, r.room.held.Load())
+		require.Equal(t, held, r.capacity.held.Load())
 		for addr, size := range live {
 			require.NoError(t, r.Free(addr, size))
 		}
-		require.Zero(t, r.room.held.Load())
+		require.Zero(t, r.capacity.held.Load())
 	})
 }
 

@@ -163,8 +163,8 @@ func BenchmarkVirtualCounters(b *testing.B) {
 	b.ReportMetric(median(take)/count*1e3, "unmap-ns/page")
 }
 
-// BenchmarkGiveBack measures the release of 1 GiB of written memory to the system.
-func BenchmarkGiveBack(b *testing.B) {
+// BenchmarkRelease measures the release of 1 GiB of written memory to the system.
+func BenchmarkRelease(b *testing.B) {
 	const count = int(gib / benchPage)
 	for name, backing := range map[string]device.Backing{"movable": device.BackingMovable, "private": device.BackingPrivate} {
 		b.Run(name, func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 type Capacity interface {
 	// Hold counts bytes as held, or returns why they do not fit.
 	Hold(op string, size uint64) error
-	GiveBack(size uint64)
+	ReleaseBytes(size uint64)
 	// Bytes returns the limit of held bytes.
 	Bytes() uint64
 }

@@ -46,7 +46,7 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 		if err == nil {
 			return nil
 		}
-		v.capacity.GiveBack(size)
+		v.capacity.ReleaseBytes(size)
 	}
 	v.gate.Remove(gate.Pages, len(pages))
 	return err
@@ -233,7 +233,7 @@ func (v *Memory) Release(pages []device.Page) error {
 		return err
 	}
 	v.closeFiles(runs)
-	v.capacity.GiveBack(v.removeRuns(runs))
+	v.capacity.ReleaseBytes(v.removeRuns(runs))
 	v.gate.Remove(gate.Pages, len(pages))
 	return nil
 }

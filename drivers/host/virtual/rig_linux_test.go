@@ -21,28 +21,28 @@ import (
 
 const gib = 1 << 30
 
-// room is a capacity that counts.
-type room struct {
+// capacity is a capacity that counts.
+type capacity struct {
 	bytes uint64
 	held  atomic.Uint64
 }
 
-func (r *room) Hold(op string, size uint64) error {
+func (r *capacity) Hold(op string, size uint64) error {
 	if r.held.Add(size) > r.bytes {
 		r.held.Add(-size)
-		return device.Errorf(device.CodeOutOfMemory, op, "size %d: no room", size)
+		return device.Errorf(device.CodeOutOfMemory, op, "size %d: no free memory", size)
 	}
 	return nil
 }
 
-func (r *room) GiveBack(size uint64) { r.held.Add(-size) }
+func (r *capacity) ReleaseBytes(size uint64) { r.held.Add(-size) }
 
-func (r *room) Bytes() uint64 { return r.bytes }
+func (r *capacity) Bytes() uint64 { return r.bytes }
 
 // opened is a device that has only virtual memory.
 type opened struct {
 	*Memory
-	*room
+	*capacity
 }
 
 func openWith(t testing.TB, calls mapping.Calls) *opened {
@@ -50,8 +50,8 @@ func openWith(t testing.TB, calls mapping.Calls) *opened {
 	system := NewSystem(calls, 64<<10)
 	system.Learn(maxMappings(t), false)
 	id := device.ID{Backend: "cpu"}
-	o := &opened{room: &room{bytes: gib}}
-	o.Memory = New(system, id, o.room, gate.New(id))
+	o := &opened{capacity: &capacity{bytes: gib}}
+	o.Memory = New(system, id, o.capacity, gate.New(id))
 	return o
 }
 
