@@ -20,7 +20,7 @@ func lender(t *testing.T, change func(*pool.Config)) (p *pool.Pool, dev device.D
 	dev = openHost(t, 1<<34)
 	p = openPool(t, engine.New(dev, engine.Options{}), Places{}.Of(theHandle), change)
 	t.Cleanup(func() {
-		if !p.IsOver() {
+		if !p.HasEnded() {
 			require.NoError(t, p.Close(true))
 		}
 	})
@@ -276,19 +276,19 @@ func TestIdlePagesLeftByCAreReleased(t *testing.T) {
 // Loans that C does not use are not repeated all the time.
 func TestUnusedLoansPause(t *testing.T) {
 	p, _, _ := lender(t, nil)
-	loans := 0
+	times := 0
 	for range 200 {
 		lendAgain(t, p)
 		if isLent(t) {
-			loans++
+			times++
 		}
 		p.HeldBytes()
 	}
-	require.Less(t, loans, 50)
-	require.Positive(t, loans)
+	require.Less(t, times, 50)
+	require.Positive(t, times)
 }
 
-// A loan in which C only looks at blocks is a used one.
+// C code uses the lent tables also if it only looks at blocks.
 func TestLooksAreUses(t *testing.T) {
 	p, _, addr := lender(t, nil)
 	for range 200 {

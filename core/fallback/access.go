@@ -24,8 +24,8 @@ func (b *Buffer) addrLocked() device.Addr {
 	return b.gpu.Buffer
 }
 
-// IsOver reports whether the buffer has ended, or its manager has ended or is ending.
-func (b *Buffer) IsOver() bool { return b.FallbackBuffer.IsOver() || b.manager.IsOver() }
+// HasEnded reports whether the buffer has ended, or its manager has ended or is ending.
+func (b *Buffer) HasEnded() bool { return b.FallbackBuffer.HasEnded() || b.manager.HasEnded() }
 
 // Owner returns the manager of the buffer.
 func (b *Buffer) Owner() *Manager { return b.manager }

@@ -66,8 +66,8 @@ func (b *FallbackBuffer[G, C]) Pins() uint32 {
 	return b.pins
 }
 
-// IsOver reports whether the storage was released or taken.
-func (b *FallbackBuffer[G, C]) IsOver() bool {
+// HasEnded reports whether the storage was released or taken.
+func (b *FallbackBuffer[G, C]) HasEnded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.gone

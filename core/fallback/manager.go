@@ -178,9 +178,9 @@ func (m *Manager) OnPressure(fn func(pressure.Level)) (*engine.Registration, pre
 	return m.gpu.engine.OnPressureBy(pressure.Early, fn)
 }
 
-// IsOver reports whether the manager is closed or closing. Close accepts a manager in
+// HasEnded reports whether the manager is closed or closing. Close accepts a manager in
 // these states.
-func (m *Manager) IsOver() bool {
+func (m *Manager) HasEnded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closed

@@ -5,7 +5,7 @@
 // the pool is in its normal state, the pool writes what a placement needs into a State in
 // C memory: the addresses of its tables, and a few numbers. From then on C places and
 // frees blocks in the same tables, by the same rules. The lock of the pool (mirror.Lock)
-// recalls the loan before any Go code gets the lock: the numbers are then written back to
+// recalls the tables before any Go code gets the lock: the numbers are then written back to
 // their owners. So the tables and numbers have one owner at any time:
 //
 //	Word     the owner of tables and numbers
@@ -25,5 +25,5 @@
 //
 // # Files in reading order
 //
-// state.go, loan.go.
+// state.go, lend.go.
 package lending

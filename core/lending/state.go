@@ -97,7 +97,7 @@ type Pages struct {
 	// All pages in [MappedFrom, MappedTo) are mapped and are no parts of large pages.
 	MappedFrom, MappedTo uint64
 	// Edges has a bit for each page, and one more. A bit is set where a run of pages that
-	// became busy or idle in this loan starts or ends. Two edges at one page cancel each
+	// became busy or idle while lent starts or ends. Two edges at one page cancel each
 	// other. So a page has changed if the number of edges up to it is odd, and a block of
 	// any size changes two bits. All edges are in [EdgeLow, EdgeHigh].
 	Edges, EdgeLow, EdgeHigh uint64
@@ -112,7 +112,7 @@ type Pages struct {
 type Counters struct {
 	RequestedBytes, RequestedHigh uint64
 	// FreeLow and FreeHigh are the lowest and highest values of Places.FreeUnits in this
-	// loan, and LiveHigh is the highest value of Places.LiveCount.
+	// time, and LiveHigh is the highest value of Places.LiveCount.
 	FreeLow, FreeHigh uint64
 	LiveHigh          uint64
 	// Frees counts the frees, and Looks the queries of a block.

@@ -16,8 +16,8 @@ func CallError(err error, objects ...member) error {
 		return nil
 	}
 	for _, o := range objects {
-		if o.isOver() {
-			return over(o)
+		if o.hasEnded() {
+			return endedError(o)
 		}
 	}
 	if _, e := objects[0].known(); e != nil {
@@ -26,8 +26,8 @@ func CallError(err error, objects ...member) error {
 	return err
 }
 
-// over is the error of a call on an ended object.
-func over(o member) error {
+// endedError is the error of a call on an ended object.
+func endedError(o member) error {
 	id, e := o.known()
 	kind := handle.KindOf(id)
 	ended := device.Errorf(device.CodeInvalidHandle, "handle.ended",

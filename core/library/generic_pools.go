@@ -55,7 +55,7 @@ func (p *GenericPool) end(force bool) error {
 	p.using.Lock()
 	defer p.using.Unlock()
 	if p.ended.Load() {
-		return over(p)
+		return endedError(p)
 	}
 	if stats := p.pool.Stats(); !force && stats.TotalAllocatedBytes > 0 {
 		return device.Errorf(device.CodeBusy, "generic_pool.destroy", "%d buffers of %v are in use and %d of %v are pooled",
@@ -70,7 +70,7 @@ func (p *GenericPool) use(fn func() error) error {
 	p.using.RLock()
 	defer p.using.RUnlock()
 	if p.ended.Load() {
-		return over(p)
+		return endedError(p)
 	}
 	return fn()
 }

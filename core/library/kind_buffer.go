@@ -20,7 +20,7 @@ func (l *Library) FallbackBuffer(op string, id uint64) (*FallbackBuffer, error) 
 }
 
 // A buffer ends with its manager.
-func (b *FallbackBuffer) isOver() bool                    { return b.Buffer.IsOver() }
+func (b *FallbackBuffer) hasEnded() bool                  { return b.Buffer.HasEnded() }
 func (b *FallbackBuffer) known() (uint64, *engine.Engine) { return b.id(), b.owner.device.Engine }
 func (b *FallbackBuffer) of(d *Device) bool               { return b.owner.of(d) }
 

@@ -27,7 +27,7 @@ func (l *Library) Device(op string, id uint64) (*Device, error) {
 }
 
 // A device is over when it rejects new objects.
-func (d *Device) isOver() bool                    { return d.gate.isClosed() }
+func (d *Device) hasEnded() bool                  { return d.gate.isClosed() }
 func (d *Device) known() (uint64, *engine.Engine) { return d.id(), d.Engine }
 func (d *Device) of(parent *Device) bool          { return parent == nil }
 func (d *Device) leak() leak                      { return d.alive("device", d.Engine) }

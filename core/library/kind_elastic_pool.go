@@ -19,7 +19,7 @@ func (l *Library) ElasticPool(op string, id uint64) (*ElasticPool, error) {
 	return find(l, l.registry.elasticPools, op, id)
 }
 
-func (p *ElasticPool) isOver() bool                    { return p.IsOver() }
+func (p *ElasticPool) hasEnded() bool                  { return p.HasEnded() }
 func (p *ElasticPool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
 func (p *ElasticPool) of(d *Device) bool               { return p.device == d }
 func (p *ElasticPool) close(force bool) error          { return p.Close(force) }

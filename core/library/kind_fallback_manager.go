@@ -53,7 +53,7 @@ func (m *FallbackManager) takeBuffers() map[uint64]struct{} {
 	return handles
 }
 
-func (m *FallbackManager) isOver() bool                    { return m.IsOver() }
+func (m *FallbackManager) hasEnded() bool                  { return m.HasEnded() }
 func (m *FallbackManager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
 func (m *FallbackManager) close(force bool) error          { return m.Close(force) }
 
@@ -110,6 +110,3 @@ func (m *FallbackManager) ownerAt(d *Device, addr device.Addr) (Owner, bool) {
 func (m *FallbackManager) String() string {
 	return fmt.Sprintf("pressure callback of fallback manager %#x", m.id())
 }
-
-// hasEnded reports whether the manager is closed or closing.
-func (m *FallbackManager) hasEnded() bool { return m.isOver() }

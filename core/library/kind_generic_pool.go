@@ -26,7 +26,7 @@ func (l *Library) GenericPool(op string, id uint64) (*GenericPool, error) {
 }
 
 // A generic pool has numbers of the caller and no memory.
-func (p *GenericPool) isOver() bool                    { return p.ended.Load() }
+func (p *GenericPool) hasEnded() bool                  { return p.ended.Load() }
 func (p *GenericPool) known() (uint64, *engine.Engine) { return p.id(), nil }
 func (p *GenericPool) of(d *Device) bool               { return d == nil }
 func (p *GenericPool) leak() leak                      { return p.alive("generic_pool", nil) }

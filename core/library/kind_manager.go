@@ -20,7 +20,7 @@ func (l *Library) Manager(op string, id uint64) (*Manager, error) {
 	return find(l, l.registry.managers, op, id)
 }
 
-func (m *Manager) isOver() bool                    { return m.IsOver() }
+func (m *Manager) hasEnded() bool                  { return m.HasEnded() }
 func (m *Manager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
 func (m *Manager) of(d *Device) bool               { return m.device == d }
 func (m *Manager) leak() leak                      { return m.alive("manager", m.device.Engine) }

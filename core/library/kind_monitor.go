@@ -18,7 +18,7 @@ func (l *Library) Monitor(op string, id uint64) (*Monitor, error) {
 }
 
 // A monitor belongs to no device: it watches managers of several.
-func (m *Monitor) isOver() bool                    { return m.IsOver() }
+func (m *Monitor) hasEnded() bool                  { return m.HasEnded() }
 func (m *Monitor) known() (uint64, *engine.Engine) { return m.id(), nil }
 func (m *Monitor) of(d *Device) bool               { return d == nil }
 func (m *Monitor) leak() leak                      { return m.alive("monitor", nil) }

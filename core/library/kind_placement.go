@@ -21,7 +21,7 @@ func (l *Library) Placement(op string, id uint64) (*Placement, error) {
 
 // A strategy of the caller is not called after its end. Other strategies end with their
 // handle.
-func (p *Placement) isOver() bool                    { return p.calls.isClosed() }
+func (p *Placement) hasEnded() bool                  { return p.calls.isClosed() }
 func (p *Placement) known() (uint64, *engine.Engine) { return p.id(), nil }
 func (p *Placement) of(d *Device) bool               { return d == nil }
 

@@ -27,7 +27,7 @@ func (l *Library) Pool(op string, id uint64) (*Pool, error) {
 	return l.registry.pools.Get(id)
 }
 
-func (p *Pool) isOver() bool                    { return p.IsOver() }
+func (p *Pool) hasEnded() bool                  { return p.HasEnded() }
 func (p *Pool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
 func (p *Pool) of(d *Device) bool               { return p.device == d }
 func (p *Pool) close(force bool) error          { return p.Close(force) }

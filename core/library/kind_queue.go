@@ -67,7 +67,7 @@ type queued struct {
 	madeAt time.Duration
 }
 
-func (q *queued) isOver() bool                    { return false }
+func (q *queued) hasEnded() bool                  { return false }
 func (q *queued) known() (uint64, *engine.Engine) { return q.id, q.engine }
 func (q *queued) of(d *Device) bool               { return d != nil && d.Engine == q.engine }
 

@@ -49,7 +49,7 @@ func (r *registration) about() string {
 }
 
 // A registration is over when its handle is removed.
-func (r *registration) isOver() bool                    { return false }
+func (r *registration) hasEnded() bool                  { return false }
 func (r *registration) known() (uint64, *engine.Engine) { return r.id(), r.device.Engine }
 func (r *registration) of(d *Device) bool               { return r.device == d }
 

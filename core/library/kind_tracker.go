@@ -21,7 +21,7 @@ func (l *Library) Tracker(op string, id uint64) (*Tracker, error) {
 
 // A tracker of a manager or of a generic pool ends with its owner, and traversals skip
 // it. A tracker of the caller is over when its handle is removed.
-func (t *Tracker) isOver() bool                    { return t.owner != nil && t.owner.isOver() }
+func (t *Tracker) hasEnded() bool                  { return t.owner != nil && t.owner.hasEnded() }
 func (t *Tracker) known() (uint64, *engine.Engine) { return t.id(), nil }
 func (t *Tracker) of(d *Device) bool               { return d == nil }
 func (t *Tracker) leak() leak                      { return t.alive("tracker", nil) }

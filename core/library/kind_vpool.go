@@ -19,7 +19,7 @@ func (l *Library) VPool(op string, id uint64) (*VPool, error) {
 	return find(l, l.registry.vpools, op, id)
 }
 
-func (p *VPool) isOver() bool                    { return p.IsOver() }
+func (p *VPool) hasEnded() bool                  { return p.HasEnded() }
 func (p *VPool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
 func (p *VPool) of(d *Device) bool               { return p.device == d }
 func (p *VPool) close(force bool) error          { return p.Close(force) }

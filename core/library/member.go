@@ -14,9 +14,9 @@ import (
 // member is an object with a handle, as traversals use it. Optional methods are in the
 // interfaces below. The methods do not wait, except those of ender and snapshotted.
 type member interface {
-	// isOver reports whether the object has ended or is ending. Its handle must then be
+	// hasEnded reports whether the object has ended or is ending. Its handle must then be
 	// treated as invalid.
-	isOver() bool
+	hasEnded() bool
 	// known returns its handle and the engine of its device; nil: it belongs to no
 	// device.
 	known() (id uint64, e *engine.Engine)

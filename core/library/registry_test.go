@@ -29,7 +29,7 @@ type dummy struct {
 	refuse error
 }
 
-func (d *dummy) isOver() bool           { return d.over }
+func (d *dummy) hasEnded() bool         { return d.over }
 func (d *dummy) of(parent *Device) bool { return d.device == parent }
 func (d *dummy) snapshot(_ *Device, s deviceSnapshot) {
 	s.add("dummies", map[string]any{"block": d.block})
@@ -65,7 +65,7 @@ func (d *dummy) endByForce(l *Library, id uint64) error {
 		return err
 	}
 	d.over = true
-	whole := d.uses == nil || !d.uses.isOver()
+	whole := d.uses == nil || !d.uses.hasEnded()
 	*d.ended = append(*d.ended, fmt.Sprintf("%#x, what it uses is whole: %t", id, whole))
 	return nil
 }

@@ -79,7 +79,7 @@ func (l *Library) SnapshotJSON() ([]byte, error) {
 	for _, d := range l.registry.listDevices() {
 		part, err := l.registry.snapshotDevice(d)
 		if err != nil {
-			if d.isOver() {
+			if d.hasEnded() {
 				continue
 			}
 			return nil, on(err, d.Engine)

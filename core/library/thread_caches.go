@@ -93,7 +93,7 @@ func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, cou
 // CacheGiveBack returns idle blocks from the caches to a pool, freed on a stream. For 0
 // or a destroyed stream no work uses the blocks any more.
 func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *pool.CacheCounts) error {
-	entry, err := l.Pool("pool.give_back", id)
+	entry, err := l.Pool("pool.return_leased", id)
 	if err != nil {
 		return err
 	}
@@ -101,5 +101,5 @@ func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *
 	if stream != 0 {
 		last = l.registry.cacheStream(stream)
 	}
-	return l.registry.callErrorOn(stream, entry.GiveBack(addrs, last, counts), entry)
+	return l.registry.callErrorOn(stream, entry.ReturnLeased(addrs, last, counts), entry)
 }

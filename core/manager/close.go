@@ -47,9 +47,9 @@ func (m *Manager) Close(force bool) error {
 	return nil
 }
 
-// IsOver reports whether the manager is closed or closing. Close accepts a manager in
+// HasEnded reports whether the manager is closed or closing. Close accepts a manager in
 // these states.
-func (m *Manager) IsOver() bool { return m.closing.Load() }
+func (m *Manager) HasEnded() bool { return m.closing.Load() }
 
 // beginClose makes the manager reject new blocks and work: with force at once, and
 // without force if no block is live. It waits for calls in progress.

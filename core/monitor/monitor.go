@@ -155,8 +155,8 @@ func (m *Monitor) Managers() int {
 	return m.entries.Len()
 }
 
-// IsOver reports whether Close was called.
-func (m *Monitor) IsOver() bool {
+// HasEnded reports whether Close was called.
+func (m *Monitor) HasEnded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closed

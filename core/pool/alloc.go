@@ -109,7 +109,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		tag = p.heap.tags.Add(r.TagNumber, sizes, 1)
 		p.heap.counters.Alloc(sizes)
 		if block.Size > LeastLentBytes && r.Stream == nil {
-			p.heap.loans.lend(s)
+			p.heap.lent.lend(s)
 		}
 		p.heap.mu.Unlock()
 		p.heap.engine.Changed()

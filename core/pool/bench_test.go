@@ -247,7 +247,7 @@ func BenchmarkLease(b *testing.B) {
 		if err != nil || n != len(addrs) {
 			b.Fatal(n, err)
 		}
-		if err := p.GiveBack(addrs[:], nil, nil); err != nil {
+		if err := p.ReturnLeased(addrs[:], nil, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -196,7 +196,7 @@ func (b *blockStreams) streamFor(l located, freedOn device.Stream) device.Stream
 		return b.defaultStream
 	}
 	of := b.byNumber[number-1].stream
-	if captured, ok := of.(*branch); ok && captured.IsOver() {
+	if captured, ok := of.(*branch); ok && captured.HasEnded() {
 		of = captured.Stream
 		if now, ok := freedOn.(*branch); ok && now.Stream == of {
 			return nil

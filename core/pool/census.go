@@ -3,7 +3,7 @@ package pool
 import "ferrum_mem/core/track"
 
 // freeze prevents changes of the pool's own counters until thaw, so that the caches can
-// be counted at the same moment. Lease and GiveBack continue: they only move bytes
+// be counted at the same moment. Lease and ReturnLeased continue: they only move bytes
 // between the pool and the caches. Threads that waited for the last thaw run first.
 // freeze returns the cache, or nil.
 func (ls *leases) freeze() Cache {

@@ -159,7 +159,7 @@ func TestCallsWaitWhileACloseDecides(t *testing.T) {
 		if busy {
 			require.ErrorIs(t, err, device.CodeBusy)
 			require.NoError(t, <-heard)
-			require.False(t, p.IsOver())
+			require.False(t, p.HasEnded())
 			require.NoError(t, c.free(1, kept, 0))
 			require.False(t, c.isPaused())
 			require.NoError(t, p.Close(false), "it can be tried again")

@@ -33,7 +33,7 @@
 //   - leases.census: one thread at a time counts what the caches hold, or takes a
 //     block over from them, with Cache.Counts, Each, Adopt and Drop. The pool's own
 //     counters do not change meanwhile (heap.frozen): a thread that has to change them
-//     waits, and goes before the next census. Lease and GiveBack do not wait, so that
+//     waits, and goes before the next census. Lease and ReturnLeased do not wait, so that
 //     a cache may call them with its own locks held.
 //   - heap.mu: blocks, counters, list of segments, blocks in flight. Only driver calls
 //     that do not wait are made under it (Event.Done, Event.Close), and no call of

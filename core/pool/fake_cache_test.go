@@ -129,7 +129,7 @@ func (c *fakeCache) free(thread int, addr device.Addr, stream uint64) error {
 	for _, b := range extra {
 		addrs = append(addrs, b.Addr)
 	}
-	if err := c.pool.GiveBack(addrs, c.streamOf(stream), &counts); err != nil {
+	if err := c.pool.ReturnLeased(addrs, c.streamOf(stream), &counts); err != nil {
 		c.putBack(key, extra)
 	}
 	return nil

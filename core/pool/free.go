@@ -128,7 +128,7 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 	}
 	overfull = h.overfull
 	if r.Size > LeastLentBytes && stream == h.defaultStream {
-		h.loans.lend(s)
+		h.lent.lend(s)
 	}
 	h.mu.Unlock()
 	h.engine.Changed()

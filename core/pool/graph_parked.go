@@ -21,7 +21,7 @@ func (p *Pool) park(j *pendingFree, found []located) bool {
 		}
 	}
 	if !parked.Park() {
-		j.takeBack()
+		j.closeShared()
 		return false
 	}
 	for _, l := range found {

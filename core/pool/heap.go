@@ -66,7 +66,7 @@ type heap struct {
 	graphs *graphsEnd
 	// debug is nil unless the debug mode is on.
 	debug *memcheck.Checker
-	loans loans
+	lent  lentTables
 }
 
 // lock takes mu for a change of the pool's own counters.

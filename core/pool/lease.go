@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	opLease    = "pool.lease"
-	opGiveBack = "pool.give_back"
+	opLease        = "pool.lease"
+	opReturnLeased = "pool.return_leased"
 )
 
 // Lease leases blocks of sizeBytes, a multiple of the pool's alignment, to the caches. It
@@ -131,12 +131,12 @@ func (ls *leases) lend(l located, size uint64) {
 	}
 }
 
-// GiveBack returns idle blocks of the caches to the pool, as freed on a stream; nil means
+// ReturnLeased returns idle blocks of the caches to the pool, as freed on a stream; nil means
 // that no work uses them any more. counts are the counts of the caches after the call;
 // nil means unknown. If an address is not that of a leased block, or the event of the
 // stream cannot be recorded, nothing changes.
-func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) error {
-	overfull, err := p.leases.takeBack(addrs, stream, counts)
+func (p *Pool) ReturnLeased(addrs []device.Addr, stream device.Stream, counts *CacheCounts) error {
+	overfull, err := p.leases.returnBlocks(addrs, stream, counts)
 	if overfull {
 		p.supply.shrink()
 	}
@@ -146,9 +146,9 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 	return err
 }
 
-// takeBack is GiveBack without the release of segments to the device. It leaves that to
+// returnBlocks is ReturnLeased without the release of segments to the device. It leaves that to
 // the caller, because a trim counts the released segments itself.
-func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
+func (ls *leases) returnBlocks(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
 	var event device.Event
 	if stream != nil {
 		idle, err := device.IsDry(stream)
@@ -176,7 +176,7 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 				l.setInfo(l.info().with(blockLeased))
 			}
 			ls.heap.mu.Unlock()
-			return false, errors.Join(ls.heap.noRoomInFlight(opGiveBack, len(found), err), event.Close())
+			return false, errors.Join(ls.heap.noRoomInFlight(opReturnLeased, len(found), err), event.Close())
 		}
 	}
 	ls.learn(counts)
@@ -208,7 +208,7 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 // none and returns an error.
 func (ls *leases) findLeased(addrs []device.Addr) ([]located, error) {
 	if ls.heap.state == stateClosed {
-		return nil, ls.heap.closedError(opGiveBack)
+		return nil, ls.heap.closedError(opReturnLeased)
 	}
 	found := ls.heap.scratch.located[:0]
 	for i, addr := range addrs {
@@ -222,7 +222,7 @@ func (ls *leases) findLeased(addrs []device.Addr) ([]located, error) {
 		for _, l := range found {
 			l.setInfo(l.info().with(blockLeased))
 		}
-		return nil, device.Errorf(device.CodeInvalidAddress, opGiveBack,
+		return nil, device.Errorf(device.CodeInvalidAddress, opReturnLeased,
 			"addresses[%d]: %#x is not a leased block, or is listed twice", i, uint64(addr)).On(ls.heap.engine.ID())
 	}
 	ls.heap.scratch.located = found
@@ -288,7 +288,7 @@ func (ls *leases) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 		if id != 0 {
 			stream = ls.streamOf(id)
 		}
-		_, err := ls.takeBack(addrs, stream, &counts)
+		_, err := ls.returnBlocks(addrs, stream, &counts)
 		if err == nil {
 			some = true
 			ls.heap.changed()

@@ -77,7 +77,7 @@ func TestForcedCloseWhileAThreadReturnsABlock(t *testing.T) {
 		c.remove(key, 1)
 		counts := c.counts
 		c.mu.Unlock()
-		require.NoError(t, p.GiveBack([]device.Addr{going}, nil, &counts))
+		require.NoError(t, p.ReturnLeased([]device.Addr{going}, nil, &counts))
 	}}, c.streamOf)
 	b.dev.FailNth(giveBackCall(), 1, nil)
 	require.ErrorIs(t, p.Close(true), device.CodeDevice)

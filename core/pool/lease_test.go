@@ -98,7 +98,7 @@ func TestPoolAdoptsLiveBlocksOfTheCaches(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestGiveBackSucceedsOrFailsAsAWhole(t *testing.T) {
+func TestReturnLeasedSucceedsOrFailsAsAWhole(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, _, s := cached(t, b, nil)
 	own := mustAlloc(t, p, 256)
@@ -109,21 +109,21 @@ func TestGiveBackSucceedsOrFailsAsAWhole(t *testing.T) {
 	for _, wrong := range [][]device.Addr{
 		{addrs[0], own.Addr}, {addrs[0], addrs[1], addrs[0]}, {addrs[0] + 256}, {1},
 	} {
-		require.ErrorIs(t, p.GiveBack(wrong, s, nil), device.CodeInvalidAddress)
+		require.ErrorIs(t, p.ReturnLeased(wrong, s, nil), device.CodeInvalidAddress)
 		require.EqualValues(t, 8*512, p.leases.leased-p.leases.returned)
 	}
 	busy(t, s)
 	b.dev.FailNth(devicetest.RecordEvent, 1, nil)
-	require.ErrorIs(t, p.GiveBack(addrs, s, nil), device.CodeDevice)
-	require.NoError(t, p.GiveBack(addrs[:4], s, nil))
-	require.NoError(t, p.GiveBack(addrs[4:], nil, nil))
+	require.ErrorIs(t, p.ReturnLeased(addrs, s, nil), device.CodeDevice)
+	require.NoError(t, p.ReturnLeased(addrs[:4], s, nil))
+	require.NoError(t, p.ReturnLeased(addrs[4:], nil, nil))
 	require.EqualValues(t, 256+4*512, p.heap.counters.Statistics().Active.Current)
 	again := make([]device.Addr, 2)
 	n, err = p.Lease(512, s, again, nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Subset(t, addrs[:4], again, "the stream may have at once what was freed on it")
-	require.NoError(t, p.GiveBack(again, nil, nil))
+	require.NoError(t, p.ReturnLeased(again, nil, nil))
 	_, err = p.Lease(300, nil, again, nil)
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 	s.Release()
@@ -227,7 +227,7 @@ func TestForcedCloseEndsTheCaches(t *testing.T) {
 	b.closeAll(t, p)
 	_, err := p.Lease(1024, nil, make([]device.Addr, 1), nil)
 	require.ErrorIs(t, err, device.CodeInvalidState)
-	require.ErrorIs(t, p.GiveBack([]device.Addr{addr}, nil, nil), device.CodeInvalidState)
+	require.ErrorIs(t, p.ReturnLeased([]device.Addr{addr}, nil, nil), device.CodeInvalidState)
 }
 
 // tally counts what the threads of a test have begun and ended. The true value at a

@@ -9,7 +9,7 @@ import (
 
 // Cache is the thread caches in front of a pool. They lease blocks from the pool, and
 // allocate and free these blocks without calling it. The methods may be called from any
-// goroutine that holds none of the locks that Lease and GiveBack take. They never call
+// goroutine that holds none of the locks that Lease and ReturnLeased take. They never call
 // the pool.
 type Cache interface {
 	// Counts returns what the caches hold and how often they were used, as of one moment.
@@ -42,7 +42,7 @@ type Cache interface {
 type CacheCounts struct {
 	RequestedBytes, LiveBytes, LiveBlocks, IdleBytes uint64
 	// EnteredBytes is the total that came in by Lease since the caches were created.
-	// LeftBytes is the total that left by Take, GiveBack and Adopt.
+	// LeftBytes is the total that left by Take, ReturnLeased and Adopt.
 	EnteredBytes, LeftBytes uint64
 	Allocations, Frees      uint64
 }

@@ -17,8 +17,8 @@ import (
 // size come from the thread caches.
 const LeastLentBytes = 1 << 20
 
-// loans is the state of lending, guarded by heap.mu.
-type loans struct {
+// lentTables is the state of lending, guarded by heap.mu.
+type lentTables struct {
 	heap *heap
 	// to is the place in C memory where the tables are lent; nil means that they are not
 	// lent.
@@ -28,18 +28,18 @@ type loans struct {
 	others func() bool
 	// of is the segment that is lent.
 	of *segment
-	// unused counts successive loans that C code did not use. pauses is the number of calls
-	// during which no loan is tried because of that.
+	// unused counts how often in succession C code did not use the lent tables. pauses is
+	// the number of calls during which nothing is lent because of that.
 	unused, pauses int
-	// recall is loans.takeBack.
+	// recall is recallTables.
 	recall func()
 }
 
 const (
-	// maxUnusedLoans is the number of unused loans after which lending pauses for pausedCalls
-	// calls.
-	maxUnusedLoans = 8
-	pausedCalls    = 100
+	// Lending pauses for pausedCalls calls after C code did not use the lent tables
+	// maxUnused times in succession.
+	maxUnused   = 8
+	pausedCalls = 100
 )
 
 // LendTo sets the place where a pool may lend its tables, and the handle by which C code
@@ -48,7 +48,7 @@ const (
 func LendTo(p *Pool, place *lending.State, handle uint64) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
-	p.heap.loans.to = place
+	p.heap.lent.to = place
 	if place != nil {
 		place.Pool = handle
 	}
@@ -57,7 +57,7 @@ func LendTo(p *Pool, place *lending.State, handle uint64) {
 // lend lends the tables of the segment in which a block was placed or freed, if C code
 // can serve the next such call. The caller holds mu by Lock and is about to release it.
 // It has checked that the pool is open, is not frozen and has no debug mode.
-func (l *loans) lend(s *segment) {
+func (l *lentTables) lend(s *segment) {
 	if l.to == nil {
 		return
 	}
@@ -75,14 +75,14 @@ func (l *loans) lend(s *segment) {
 
 // arePossible reports whether a call for a plain block needs only the tables of a
 // segment.
-func (l *loans) arePossible(s *segment) bool {
+func (l *lentTables) arePossible(s *segment) bool {
 	h := l.heap
 	return h.held <= h.threshold && h.inFlight.Count() == 0 && len(h.segments) == 1 && h.streams.linked() == 0 &&
 		!s.timed && s.narrow && !l.others()
 }
 
 // fill writes the tables that are lent. It returns false if a table cannot be lent now.
-func (l *loans) fill(s *segment) bool {
+func (l *lentTables) fill(s *segment) bool {
 	lender, ok := s.strategy.(rangealloc.Lender)
 	to, h := l.to, l.heap
 	if !ok || !lender.Lend(&to.Places) || !h.counters.Lend(&to.Counters, &to.Places) {
@@ -114,7 +114,7 @@ func (l *loans) fill(s *segment) bool {
 // idleMost returns the number of pages that may be idle before heap.pagesFreed has to be
 // called: there is no bound if the worker already watches, and otherwise as many as may
 // stay.
-func (l *loans) idleMost() uint64 {
+func (l *lentTables) idleMost() uint64 {
 	h := l.heap
 	w := &h.paged.worker
 	switch {
@@ -128,8 +128,8 @@ func (l *loans) idleMost() uint64 {
 	return h.paged.ready
 }
 
-// takeBack takes the tables back. The caller holds mu.
-func (l *loans) takeBack() {
+// recallTables returns the lent tables to the pool. The caller holds mu.
+func (l *lentTables) recallTables() {
 	from, s, h := l.to, l.of, l.heap
 	from.Recall()
 	l.of = nil
@@ -137,7 +137,7 @@ func (l *loans) takeBack() {
 	if change.Blocks == 0 && from.Counters.Frees == 0 {
 		if from.Counters.Looks != 0 {
 			l.unused = 0
-		} else if l.unused++; l.unused == maxUnusedLoans {
+		} else if l.unused++; l.unused == maxUnused {
 			l.unused, l.pauses = 0, pausedCalls
 		}
 		return

@@ -111,11 +111,11 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	p.heap.startDebug()
 	p.heap.thawed, p.heap.passed = sync.NewCond(&p.heap.mu), sync.NewCond(&p.heap.mu)
-	p.heap.loans = loans{
+	p.heap.lent = lentTables{
 		heap:   &p.heap,
 		others: func() bool { return p.family.graphs.AnyCapturing() || p.family.graphs.AnyPrivate() },
 	}
-	p.heap.loans.recall = p.heap.loans.takeBack
+	p.heap.lent.recall = p.heap.lent.recallTables
 	p.heap.inFlight.Init(p.heap.debug == nil || !p.heap.debug.NeedsFreed())
 	p.heap.tags.Keep(c.Name)
 	p.family.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)

@@ -109,7 +109,7 @@ func TestHeldPagesAreThoseOfTheBlocks(t *testing.T) {
 				for _, block := range half {
 					addrs = append(addrs, block.Addr)
 				}
-				require.NoError(t, p.GiveBack(addrs, nil, nil))
+				require.NoError(t, p.ReturnLeased(addrs, nil, nil))
 			},
 			"reset": func(t *rapid.T) {
 				require.NoError(t, p.Reset(nil))

@@ -82,8 +82,8 @@ func (j *pendingFree) lend(i int) device.Event {
 	return shared.Use()
 }
 
-// takeBack ends the free's own use of every shared event.
-func (j *pendingFree) takeBack() {
+// closeShared ends the free's own use of every shared event.
+func (j *pendingFree) closeShared() {
 	for _, mark := range j.marks {
 		if shared, ok := mark.(*inflight.Shared); ok && j.sliced {
 			_ = shared.Close() // never the last use

@@ -64,9 +64,9 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 	return number, nil
 }
 
-// IsOver reports whether the pool has ended or is ending. It is false after a Close that
+// HasEnded reports whether the pool has ended or is ending. It is false after a Close that
 // was rejected.
-func (p *Pool) IsOver() bool {
+func (p *Pool) HasEnded() bool {
 	if p.family.graphs.IsShut() {
 		return true
 	}

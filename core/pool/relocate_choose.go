@@ -112,7 +112,7 @@ func (v *survey) undo(claims []placed) {
 			return // the pool is closing and has released the segment
 		}
 		r.pool.heap.releasePlace(to)
-		v.GiveBack(d.Place, to.Size)
+		v.Return(d.Place, to.Size)
 	}
 }
 

@@ -29,7 +29,7 @@ func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	return true
 }
 
-// lend writes the runs to the loan.
+// lend writes the runs to the lent tables.
 func (f *fewRuns[U]) lend(to *lending.Places) {
 	to.FewCount = uint64(f.count)
 	for i := range f.runs {
@@ -41,7 +41,7 @@ func (f *fewRuns[U]) lend(to *lending.Places) {
 	}
 }
 
-// absorb reads the runs from the loan.
+// absorb reads the runs from the lent tables.
 func (f *fewRuns[U]) absorb(from *lending.Places) {
 	f.count = uint32(from.FewCount)
 	for i, order := range from.FewOrder[:f.count] {

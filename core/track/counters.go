@@ -22,7 +22,7 @@ type Counters struct {
 	outside Outside
 	// While low <= active < above, the totals are accurate enough.
 	low, above uint64
-	// lent has the numbers of places when the counters were lent. During a loan, counters
+	// lent has the numbers of places when the counters were lent. Meanwhile, counters
 	// follow from their changes.
 	lent struct{ freeUnits, liveBlocks uint64 }
 

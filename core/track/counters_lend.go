@@ -30,7 +30,7 @@ func (b *Counters) Lend(to *lending.Counters, places *lending.Places) bool {
 	return true
 }
 
-// Absorb reads the changed counters of a loan. It returns the sum of all changes. places
+// Absorb reads the changed counters that were lent. It returns the sum of all changes. places
 // are still lent.
 func (b *Counters) Absorb(from *lending.Counters, places *lending.Places) lending.Tag {
 	bytes := func(units uint64) uint64 { return units << places.GranuleShift }

@@ -41,7 +41,7 @@ func TestCloseDuringAnAllocationChangesNothing(t *testing.T) {
 		err := atOnce(t, func() error { return r.pool.Close(false) })
 		require.ErrorIs(t, err, device.CodeBusy)
 		require.ErrorContains(t, err, "1 calls are running")
-		require.False(t, r.pool.IsOver())
+		require.False(t, r.pool.HasEnded())
 		_, err = r.pool.Alloc(0, page)
 		require.NoError(t, err)
 		require.NoError(t, r.pool.Free(0, page, nil))
@@ -68,7 +68,7 @@ func TestCloseRejectedByTheLastModelKeepsAllModels(t *testing.T) {
 		err := atOnce(t, func() error { return p.shared.Close(false) })
 		require.ErrorIs(t, err, device.CodeBusy)
 		require.ErrorContains(t, err, what)
-		require.False(t, p.shared.IsOver())
+		require.False(t, p.shared.HasEnded())
 		require.Equal(t, ids, p.shared.Models())
 		require.Equal(t, before, p.shared.Stats())
 		require.Len(t, p.shared.models[ids[0]].callbacks(), 1)
@@ -166,7 +166,7 @@ func endBesideAllocations(t *testing.T, end func(*party) error) {
 	}
 	wait.Wait()
 	require.True(t, ended || over.Load() == 0)
-	if !p.shared.IsOver() {
+	if !p.shared.HasEnded() {
 		p.check(t)
 		require.NoError(t, p.shared.Close(false))
 	}

@@ -82,7 +82,7 @@ func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error)
 		models: map[string]*Model{},
 	}
 	s.quota.limit = s.scale.limitPages(c.LimitBytes)
-	s.stage = stage{guaranteed: true, over: s.quota.over, enter: s.enter}
+	s.stage = stage{guaranteed: true, over: s.quota.over, charge: s.charge}
 	if s.quota.limit == 0 {
 		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %v",
 			c.LimitBytes, device.Size(s.scale.pageBytes)).On(e.ID())

@@ -28,8 +28,8 @@ type stage struct {
 	// over returns by how many pages a share would exceed the bound with that many
 	// more.
 	over func(s *share, pages uint64) uint64
-	// enter records that a share has that many more pages.
-	enter func(s *share, pages uint64)
+	// charge records that a share has that many more pages.
+	charge func(s *share, pages uint64)
 	// guaranteed states that allocations within their guarantee pass before the queue.
 	guaranteed bool
 }
@@ -43,7 +43,7 @@ func (st *stage) pass(w *waiter) bool {
 	if !st.mayPass(w, st.line.empty()) {
 		return false
 	}
-	st.enter(w.share, w.pages)
+	st.charge(w.share, w.pages)
 	return true
 }
 
@@ -51,14 +51,14 @@ func (st *stage) pass(w *waiter) bool {
 func (st *stage) serve() {
 	for _, w := range slices.Clone(st.line.waiting) {
 		if st.mayPass(w, w == st.line.first()) {
-			st.enter(w.share, w.pages)
+			st.charge(w.share, w.pages)
 			st.line.remove(w, nil)
 		}
 	}
 }
 
-// giveUp removes a waiter that found no pages. Waiters behind it may need fewer.
-func (st *stage) giveUp(w *waiter, err error) {
+// remove removes a waiter that found no pages. Waiters behind it may need fewer.
+func (st *stage) remove(w *waiter, err error) {
 	st.line.remove(w, err)
 	st.serve()
 }
@@ -95,8 +95,8 @@ func (s *Elastic) admit(o *admission) error {
 	return err
 }
 
-// enter charges booked pages to a share.
-func (s *Elastic) enter(share *share, pages uint64) {
+// charge charges booked pages to a share.
+func (s *Elastic) charge(share *share, pages uint64) {
 	s.quota.charge(share, pages)
 	s.peak = max(s.peak, s.quota.used)
 }

@@ -130,9 +130,9 @@ func (m *Model) waiters() map[*line][]*waiter {
 	return found
 }
 
-// IsOver reports whether the pool is closed or closing. Close accepts a pool in these
+// HasEnded reports whether the pool is closed or closing. Close accepts a pool in these
 // states.
-func (s *Elastic) IsOver() bool {
+func (s *Elastic) HasEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state != stateOpen

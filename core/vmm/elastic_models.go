@@ -182,7 +182,7 @@ func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{shared: s, id: id, gone: true, leaving: make(chan struct{}), share: s.quota.add(b)}
-	m.stage = stage{over: (*share).over, enter: (*share).book}
+	m.stage = stage{over: (*share).over, charge: (*share).book}
 	s.models[id] = m
 	return m, nil
 }

@@ -52,11 +52,11 @@ func (f *search) pass() error {
 	select {
 	case <-f.waiter.ended:
 	case <-f.admission.done:
-		f.giveUp()
+		f.fail()
 		<-f.waiter.ended
 	case <-f.waiter.turn:
 		if !f.findRoom() {
-			f.giveUp()
+			f.fail()
 		}
 		<-f.waiter.ended
 	}
@@ -90,12 +90,12 @@ func (f *search) try(mayWait *bool) (over bool, err error) {
 	return false, nil
 }
 
-func (f *search) giveUp() {
+func (f *search) fail() {
 	s := f.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !f.waiter.over() {
-		f.stage.giveUp(f.waiter, s.short(f.admission))
+		f.stage.remove(f.waiter, s.short(f.admission))
 	}
 }
 

@@ -334,7 +334,7 @@ func (s *space) commit(c *claim) {
 	sizes, count := s.table.sizes(c), uint64(len(c.records))
 	s.table.requested += sizes.RequestedBytes
 	s.allocations += count
-	s.physical.enter(sizes, count)
+	s.physical.countAllocations(sizes, count)
 	s.unclaim()
 }
 

@@ -146,9 +146,9 @@ func (p *Pool) Synchronize() error {
 	return err
 }
 
-// IsOver reports whether the pool is closed or closing. Close accepts a pool in these
+// HasEnded reports whether the pool is closed or closing. Close accepts a pool in these
 // states.
-func (p *Pool) IsOver() bool {
+func (p *Pool) HasEnded() bool {
 	p.space.mu.Lock()
 	defer p.space.mu.Unlock()
 	return p.space.table.state != stateOpen

@@ -270,8 +270,8 @@ func (f *freed) add(g freed) {
 	f.ended += g.ended
 }
 
-// enter counts charged pages as so many new allocations.
-func (ph *Physical) enter(sizes track.Block, count uint64) {
+// countAllocations counts charged pages as so many new allocations.
+func (ph *Physical) countAllocations(sizes track.Block, count uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.counters.AllocMany(sizes, count)

@@ -60,7 +60,7 @@ func (s *space) endWake(w *wakeCall, awake bool, ns uint64) {
 			copy(s.table.numbers[m.Run.Start:m.Run.End()], m.Pages)
 		}
 		for _, j := range w.Jobs {
-			s.markAwake(j, w.JammedOf(j.Runs))
+			s.markAwake(j, w.AlreadyMapped(j.Runs))
 		}
 		s.table.saved.Tags.End(w.Tag, s.table.asleep.Count() == 0)
 		s.table.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
@@ -78,7 +78,7 @@ func (s *space) markAwake(j sleep.Job, jammed []pageset.Run) {
 	for _, r := range j.Runs {
 		s.physical.countAwake(s.table.markLive(r, j.Chunk.Tag))
 	}
-	s.table.saved.Rouse(j)
+	s.table.saved.RemoveAwake(j)
 }
 
 // addStillMapped counts pages without a live allocation as active: they are used, but not live.

@@ -24,7 +24,7 @@ FERRUM_API ferrum_status ferrum_pool_get_kept_bytes(ferrum_pool pool,
 // KeptBytes is how many bytes the pool has from its device; CodeInvalidState once it has
 // ended.
 func (p *Pool) KeptBytes() (uint64, error) {
-	if p.IsOver() {
+	if p.HasEnded() {
 		return 0, device.Errorf(device.CodeInvalidState, "pool.kept_bytes", "the pool has ended")
 	}
 	return p.HeldBytes(), nil

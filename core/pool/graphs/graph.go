@@ -28,7 +28,7 @@ type Graph[P comparable] struct {
 	capture uint64
 	stream  device.Stream
 	// over is set when the capture has ended.
-	over atomic.Bool
+	ended atomic.Bool
 
 	mu sync.Mutex
 	// branches stand for the streams of the capture.
@@ -93,11 +93,11 @@ type Branch[P comparable] struct {
 // Graph returns the graph of the capture.
 func (b *Branch[P]) Graph() *Graph[P] { return b.graph }
 
-// IsOver reports whether the capture has ended.
-func (b *Branch[P]) IsOver() bool { return b.graph.over.Load() }
+// HasEnded reports whether the capture has ended.
+func (b *Branch[P]) HasEnded() bool { return b.graph.ended.Load() }
 
 // Idle reports whether the capture has ended.
-func (b *Branch[P]) Idle() (bool, error) { return b.IsOver(), nil }
+func (b *Branch[P]) Idle() (bool, error) { return b.HasEnded(), nil }
 
 // RecordEvent returns an event for the end of the capture. It does not call the stream.
 func (b *Branch[P]) RecordEvent() (device.Event, error) { return b.graph.End(), nil }
@@ -114,13 +114,13 @@ var _ inflight.Deferred = captureEnd[int]{}
 func (e captureEnd[P]) InOrder() bool { return false }
 
 // IsMarked reports whether the capture has ended.
-func (e captureEnd[P]) IsMarked() bool { return e.graph.over.Load() }
+func (e captureEnd[P]) IsMarked() bool { return e.graph.ended.Load() }
 
-func (e captureEnd[P]) Done() (bool, error) { return e.graph.over.Load(), nil }
+func (e captureEnd[P]) Done() (bool, error) { return e.graph.ended.Load(), nil }
 
 // Synchronize does not wait. It returns CodeTimeout if the capture has not ended.
 func (e captureEnd[P]) Synchronize(timeout time.Duration) error {
-	if e.graph.over.Load() {
+	if e.graph.ended.Load() {
 		return nil
 	}
 	return device.Errorf(device.CodeTimeout, "pool.capture", "graph %d: its capture has not ended after %v",

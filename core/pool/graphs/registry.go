@@ -107,7 +107,7 @@ func (t *Registry[P]) share(shared uint64) (private P, err error) {
 		return private, t.noGraph(opBegin, "shared_graph", shared)
 	}
 	for _, g := range t.all {
-		if g.private == other.private && !g.over.Load() {
+		if g.private == other.private && !g.ended.Load() {
 			return private, t.errorf(device.CodeBusy, opBegin,
 				"shared_graph %d: the capture of graph %d, which has the same private pool, has not ended", shared, g.number)
 		}
@@ -124,7 +124,7 @@ func (t *Registry[P]) End(number uint64) (private P, err error) {
 	if g == nil {
 		return private, t.noGraph(opEnd, "graph", number)
 	}
-	if g.over.Load() {
+	if g.ended.Load() {
 		return private, t.errorf(device.CodeInvalidState, opEnd, "graph %d: its capture was ended before", number)
 	}
 	if err := t.stillCaptures(opEnd, g); err != nil {
@@ -149,7 +149,7 @@ func (t *Registry[P]) stillCaptures(op string, g *Graph[P]) error {
 
 // end records that the capture of a graph has ended. The caller holds mu.
 func (t *Registry[P]) end(g *Graph[P]) {
-	g.over.Store(true)
+	g.ended.Store(true)
 	if t.capturing.Add(-1) == 0 {
 		t.pause(false)
 	}
@@ -168,7 +168,7 @@ func (t *Registry[P]) find(number uint64) *Graph[P] {
 // ofCapture returns the graph of a capture in progress, or nil. The caller holds mu.
 func (t *Registry[P]) ofCapture(id uint64) *Graph[P] {
 	for _, g := range t.all {
-		if g.capture == id && !g.over.Load() {
+		if g.capture == id && !g.ended.Load() {
 			return g
 		}
 	}
@@ -206,7 +206,7 @@ func (t *Registry[P]) OfStream(stream device.Stream) (g *Graph[P], spoilt bool, 
 		return t.ofCapture(now.ID), false, nil
 	}
 	for _, g := range t.all {
-		if !g.over.Load() && g.has(stream) {
+		if !g.ended.Load() && g.has(stream) {
 			return g, true, nil
 		}
 	}
@@ -218,7 +218,7 @@ func (t *Registry[P]) EndsOf(private P) (ends []device.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, g := range t.all {
-		if g.private == private && !g.over.Load() {
+		if g.private == private && !g.ended.Load() {
 			ends = append(ends, g.End())
 		}
 	}
@@ -244,7 +244,7 @@ func (t *Registry[P]) Info(number uint64) (Info[P], error) {
 	if g == nil {
 		return Info[P]{}, t.noGraph(opInfo, "graph", number)
 	}
-	return Info[P]{g.private, !g.over.Load(), t.sharing(g.private), g.parkedBytes()}, nil
+	return Info[P]{g.private, !g.ended.Load(), t.sharing(g.private), g.parkedBytes()}, nil
 }
 
 // Numbers returns the numbers of the graphs that were not released.

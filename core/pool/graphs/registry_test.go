@@ -191,7 +191,7 @@ func TestInvalidatedCapturesAreFoundByTheirStreams(t *testing.T) {
 	require.Same(t, g, branch.Graph())
 	idle, err := branch.Idle()
 	require.NoError(t, err)
-	require.False(t, idle || branch.IsOver())
+	require.False(t, idle || branch.HasEnded())
 	event, err := branch.RecordEvent()
 	require.NoError(t, err)
 	require.Equal(t, g.End(), event)
@@ -213,7 +213,7 @@ func TestInvalidatedCapturesAreFoundByTheirStreams(t *testing.T) {
 	r, err := b.Release(g.Number(), s)
 	require.NoError(t, err, "a spoilt one need not be ended first")
 	require.True(t, r.Last)
-	require.True(t, branch.IsOver())
+	require.True(t, branch.HasEnded())
 }
 
 // TestReleaseThatFailsChangesNothing makes every call of a release fail once.

@@ -32,7 +32,7 @@ func (t *Registry[P]) Release(number uint64, stream device.Stream) (*Release[P],
 	if g == nil {
 		return nil, t.noGraph(opRelease, "graph", number)
 	}
-	if !g.over.Load() {
+	if !g.ended.Load() {
 		if err := t.stillCaptures(opRelease, g); err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (t *Registry[P]) Release(number uint64, stream device.Stream) (*Release[P],
 	if err != nil {
 		return nil, err
 	}
-	if !g.over.Load() {
+	if !g.ended.Load() {
 		t.end(g)
 	}
 	t.all = slices.DeleteFunc(t.all, func(other *Graph[P]) bool { return other == g })

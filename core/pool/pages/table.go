@@ -52,11 +52,11 @@ type Table struct {
 
 	entryMemory              offheap.Table[lending.Page]
 	mappedMemory, busyMemory offheap.Table[uint64]
-	loan
+	lent
 }
 
-// loan is what a table keeps for code outside of Go.
-type loan struct {
+// lent is what a table keeps for code outside of Go.
+type lent struct {
 	// edges is lending.Pages.Edges. All bits are 0 while the table is not lent.
 	edges      []uint64
 	edgeMemory offheap.Table[uint64]

@@ -80,8 +80,8 @@ func (s *Set[S]) fill(to *Region[S]) bool {
 	return true
 }
 
-// GiveBack undoes a Take or TakeIn. The last one must be undone first.
-func (s *Set[S]) GiveBack(place Place[S], size uint64) {
+// Return undoes a Take or TakeIn. The last one must be undone first.
+func (s *Set[S]) Return(place Place[S], size uint64) {
 	s.free += size
 	if place.at != none {
 		s.index.change(place.at, place.was.offset, place.was.size)

@@ -197,7 +197,7 @@ func TestSetChoosesAsASimpleSearch(t *testing.T) {
 			}
 			if !all {
 				for i, place := range slices.Backward(places) {
-					s.GiveBack(place, blocks[i].SizeBytes)
+					s.Return(place, blocks[i].SizeBytes)
 				}
 				m.holes = before
 				lacking := s.NoRoom()
@@ -247,7 +247,7 @@ func TestReturnedPlacesAreFoundAgain(t *testing.T) {
 		free := s.free
 		first := try()
 		for i, place := range slices.Backward(first) {
-			s.GiveBack(place, victim.Blocks[i].SizeBytes)
+			s.Return(place, victim.Blocks[i].SizeBytes)
 		}
 		require.Empty(t, m.filled)
 		require.Equal(t, free, s.free)

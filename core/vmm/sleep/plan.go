@@ -49,8 +49,8 @@ func (p *Plan) Add(j Job, jammed func(page uint64) bool) {
 	}
 }
 
-// JammedOf returns the parts of runs that were already mapped.
-func (p *Plan) JammedOf(runs []pageset.Run) (parts []pageset.Run) {
+// AlreadyMapped returns the parts of runs that were already mapped.
+func (p *Plan) AlreadyMapped(runs []pageset.Run) (parts []pageset.Run) {
 	for _, r := range runs {
 		for _, jam := range p.Jammed {
 			low, high := max(r.Start, jam.Start), min(r.End(), jam.End())
@@ -67,7 +67,7 @@ func (p *Plan) JammedOf(runs []pageset.Run) (parts []pageset.Run) {
 func (p *Plan) Copies() (jobs []Job) {
 	for _, j := range p.Jobs {
 		if j.Chunk.Discarded() {
-			if j.Runs = p.JammedOf(j.Runs); len(j.Runs) == 0 {
+			if j.Runs = p.AlreadyMapped(j.Runs); len(j.Runs) == 0 {
 				continue
 			}
 		}

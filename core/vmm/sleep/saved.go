@@ -69,8 +69,8 @@ func (s *Saved) Abandon(c *Chunk) {
 	}
 }
 
-// Rouse removes all sleeping pages of a chunk, because they are awake.
-func (s *Saved) Rouse(j Job) {
+// RemoveAwake removes all sleeping pages of a chunk, because they are awake.
+func (s *Saved) RemoveAwake(j Job) {
 	if j.Chunk.Discarded() {
 		s.release(engine.Asleep{DiscardedBytes: j.Chunk.left * s.extent.PageBytes})
 	}

@@ -65,13 +65,13 @@ func Start[R any](op string, total uint64, work func(*Steps) (R, error)) *Job[R]
 
 // Progress returns the progress of the job.
 func (j *Job[R]) Progress() Progress {
-	// IsOver is read first: if the job is over, the other numbers are final.
-	over := j.IsOver()
+	// HasEnded is read first: if the job is over, the other numbers are final.
+	over := j.HasEnded()
 	return Progress{Over: over, Done: j.steps.done.Load(), Total: j.steps.total.Load()}
 }
 
-// IsOver states whether the job has ended, with or without success.
-func (j *Job[R]) IsOver() bool {
+// HasEnded states whether the job has ended, with or without success.
+func (j *Job[R]) HasEnded() bool {
 	select {
 	case <-j.over:
 		return true
@@ -101,7 +101,7 @@ func (j *Job[R]) Wait(timeout time.Duration) error {
 		return nil
 	case <-timer.C:
 	}
-	if j.IsOver() {
+	if j.HasEnded() {
 		return nil
 	}
 	return device.Errorf(device.CodeTimeout, j.steps.op, "not over after %v", timeout)
@@ -110,7 +110,7 @@ func (j *Job[R]) Wait(timeout time.Duration) error {
 // Result returns the result or the error of the work. It returns CodeInvalidState while the
 // job runs.
 func (j *Job[R]) Result() (R, error) {
-	if !j.IsOver() {
+	if !j.HasEnded() {
 		var none R
 		return none, device.Errorf(device.CodeInvalidState, j.steps.op, "the job is not over")
 	}

@@ -25,7 +25,7 @@ func (l *Library) Dummy(op string, id uint64) (*Dummy, error) {
 	return find(l, l.registry.dummies, op, id)
 }
 
-func (d *Dummy) isOver() bool {
+func (d *Dummy) hasEnded() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.over
@@ -73,7 +73,7 @@ func (l *Library) DummyJob(op string, id uint64) (*DummyJob, error) {
 	return find(l, l.registry.dummyJobs, op, id)
 }
 
-func (j *DummyJob) isOver() bool                    { return j.id() == 0 }
+func (j *DummyJob) hasEnded() bool                  { return j.id() == 0 }
 func (j *DummyJob) known() (uint64, *engine.Engine) { return j.id(), nil }
 func (j *DummyJob) of(e *Device) bool               { return e == nil }
 func (j *DummyJob) leak() leak                      { return j.alive("dummy_job", nil) }
@@ -90,7 +90,7 @@ func (j *DummyJob) end(l *Library, id uint64, force bool) error {
 			return err
 		}
 	}
-	if !j.IsOver() {
+	if !j.HasEnded() {
 		return device.Errorf(device.CodeBusy, "dummy_job.destroy", "job handle %#x is not over", id)
 	}
 	if _, err := l.registry.dummyJobs.Remove(id); err != nil {
