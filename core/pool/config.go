@@ -194,9 +194,9 @@ func (c Config) check(e *engine.Engine) error {
 	}
 	if wrong != "" {
 		return device.Errorf(device.CodeInvalidConfig, op,
-			"%s (initial_size_bytes %d, max_size_bytes %d, growth_increment_bytes %d, min_held_bytes %d, segments of the device are multiples of %d)",
-			wrong, c.InitialSizeBytes, c.MaxSizeBytes, c.GrowthIncrementBytes, c.MinHeldBytes,
-			e.Info().GranularityBytes).On(e.ID())
+			"%s (initial_size_bytes %v, max_size_bytes %v, growth_increment_bytes %v, min_held_bytes %v, segments of the device are multiples of %v)",
+			wrong, device.Size(c.InitialSizeBytes), device.Size(c.MaxSizeBytes), device.Size(c.GrowthIncrementBytes),
+			device.Size(c.MinHeldBytes), device.Size(e.Info().GranularityBytes)).On(e.ID())
 	}
 	return nil
 }
@@ -211,15 +211,15 @@ func (c Config) checkFixed() error {
 	switch {
 	case !c.oneSize():
 		if c.FixedBlockBytes != 0 || c.PageBytes != 0 {
-			return fmt.Errorf("fixed_block_bytes %d and page_bytes %d are for strategies with blocks of one size, and strategy %q is not one: want 0",
-				c.FixedBlockBytes, c.PageBytes, c.Strategy)
+			return fmt.Errorf("fixed_block_bytes %v and page_bytes %v are for strategies with blocks of one size, and strategy %q is not one: want 0",
+				device.Size(c.FixedBlockBytes), device.Size(c.PageBytes), c.Strategy)
 		}
 	case c.FixedBlockBytes == 0 || c.FixedBlockBytes&(c.AlignmentBytes-1) != 0:
-		return fmt.Errorf("fixed_block_bytes %d is not a positive multiple of alignment_bytes %d",
-			c.FixedBlockBytes, c.AlignmentBytes)
+		return fmt.Errorf("fixed_block_bytes %v is not a positive multiple of alignment_bytes %v",
+			device.Size(c.FixedBlockBytes), device.Size(c.AlignmentBytes))
 	case c.PageBytes != 0 && (c.PageBytes&(c.PageBytes-1) != 0 || c.PageBytes < c.AlignmentBytes):
-		return fmt.Errorf("page_bytes %d is not a power of two of at least alignment_bytes %d",
-			c.PageBytes, c.AlignmentBytes)
+		return fmt.Errorf("page_bytes %v is not a power of two of at least alignment_bytes %v",
+			device.Size(c.PageBytes), device.Size(c.AlignmentBytes))
 	}
 	return nil
 }

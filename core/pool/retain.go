@@ -18,7 +18,7 @@ func (p *Pool) SetMinHeld(bytes uint64) error {
 	}
 	if p.heap.maxSize != 0 && bytes > p.heap.maxSize {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"min_held_bytes %d is above max_size_bytes %d of pool %q", bytes, p.heap.maxSize,
+			"min_held_bytes %v is above max_size_bytes %v of pool %q", device.Size(bytes), device.Size(p.heap.maxSize),
 			p.heap.config.Name).On(p.heap.engine.ID())
 	}
 	p.heap.minHeld = bytes

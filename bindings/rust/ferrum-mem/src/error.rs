@@ -6,8 +6,8 @@ use crate::sys;
 /// The result of calls of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a call failed. Its `Debug` text leaves out what the error does not have.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {
     /// The kind of the failure.
@@ -26,7 +26,7 @@ pub struct Error {
 
 /// The numbers of an error, and its model. The C ABI's `ferrum_error_info` describes them. `None`
 /// means that the error does not carry the number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
     /// The number from the vendor's runtime or the system.
@@ -68,6 +68,29 @@ impl Facts {
         }
     }
 }
+
+/// The `Debug` text of a struct, with the optional fields that have a value.
+macro_rules! debug_stated {
+    ($type:ident: $($always:ident),*; $($optional:ident),* $(; $last:ident)?) => {
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut text = f.debug_struct(stringify!($type));
+                $(text.field(stringify!($always), &self.$always);)*
+                $(if let Some(stated) = &self.$optional {
+                    text.field(stringify!($optional), stated);
+                })*
+                $(if *self.$last != Default::default() {
+                    text.field(stringify!($last), &self.$last);
+                })?
+                text.finish()
+            }
+        }
+    };
+}
+
+debug_stated!(Error: kind, function, message; operation, device; facts);
+debug_stated!(Facts: ; native_code, offset_bytes, size_bytes, capacity_bytes, page_bytes,
+    requested_bytes, available_bytes, largest_free_bytes, model);
 
 macro_rules! kinds {
     ($($name:ident = $code:ident),* $(,)?) => {

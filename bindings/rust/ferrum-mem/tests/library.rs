@@ -177,6 +177,11 @@ fn test_errors_name_what_was_wrong() {
         (error.kind, error.device.as_deref(), error.facts.native_code),
         (ErrorKind::OutOfMemory, Some("cpu:0"), None)
     );
+    let text = format!("{error:?}");
+    assert!(
+        text.contains("device: \"cpu:0\"") && !text.contains("None"),
+        "{text}"
+    );
     let manager = s.device.create_manager(&Default::default()).unwrap();
     let never = AllocationRequest {
         memory_type: MemoryType::Pinned,
