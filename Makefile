@@ -362,7 +362,7 @@ test-tables: ready-test
 	@GOGC=400 $(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/...
 # One second for each target finds what a change breaks at once; `make soak` fuzzes longer.
 test-fuzz: ready-test
-	@$(SUITE) $@ steps -- scripts/fuzz.sh 1 ./core/rangealloc ./core/estimate
+	@$(SUITE) $@ steps -- scripts/fuzz.sh 1 ./core/rangealloc ./core/estimate ./core/trace ./core/weights/header
 
 # A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c is
 # linked with the library and with the other C files of the folder that it uses. With

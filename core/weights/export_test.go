@@ -15,6 +15,19 @@ func FailRead(s *Source, n int) (reads func() int) {
 	return func() int { return int(count.Load()) }
 }
 
+// OnRead calls a function at one read of a source's files, before the read, and returns how many there
+// were.
+func OnRead(s *Source, n int, call func()) (reads func() int) {
+	count := &atomic.Int64{}
+	for _, f := range s.files {
+		f.reader = &watched{ReaderAt: f.reader, count: count, calls: int64(n), call: call}
+	}
+	return func() int { return int(count.Load()) }
+}
+
+// NewToy returns a decoder of a format for tests.
+func NewToy(name Format) Decoder { return &toy{name: name} }
+
 // CountBytes counts the bytes that are read of a source.
 func CountBytes(s *Source) (bytes func() uint64) {
 	total := &atomic.Uint64{}
@@ -28,12 +41,19 @@ type watched struct {
 	io.ReaderAt
 	count *atomic.Int64
 	fails int64
+	// call is called at a read.
+	calls int64
+	call  func()
 	bytes *atomic.Uint64
 }
 
 func (w *watched) ReadAt(out []byte, at int64) (int, error) {
-	if w.count.Add(1) == w.fails {
+	number := w.count.Add(1)
+	if number == w.fails {
 		return 0, errors.New("the disk is broken")
+	}
+	if number == w.calls {
+		w.call()
 	}
 	if w.bytes != nil {
 		w.bytes.Add(uint64(len(out)))

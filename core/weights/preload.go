@@ -27,10 +27,15 @@ type part struct {
 // preloadBytes is how much of a file is looked up and read at a time.
 const preloadBytes = 1 << 20
 
+// preloadAhead is how many parts the system is asked to read ahead. More of them would make the call
+// deaf to the end of its context.
+const preloadAhead = 32
+
 // Preload reads the bytes of tensors into the page cache of the system, so that a later load needs no
 // disk. Without names it reads all tensors. It needs no memory of the process or of a device, and the
 // system may give the pages to others at any time. tell is called with the bytes that are there; nil:
-// nobody listens. After an error the pages that were read are given back.
+// nobody listens. After an error the pages that were read are given back, except those that the system
+// is reading at that moment, at most 32 MiB.
 //
 // Errors: CodeNotFound for a name; CodeIO; CodeCancelled.
 func (s *Source) Preload(ctx context.Context, names []string, tell func(done, all uint64)) (*Preloaded, error) {
@@ -43,20 +48,21 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 	for at, of := range parts {
 		missing[at] = !of.file.Holds(of.offset, of.size)
 	}
+	p, done, ahead := &Preloaded{}, uint64(0), 0
 	for at, of := range parts {
-		if missing[at] {
-			of.file.Ahead(of.offset, of.size)
+		for ; ahead < len(parts) && ahead <= at+preloadAhead; ahead++ {
+			if next := parts[ahead]; missing[ahead] {
+				// The system may read it although the call stops before it.
+				p.parts = append(p.parts, next)
+				next.file.Ahead(next.offset, next.size)
+			}
 		}
-	}
-	p, done := &Preloaded{}, uint64(0)
-	for at, of := range parts {
 		if err := ctx.Err(); err != nil {
 			p.Undo()
 			return nil, device.Errorf(device.CodeCancelled, opPreload, "%s: after %v of %v: %w", s.Name, device.Size(done), device.Size(all), err)
 		}
 		err := of.file.Warm(of.offset, of.size)
 		if missing[at] {
-			p.parts = append(p.parts, of)
 			p.Bytes += uint64(of.size)
 		}
 		if err != nil {
@@ -74,7 +80,13 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 // Undo gives the pages back that Preload has read. Pages that were in the cache before stay there.
 // The source is still open.
 func (p *Preloaded) Undo() {
-	for _, of := range p.parts {
+	// Parts that follow each other are given back together, because the cache keeps several pages in
+	// one piece, and gives back whole pieces only.
+	for at := 0; at < len(p.parts); {
+		of := p.parts[at]
+		for at++; at < len(p.parts) && p.parts[at].file == of.file && p.parts[at].offset == of.offset+of.size; at++ {
+			of.size += p.parts[at].size
+		}
 		of.file.Forget(of.offset, of.size)
 	}
 	p.parts, p.Bytes = nil, 0
