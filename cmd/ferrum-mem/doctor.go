@@ -310,6 +310,6 @@ func printDoctor(out io.Writer, r doctorReport) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d problems, %d warnings\n", problems, warnings)
+	_, err := fmt.Fprintf(out, "\n%s, %s\n", device.Count(problems, "problem"), device.Count(warnings, "warning"))
 	return err
 }

@@ -141,7 +141,7 @@ func TestDoctor(t *testing.T) {
 			assert.Equal(t, exitNo, o.status)
 			assert.Contains(t, o.out, "FAIL  library")
 			assert.Contains(t, o.out, name+`="`+value+`"`)
-			assert.Contains(t, o.out, "1 problems")
+			assert.Contains(t, o.out, "1 problem,")
 			assert.Empty(t, o.err)
 		})
 	}

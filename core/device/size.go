@@ -38,7 +38,7 @@ func Size[T ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64 | ~uintptr](bytes
 // String formats the size: in bytes below 64 KiB, else in the unit of FormatBytes. The
 // exact number of bytes follows unless the size is a whole number of units.
 func (b ByteCount) String() string {
-	exact := strconv.FormatUint(uint64(b), 10) + " bytes"
+	exact := Count(b, "byte")
 	if b < exactBytes {
 		return exact
 	}
@@ -51,4 +51,13 @@ func (b ByteCount) String() string {
 		}
 	}
 	return text + " (" + exact + ")"
+}
+
+// Count returns a number with its noun for messages, such as "1 block" or "2 blocks". The
+// plural of the noun ends in s.
+func Count[T ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -147,8 +147,8 @@ func (d *Discovery) Device(id device.ID) (*Device, error) {
 		return nil, b.Err
 	}
 	if id.Index < 0 || id.Index >= len(b.Devices) {
-		return nil, device.Errorf(device.CodeDeviceNotFound, op, "device id %q: %s has %d devices",
-			id.String(), b.DisplayName(), len(b.Devices)).On(id)
+		return nil, device.Errorf(device.CodeDeviceNotFound, op, "device id %q: %s has %s",
+			id.String(), b.DisplayName(), device.Count(len(b.Devices), "device")).On(id)
 	}
 	return &b.Devices[id.Index], nil
 }

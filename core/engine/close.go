@@ -51,7 +51,7 @@ func (e *Engine) inUseLocked() error {
 	callbacks := e.subscribers.listeningLocked() + e.subscribers.reclaims.Len()
 	if e.pools.Len() > 0 || callbacks > 0 {
 		return device.Errorf(device.CodeBusy, "engine.close",
-			"%d pools and %d registrations still exist", e.pools.Len(), callbacks).On(e.ID())
+			"%s and %s still exist", device.Count(e.pools.Len(), "pool"), device.Count(callbacks, "registration")).On(e.ID())
 	}
 	return nil
 }

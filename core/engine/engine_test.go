@@ -214,7 +214,7 @@ func TestAnEngineInUseCannotBeClosed(t *testing.T) {
 	p := newCounterPool(t, e, "p")
 	err := e.Close()
 	require.ErrorIs(t, err, device.CodeBusy)
-	require.ErrorContains(t, err, "1 pools and 0 registrations")
+	require.ErrorContains(t, err, "1 pool and 0 registrations")
 	e.Unregister(p)
 	r, err := e.OnPressure(func(pressure.Level) {})
 	require.NoError(t, err)

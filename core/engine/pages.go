@@ -27,8 +27,8 @@ func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing devi
 	}
 	carry, size := bits.Mul64(pageBytes, uint64(len(pages)))
 	if carry != 0 {
-		return device.Errorf(device.CodeOverflow, "engine.create_pages", "%d pages of %v overflow",
-			len(pages), device.Size(pageBytes)).On(e.ID())
+		return device.Errorf(device.CodeOverflow, "engine.create_pages", "%s of %v overflow",
+			device.Count(len(pages), "page"), device.Size(pageBytes)).On(e.ID())
 	}
 	e.discards.retry()
 	if err := e.chargePages(size, uint64(len(pages)), pageBytes); err != nil {
@@ -65,14 +65,14 @@ func (e *Engine) chargePages(size, pages, pageBytes uint64) error {
 	}
 	if e.headroom() < size {
 		return device.Errorf(device.CodeOutOfMemory, "engine.create_pages",
-			"%d pages of %v: the limit of the device is %v and %v are held",
-			pages, device.Size(pageBytes), device.Size(e.limit.Load()), device.Size(e.held)).On(e.ID()).Stating(device.FactRequestedBytes, size).
+			"%s of %v: the limit of the device is %v and %v are held",
+			device.Count(pages, "page"), device.Size(pageBytes), device.Size(e.limit.Load()), device.Size(e.held)).On(e.ID()).Stating(device.FactRequestedBytes, size).
 			Stating(device.FactAvailableBytes, e.headroom())
 	}
 	after, carry := bits.Add64(e.held, size, 0)
 	if carry != 0 {
 		return device.Errorf(device.CodeOverflow, "engine.create_pages",
-			"%d pages of %v: with the %v held that overflows", pages, device.Size(pageBytes), device.Size(e.held)).On(e.ID())
+			"%s of %v: with the %v held that overflows", device.Count(pages, "page"), device.Size(pageBytes), device.Size(e.held)).On(e.ID())
 	}
 	e.held = after
 	return nil

@@ -73,7 +73,7 @@ func (e *Engine) writeHolders(text *strings.Builder) {
 		if name == "" {
 			name = "(no tag)"
 		}
-		fmt.Fprintf(text, "%s: %v in %d blocks", name, device.Size(use.AllocatedBytes), use.Blocks)
+		fmt.Fprintf(text, "%s: %v in %s", name, device.Size(use.AllocatedBytes), device.Count(use.Blocks, "block"))
 	}
 	if more := len(tags) - reportedTags; more > 0 {
 		fmt.Fprintf(text, " and %d more tags", more)

@@ -370,7 +370,7 @@ func (p *DevicePool) Close(force bool) error {
 	p.mu.Lock()
 	if n := len(p.inUse); n > 0 && !force {
 		p.mu.Unlock()
-		return device.Errorf(device.CodeBusy, op, "%d buffers are in use", n).On(p.engine.ID())
+		return device.Errorf(device.CodeBusy, op, "%s still in use", device.Count(n, "buffer")).On(p.engine.ID())
 	}
 	p.closed = true
 	p.mu.Unlock()

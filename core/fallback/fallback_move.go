@@ -42,7 +42,7 @@ func (b *FallbackBuffer[G, C]) Pin() error {
 		return b.goneError(op)
 	}
 	if b.pins == math.MaxUint32 {
-		return device.Errorf(device.CodeResourceExhausted, op, "%v is pinned %d times", b.id, b.pins)
+		return device.Errorf(device.CodeResourceExhausted, op, "%v is pinned %s", b.id, device.Count(b.pins, "time"))
 	}
 	b.pins++
 	return nil
@@ -84,7 +84,7 @@ func (b *FallbackBuffer[G, C]) movableLocked(op string) error {
 		return b.goneError(op)
 	}
 	if b.pins > 0 {
-		return device.Errorf(device.CodeBusy, op, "%v is pinned %d times", b.id, b.pins)
+		return device.Errorf(device.CodeBusy, op, "%v is pinned %s", b.id, device.Count(b.pins, "time"))
 	}
 	return nil
 }

@@ -217,8 +217,8 @@ func (m *Manager) Close(force bool) error {
 	}
 	if live, taken := len(m.live), len(m.taken); live+taken > 0 && !force {
 		m.mu.Unlock()
-		return device.Errorf(device.CodeBusy, "fallback.close", "%d buffers are live, and the detached storage of %d is not freed",
-			live, taken).On(m.gpu.engine.ID())
+		return device.Errorf(device.CodeBusy, "fallback.close", "%s still live, and the detached storage of %d is not freed",
+			device.Count(live, "buffer"), taken).On(m.gpu.engine.ID())
 	}
 	m.closed = true
 	m.mu.Unlock()

@@ -58,8 +58,8 @@ func (p *GenericPool) end(force bool) error {
 		return endedError(p)
 	}
 	if stats := p.pool.Stats(); !force && stats.TotalAllocatedBytes > 0 {
-		return device.Errorf(device.CodeBusy, "generic_pool.destroy", "%d buffers of %v are in use and %d of %v are pooled",
-			stats.ActiveBuffers, device.Size(stats.InUseBytes), p.pool.PooledCount(), device.Size(stats.PooledBytes))
+		return device.Errorf(device.CodeBusy, "generic_pool.destroy", "%s of %v in use, and %d of %v pooled",
+			device.Count(stats.ActiveBuffers, "buffer"), device.Size(stats.InUseBytes), p.pool.PooledCount(), device.Size(stats.PooledBytes))
 	}
 	p.ended.Store(true)
 	return nil

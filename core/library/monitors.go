@@ -148,7 +148,7 @@ func (m *Monitor) Levels(maxAge time.Duration) []DeviceLevel {
 // A device that is added during the call is collected, but not reported.
 func (m *Monitor) Collect(most uint64) (collected []MonitorCollected, count uint64, err error) {
 	if watched := uint64(m.Devices()); watched > most {
-		return nil, watched, device.Errorf(device.CodeBufferTooSmall, "monitor.collect", "capacity is %d: there are %d devices", most, watched)
+		return nil, watched, device.Errorf(device.CodeBufferTooSmall, "monitor.collect", "capacity is %d, for %s", most, device.Count(watched, "device"))
 	}
 	// The error joins the errors of the devices, which are in the records.
 	done, _ := m.Monitor.Collect()

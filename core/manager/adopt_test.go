@@ -36,7 +36,7 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	require.Equal(t, content, r.bytes(t, own))
 	mapped, err := r.factory.Map(MapRequest{Memory: h, SizeBytes: MapToEnd})
 	require.NoError(t, err)
-	requireError(t, r.factory.Free(h), device.CodeBusy, "mappings")
+	requireError(t, r.factory.Free(h), device.CodeBusy, "1 mapping")
 	require.NoError(t, r.factory.Unmap(h, mapped.ID))
 
 	s, held := r.heldStream(t)

@@ -65,8 +65,8 @@ func (m *Manager) beginClose(force bool) error {
 	for {
 		if live := m.countLive(); live+m.lent > 0 && !force {
 			return device.Errorf(device.CodeBusy, "manager.close",
-				"%d blocks are live, and %d blocks of other managers are linked to memory of this manager",
-				live, m.lent).On(m.owner.engine.ID())
+				"%s still live, and %s of other managers linked to memory of this manager",
+				device.Count(live, "block"), device.Count(m.lent, "block")).On(m.owner.engine.ID())
 		}
 		if m.calls == 0 {
 			m.closing.Store(true)

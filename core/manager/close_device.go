@@ -135,8 +135,8 @@ func (d *openDevice) closingTwice() error {
 
 func (d *openDevice) inUse(left Leftovers) error {
 	return device.Errorf(device.CodeBusy, "device.close",
-		"%d managers, %d streams and %d events still exist",
-		left.Managers, left.Streams, left.Events).On(d.engine.ID())
+		"%s, %s and %s still exist", device.Count(left.Managers, "manager"),
+		device.Count(left.Streams, "stream"), device.Count(left.Events, "event")).On(d.engine.ID())
 }
 
 // destroyAll destroys managers, then streams, which waits for their work, and then

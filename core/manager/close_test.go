@@ -113,7 +113,7 @@ func TestCloseDeviceIsBusyWhileAnythingIsLeft(t *testing.T) {
 	byDefault, err := r.streams.DefaultStream()
 	require.NoError(t, err)
 	left, err := r.factory.CloseDevice(r.engine, false)
-	requireError(t, err, device.CodeBusy, "1 managers, 1 streams and 1 events")
+	requireError(t, err, device.CodeBusy, "1 manager, 1 stream and 1 event")
 	require.Equal(t, Leftovers{Managers: 1, Streams: 1, Events: 1}, left)
 	require.Equal(t, left, r.factory.Leftovers(r.engine))
 	require.NoError(t, m.Close(false))

@@ -44,12 +44,12 @@ func (m *Manager) releaseMemory(b *block) error {
 		return destroyed("manager.free", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
 	}
 	if b.pins != 0 {
-		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x is pinned %d times",
-			uint64(b.handle), b.pins).On(m.owner.engine.ID())
+		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x is pinned %s",
+			uint64(b.handle), device.Count(b.pins, "time")).On(m.owner.engine.ID())
 	}
 	if b.mappings.Len() != 0 {
-		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x has %d mappings",
-			uint64(b.handle), b.mappings.Len()).On(m.owner.engine.ID())
+		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x has %s",
+			uint64(b.handle), device.Count(b.mappings.Len(), "mapping")).On(m.owner.engine.ID())
 	}
 	switch {
 	case b.adopted:

@@ -245,7 +245,7 @@ func (f *Factory) awaitUnlinks(d *openDevice) error {
 	d.flushUnlinks()
 	if left := d.unlinksLeft(); left > 0 {
 		return device.Errorf(device.CodeBusy, "device.close",
-			"%d ranges of other devices could not be unlinked", left).On(d.engine.ID())
+			"%s of other devices could not be unlinked", device.Count(left, "range")).On(d.engine.ID())
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func TestForcedCloseOfLinkedManagers(t *testing.T) {
 	first, second = p.mustLink(t, 64)
 	left, right := p.mustLink(t, 64)
 	require.NoError(t, f.Free(left))
-	requireError(t, p.a.Close(false), device.CodeBusy, "1 blocks of other managers are linked")
+	requireError(t, p.a.Close(false), device.CodeBusy, "1 block of other managers linked")
 	require.NoError(t, p.a.Close(true))
 	for _, h := range []MemoryHandle{first, second, right} {
 		_, err := f.HandleInfo(h)

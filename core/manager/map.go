@@ -130,7 +130,7 @@ func (b *block) joinMapping(op string, r MapRequest) (m *mappings.Mapping, made 
 			"%v at offset_bytes %d of memory handle %#x overlap the mapping %d, which writes %v at %d",
 			device.Size(r.SizeBytes), r.OffsetBytes, uint64(r.Memory), q.ID, device.Size(q.Range.SizeBytes), q.Range.OffsetBytes)
 	default:
-		err = device.Errorf(refused.Code, op, "memory handle %#x is mapped %d times", uint64(r.Memory), refused.Uses)
+		err = device.Errorf(refused.Code, op, "memory handle %#x is mapped %s", uint64(r.Memory), device.Count(refused.Uses, "time"))
 	}
 	return nil, false, on(err, b.manager)
 }
@@ -223,8 +223,8 @@ func (b *block) endUse(op string, h MemoryHandle, id uint64) (*mappings.Mapping,
 	ended, writeBack, found := b.mappings.Release(id)
 	if !found {
 		return nil, device.Errorf(device.CodeNotMapped, op,
-			"mapping %d of memory handle %#x: the block has %d mappings, and none has this number",
-			id, uint64(h), b.mappings.Len()).On(b.manager.Engine().ID())
+			"mapping %d of memory handle %#x: the block has %s, and none has this number",
+			id, uint64(h), device.Count(b.mappings.Len(), "mapping")).On(b.manager.Engine().ID())
 	}
 	if ended != nil && ended.Range.Writes {
 		b.mapped(ended, true).recordLocked()

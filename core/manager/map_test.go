@@ -68,7 +68,7 @@ func TestAStagedMappingCopiesWhatItsAccessNeeds(t *testing.T) {
 			info, err := r.factory.HandleInfo(h)
 			require.NoError(t, err)
 			require.True(t, info.IsMapped)
-			requireError(t, r.factory.Free(h), device.CodeBusy, "1 mappings")
+			requireError(t, r.factory.Free(h), device.CodeBusy, "1 mapping")
 			require.NoError(t, r.factory.Unmap(h, mapped.ID))
 			require.Equal(t, want, r.bytes(t, h)[20])
 			require.Equal(t, content[:20], r.bytes(t, h)[:20])

@@ -181,7 +181,7 @@ func TestDebugNamesThePoolOfAForeignAddress(t *testing.T) {
 		theirs.Addr:           fmt.Sprintf("it is in pool \"theirs\", in the block of 200 bytes at %#x, tag \"theirs\", allocated at\n    site 5", uint64(theirs.Addr)),
 		others.Addr + 1:       fmt.Sprintf("it is in pool \"plain\", in the block of 300 bytes at %#x, tag \"plain\"", uint64(others.Addr)),
 		others.Addr + 100*256: "it is in pool \"plain\", in no live block",
-		1:                     "lies in none of the 1 segments of pool \"mine\"\n  called from\n    site 6",
+		1:                     "lies in no segment of pool \"mine\", which has 1\n  called from\n    site 6",
 	} {
 		err := p.Free(addr, nil)
 		require.ErrorIs(t, err, device.CodeInvalidAddress)

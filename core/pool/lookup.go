@@ -203,8 +203,8 @@ func (h *heap) describeDead(op string, addr device.Addr) error {
 		h.mu.LockToRead()
 		segments := len(h.segments)
 		h.mu.Unlock()
-		return fail(device.CodeInvalidAddress, "address %#x lies in none of the %d segments of pool %q",
-			uint64(addr), segments, h.config.Name)
+		return fail(device.CodeInvalidAddress, "address %#x lies in no segment of pool %q, which has %d",
+			uint64(addr), h.config.Name, segments)
 	}
 	inside := uint64(addr - info.Addr)
 	switch {

@@ -124,8 +124,8 @@ func TestInvalidFreesAreRejected(t *testing.T) {
 		require.Equal(t, before, p.Statistics())
 	}
 	wrong(block.Addr+256, device.CodeInvalidAddress, "256 bytes inside the block of 128 KiB")
-	wrong(0, device.CodeInvalidAddress, kind("none of the 2 segments", "none of the 1 segments"))
-	wrong(math.MaxUint64, device.CodeInvalidAddress, kind("none of the 2 segments", "none of the 1 segments"))
+	wrong(0, device.CodeInvalidAddress, kind(`no segment of pool "p", which has 2`, `no segment of pool "p", which has 1`))
+	wrong(math.MaxUint64, device.CodeInvalidAddress, kind(`no segment of pool "p", which has 2`, `no segment of pool "p", which has 1`))
 	if !onPages {
 		wrong(third.Addr-1, device.CodeInvalidAddress, "unusable part")
 		wrong(other.Addr+64<<10, device.CodeDoubleFree, "is free")

@@ -69,7 +69,7 @@ func TestReportOfAFailedAllocation(t *testing.T) {
 	for _, text := range []string{
 		`no memory for 2 MiB aligned to 512 in pool "p"`,
 		"free in the device: ", "largest run ", "limit of the device: 3 MiB, held: ",
-		"held by kv: 896 KiB in 2 blocks, weights: 448 KiB in 1 blocks, p: 320 KiB",
+		"held by kv: 896 KiB in 2 blocks, weights: 448 KiB in 1 block, p: 320 KiB",
 		"and 2 more tags",
 	} {
 		require.ErrorContains(t, err, text)

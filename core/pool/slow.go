@@ -119,8 +119,8 @@ func (u *supply) orAddressless(n *need, err error) error {
 	}
 	u.heap.mu.Unlock()
 	return device.Errorf(device.CodeOutOfVirtualMemory, opAlloc,
-		"size_bytes %d: no further address space is available for pool %q, which has %v in %d ranges",
-		n.requested, u.heap.config.Name, device.Size(bytes), spaces).On(u.heap.engine.ID()).
+		"size_bytes %d: no further address space is available for pool %q, which has %v in %s",
+		n.requested, u.heap.config.Name, device.Size(bytes), device.Count(spaces, "range")).On(u.heap.engine.ID()).
 		Stating(device.FactRequestedBytes, n.Size*n.count)
 }
 

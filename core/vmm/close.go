@@ -102,12 +102,12 @@ func (s *space) setClosing(force bool) {
 // may make pages live, and nil otherwise. The caller holds mu.
 func (s *space) inUse(op string) error {
 	if used := s.table.live.Count() + s.table.asleep.Count(); used > 0 {
-		return s.table.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %v, of which %d are asleep", s.table.extent.Name,
-			s.table.records.count(), used, device.Size(s.table.extent.PageBytes), s.table.asleep.Count())
+		return s.table.extent.Fault(device.CodeBusy, op, "%q has %s of %s of %v, of which %d are asleep", s.table.extent.Name,
+			device.Count(s.table.records.count(), "allocation"), device.Count(used, "page"), device.Size(s.table.extent.PageBytes), s.table.asleep.Count())
 	}
 	if s.claims > 0 {
-		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls are running that allocate or start a sleep or a wake",
-			s.table.extent.Name, s.claims)
+		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %s that allocate or start a sleep or a wake still running",
+			s.table.extent.Name, device.Count(s.claims, "call"))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (s *space) drain() error {
 	}
 	s.retirees.closeLeft()
 	if n := len(s.retirees.unclosed); n > 0 {
-		return s.table.extent.Fault(device.CodeBusy, "close", "%d events of %q could not be closed", n, s.table.extent.Name)
+		return s.table.extent.Fault(device.CodeBusy, "close", "%s of %q could not be closed", device.Count(n, "event"), s.table.extent.Name)
 	}
 	return nil
 }

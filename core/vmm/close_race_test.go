@@ -40,7 +40,7 @@ func TestCloseDuringAnAllocationChangesNothing(t *testing.T) {
 	underWay(r.pool.space, func() {
 		err := atOnce(t, func() error { return r.pool.Close(false) })
 		require.ErrorIs(t, err, device.CodeBusy)
-		require.ErrorContains(t, err, "1 calls are running")
+		require.ErrorContains(t, err, "and 1 call that")
 		require.False(t, r.pool.HasEnded())
 		_, err = r.pool.Alloc(0, page)
 		require.NoError(t, err)
@@ -77,12 +77,12 @@ func TestCloseRejectedByTheLastModelKeepsAllModels(t *testing.T) {
 		free(t, first, get(t, first, 1))
 	}
 	underWay(last.space, func() {
-		refused("1 calls are running")
+		refused("and 1 call that")
 		err := atOnce(t, func() error { return p.shared.Unregister(last.id, false) })
 		require.ErrorIs(t, err, device.CodeBusy)
 	})
 	held := get(t, last, 2)
-	refused("1 allocations of 2 pages")
+	refused("1 allocation of 2 pages")
 	free(t, last, held)
 	_, err = p.shared.enroll("register", "coming", ModelConfig{VirtualBytes: page})
 	require.NoError(t, err)

@@ -135,7 +135,7 @@ func capacityPages(op string, e *engine.Engine, capacity, pageBytes uint64) (uin
 	pages := sum / pageBytes
 	if pages > maxPages {
 		return 0, device.Errorf(device.CodeOutOfVirtualMemory, op,
-			"capacity_bytes %d is %d pages of %v, at most %d are possible", capacity, pages, device.Size(pageBytes), maxPages).On(e.ID()).
+			"capacity_bytes %d is %s of %v, at most %d are possible", capacity, device.Count(pages, "page"), device.Size(pageBytes), maxPages).On(e.ID()).
 			Stating(device.FactRequestedBytes, capacity).Stating(device.FactCapacityBytes, maxPages*pageBytes)
 	}
 	return pages, nil

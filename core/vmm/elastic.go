@@ -125,8 +125,8 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 	err := s.checkOpen(op)
 	if err == nil && pages < max(s.quota.asked, 1) {
 		err = s.scale.fault(device.CodeInvalidConfig, op,
-			"limit_bytes %d is %d pages of %v: less than one, or than the %d that models are guaranteed",
-			limitBytes, pages, device.Size(s.scale.pageBytes), s.quota.asked)
+			"limit_bytes %d is %s of %v: less than one, or than the %d that models are guaranteed",
+			limitBytes, device.Count(pages, "page"), device.Size(s.scale.pageBytes), s.quota.asked)
 	}
 	raised := pages >= s.quota.limit
 	if err == nil && !raised {

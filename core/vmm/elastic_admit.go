@@ -119,8 +119,8 @@ func (s *Elastic) neverFits(o *admission) error {
 		return nil
 	}
 	return s.outOfPhysical(o,
-		"it can never fit: it takes %d pages of %v, and the limits allow the model %d at once",
-		o.pages, device.Size(s.scale.pageBytes), reach)
+		"it can never fit: it takes %s of %v, and the limits allow the model %d at once",
+		device.Count(o.pages, "page"), device.Size(s.scale.pageBytes), reach)
 }
 
 // short is the error of an order for which no pages were found.

@@ -99,7 +99,7 @@ func (s *Elastic) modelInUse(op string, m *Model) error {
 		n += len(waiters)
 	}
 	if n > 0 {
-		return s.scale.fault(device.CodeBusy, op, "model %q has %d allocations that wait for memory", m.id, n).OfModel(m.id)
+		return s.scale.fault(device.CodeBusy, op, "model %q has %s waiting for memory", m.id, device.Count(n, "allocation")).OfModel(m.id)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func TestUnregisterReturnsAllMemoryToThePool(t *testing.T) {
 	held := get(t, a, 20)
 	err := p.shared.Unregister("a", false)
 	require.ErrorIs(t, err, device.CodeBusy)
-	require.ErrorContains(t, err, `"a" has 1 allocations of 20 pages`)
+	require.ErrorContains(t, err, `"a" has 1 allocation of 20 pages`)
 	get(t, a, 1)
 	require.ErrorIs(t, p.shared.Close(false), device.CodeBusy)
 	p.check(t)

@@ -29,7 +29,7 @@ func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err
 	defer p.space.mu.Unlock()
 	count = uint64(len(pages))
 	if count > most {
-		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "the buffer holds %d descriptors, and there are %d pages", most, count)
+		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "the buffer holds %s, for %s", device.Count(most, "descriptor"), device.Count(count, "page"))
 	}
 	files = make([]int, 0, count)
 	for _, page := range pages {
@@ -56,7 +56,7 @@ func (p *Pool) ExportFabric(offset, size, most uint64) (handles []byte, count ui
 	defer p.space.mu.Unlock()
 	count = uint64(len(pages)) * device.FabricHandleBytes
 	if count > most {
-		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "the buffer holds %v of handles, and %d pages need %d", device.Size(most), len(pages), count)
+		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "the buffer holds %v of handles, the handles of %s are %v", device.Size(most), device.Count(len(pages), "page"), device.Size(count))
 	}
 	handles = make([]byte, 0, count)
 	for _, page := range pages {

@@ -236,8 +236,8 @@ func (ph *Physical) Close() error {
 	}
 	if n := ph.spaces.Len(); n > 0 {
 		defer ph.mu.Unlock()
-		return device.Errorf(device.CodeBusy, op, "%q has %d spaces, which use %d pages", ph.config.Name, n,
-			ph.used).On(ph.engine.ID())
+		return device.Errorf(device.CodeBusy, op, "%q has %s with %s", ph.config.Name,
+			device.Count(n, "space"), device.Count(ph.used, "page")).On(ph.engine.ID())
 	}
 	ph.state = stateClosing
 	ph.mu.Unlock()

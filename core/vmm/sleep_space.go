@@ -123,9 +123,9 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	for s.claims > 0 {
 		switch {
 		case noWait:
-			return s.table.extent.Fault(device.CodeTimeout, op, "%d allocations of %q are running, and the call must not wait for them", s.claims, s.owner.name)
+			return s.table.extent.Fault(device.CodeTimeout, op, "%s of %q still running, and the call must not wait", device.Count(s.claims, "allocation"), s.owner.name)
 		case !s.physical.engine.MayWait():
-			return s.table.extent.Fault(device.CodeBusy, op, "%d allocations of %q are running, and this thread must not wait for them", s.claims, s.owner.name)
+			return s.table.extent.Fault(device.CodeBusy, op, "%s of %q still running, and this thread must not wait", device.Count(s.claims, "allocation"), s.owner.name)
 		case ctx.Err() != nil:
 			return sleep.Ended(ctx, &s.table.extent, op)
 		}

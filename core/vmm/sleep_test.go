@@ -235,7 +235,7 @@ func TestSleepWithNoWaitReturnsTimeout(t *testing.T) {
 	a.space.claims++
 	a.space.mu.Unlock()
 	_, err = a.Sleep(background, now)
-	timeout("1 allocations", err)
+	timeout("1 allocation", err)
 	a.space.mu.Lock()
 	a.space.claims--
 	a.space.mu.Unlock()

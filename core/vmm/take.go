@@ -92,7 +92,7 @@ func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 
 func (ph *Physical) findRoom(f *fetching) error {
 	carry, size := bits.Mul64(f.pages, ph.pageBytes)
-	what := fmt.Sprintf("%d pages of %v", f.pages, device.Size(ph.pageBytes))
+	what := fmt.Sprintf("%s of %v", device.Count(f.pages, "page"), device.Size(ph.pageBytes))
 	if carry != 0 {
 		return device.Errorf(device.CodeOverflow, f.op, "%s overflow", what).On(ph.engine.ID())
 	}
@@ -157,8 +157,8 @@ func (ph *Physical) collect(f *fetching) error {
 		default:
 			// The limit was lowered during the call.
 			return device.Errorf(device.CodeOutOfPhysicalMemory, f.op,
-				"requested %v, available %v: the device has created %d pages, the limit of %q is %v",
-				device.Size(f.pages*ph.pageBytes), device.Size((f.pages-short)*ph.pageBytes), ph.created, ph.config.Name,
+				"requested %v, available %v: the device has created %s, the limit of %q is %v",
+				device.Size(f.pages*ph.pageBytes), device.Size((f.pages-short)*ph.pageBytes), device.Count(ph.created, "page"), ph.config.Name,
 				device.Size(ph.limitLocked())).On(ph.engine.ID()).Stating(device.FactRequestedBytes, f.pages*ph.pageBytes).
 				Stating(device.FactAvailableBytes, (f.pages-short)*ph.pageBytes)
 		}

@@ -63,8 +63,8 @@ func (l *targets) measure(e *extent.Extent, op string) error {
 			return err
 		}
 		if total += t.run.Pages; total > e.Pages {
-			return e.Fault(device.CodeOutOfVirtualMemory, op, "size %d: with the sizes before it, it takes %d pages of %v, and the capacity is %v",
-				t.span.Size, total, device.Size(e.PageBytes), device.Size(e.Bytes())).Stating(device.FactRequestedBytes, total*e.PageBytes).
+			return e.Fault(device.CodeOutOfVirtualMemory, op, "size %d: with the sizes before it, it takes %s of %v, and the capacity is %v",
+				t.span.Size, device.Count(total, "page"), device.Size(e.PageBytes), device.Size(e.Bytes())).Stating(device.FactRequestedBytes, total*e.PageBytes).
 				Stating(device.FactCapacityBytes, e.Bytes())
 		}
 		return nil

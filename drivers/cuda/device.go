@@ -257,7 +257,7 @@ func (o *openDevice) left() string {
 	if o.live == 0 && len(o.streams) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d segments, reservations, pages, modules and external ranges, and %d streams", o.live, len(o.streams))
+	return fmt.Sprintf("%d segments, reservations, pages, modules and external ranges, and %s", o.live, device.Count(len(o.streams), "stream"))
 }
 
 // event is an event of the vendor driver. A thread that waits for it sleeps instead of

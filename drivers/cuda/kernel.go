@@ -98,8 +98,8 @@ func (k *kernel) check(op string, l device.Launch) error {
 			k.name, device.Size(l.SharedBytes), device.Size(k.limits.SharedBytes))
 	}
 	if len(l.Arguments) != len(k.limits.ArgumentBytes) {
-		return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: %d arguments, and it takes %d",
-			k.name, len(l.Arguments), len(k.limits.ArgumentBytes))
+		return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: %s, and it takes %d",
+			k.name, device.Count(len(l.Arguments), "argument"), len(k.limits.ArgumentBytes))
 	}
 	for i, argument := range l.Arguments {
 		if len(argument) != k.limits.ArgumentBytes[i] {

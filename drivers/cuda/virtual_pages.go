@@ -31,8 +31,8 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	case backing == device.BackingRDMA && !o.info.RDMAPages:
 		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no GPUDirect RDMA for virtual memory")
 	case pageBytes > o.info.TotalBytes/uint64(len(pages)):
-		return o.ctx.errorf(device.CodeOutOfMemory, op, "%d pages of %v: the device has %v",
-			len(pages), device.Size(pageBytes), device.Size(o.info.TotalBytes))
+		return o.ctx.errorf(device.CodeOutOfMemory, op, "%s of %v: the device has %v",
+			device.Count(len(pages), "page"), device.Size(pageBytes), device.Size(o.info.TotalBytes))
 	}
 	if err := o.startExport(op, backing); err != nil {
 		return err

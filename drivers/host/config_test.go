@@ -90,7 +90,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"env above machine": {env: map[string]string{EnvMemory: "17GiB"}, words: []string{EnvMemory, "17GiB", "above the 16 GiB"}},
 		"above machine":     {config: Config{MemoryBytes: 16*gib + 1}, words: []string{"host_memory_bytes 17179869185", "above the 16 GiB"}},
 		"share too small":   {config: Config{Devices: 2, MemoryBytes: 2*granularity() - 1}, words: []string{"host_memory_bytes", "2 devices"}},
-		"env too small":     {env: map[string]string{EnvMemory: "4KiB"}, words: []string{EnvMemory, "4KiB", "1 devices"}},
+		"env too small":     {env: map[string]string{EnvMemory: "4KiB"}, words: []string{EnvMemory, "4KiB", "1 device:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newDriver(c.config, envOf(c.env), machine(t, nil), mapping.System())

@@ -75,7 +75,7 @@ func (d *Driver) divide(capacity uint64) error {
 	share -= share % d.granularity
 	if share == 0 {
 		return device.Errorf(device.CodeInvalidConfig, "host.new",
-			"%s for %d devices: each needs at least %v", d.settings.capacityText(capacity), d.settings.devices, device.Size(d.granularity))
+			"%s for %s: each needs at least %v", d.settings.capacityText(capacity), device.Count(d.settings.devices, "device"), device.Size(d.granularity))
 	}
 	for range d.settings.devices {
 		d.memories = append(d.memories, &memory{capacity: share})

@@ -61,7 +61,7 @@ async def main() -> None:
         while device.memory_info().active_allocations:
             await asyncio.sleep(0)
         stats = await manager.defragment_async()
-        print(f"given back: {stats.memory_freed_bytes >> 20} MiB")
+        print(f"returned to the device: {stats.memory_freed_bytes >> 20} MiB")
         print(f"still used: {device.memory_info().used_bytes} bytes")
 
 

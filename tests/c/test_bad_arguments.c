@@ -826,7 +826,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(fallback_manager_create_own_host, INVALID_ARGUMENT, "cpu:1 is the device itself", fallback_manager_on(f->other_device.id, f->other_device.id)) \
     X(fallback_manager_create_pre_above_pooled, INVALID_CONFIG, "max_pooled_bytes is 1073741824", manage_with(f, change_pre_above_pooled)) \
     X(fallback_manager_create_pre_too_much, OUT_OF_MEMORY, "min_free_bytes 536870912", manage_with(f, change_pre_too_much)) \
-    X(fallback_manager_destroy_busy, BUSY, "1 buffers are live", ferrum_fallback_manager_destroy(f->fallback_manager, 0)) \
+    X(fallback_manager_destroy_busy, BUSY, "1 buffer still live", ferrum_fallback_manager_destroy(f->fallback_manager, 0)) \
     X(fallback_manager_get_backend_name_small, BUFFER_TOO_SMALL, "capacity", ({ char t[2] = "a"; size_t n = 0; ferrum_status s = ferrum_fallback_manager_get_backend_name(f->fallback_manager, t, sizeof t, &n); n == 3 && t[0] == 0 ? s : FERRUM_OK; })) \
     X(fallback_manager_alloc_len_0, INVALID_SIZE, "len is 0", buffer_with(f->fallback_manager.id, change_buffer_len)) \
     X(fallback_manager_alloc_overflow, OVERFLOW, "does not fit 64 bits", buffer_with(f->fallback_manager.id, change_buffer_huge)) \
@@ -992,7 +992,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(memory_map_to_no_end, INVALID_OFFSET, "offset_bytes 4096", map_with(f->memory.id, 4096, FERRUM_MAP_TO_END, 0)) \
     X(memory_map_overflow, OVERFLOW, "64 bits", map_with(f->memory.id, UINT64_MAX, 2, 0)) \
     X(memory_map_overlap, BUSY, "overlap", while_mapped(f, 0)) \
-    X(memory_free_mapped, BUSY, "1 mappings", while_mapped(f, 1)) \
+    X(memory_free_mapped, BUSY, "1 mapping", while_mapped(f, 1)) \
     X(memory_unmap_not_mapped, NOT_MAPPED, "mapping 0", ferrum_memory_unmap(f->memory, 0)) \
     X(memory_unmap_unknown, NOT_MAPPED, "mapping 77", ferrum_memory_unmap(f->memory, 77)) \
     X(manager_create_mapping_one_device, INVALID_ARGUMENT, "cpu:0", link_with(f->manager.id, f->manager.id, NULL)) \

@@ -487,7 +487,7 @@ static const program programs[] = {
      {"called from\n", "(free_it)\n",
       "it is in pool \"second\", in the block of 100 bytes",
       "tag \"second\", allocated at\n", "(ferrum_pool_alloc)\n",
-      "lies in none of the 0 segments of pool \"first\"\n", "called from\n",
+      "lies in no segment of pool \"first\", which has 0\n", "called from\n",
       "(free_it)\n"}},
     {"leak",
      leak,

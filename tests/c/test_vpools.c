@@ -379,7 +379,7 @@ static void test_memory_is_released_with_the_pool(void **state) {
     ferrum_vpool vpool = make(16 * MIB, 0, 4);
     take(vpool, 0, PAGE);
     assert_status(ferrum_vpool_destroy(vpool, 0), FERRUM_ERROR_BUSY);
-    assert_message("1 allocations of 1 pages");
+    assert_message("1 allocation of 1 page");
     assert_true(mapped(vpool, 0, PAGE));
     gate g = GATE;
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));

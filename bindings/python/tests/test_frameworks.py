@@ -155,7 +155,7 @@ def test_the_program_of_the_page_on_choosing():
     program = program_of("choosing.md", "A framework plug-in")
     done = run(TORCH_STAND_IN.replace("LACKS", "5") + program)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("given back: ")
+    assert done.stdout.startswith("returned to the device: ")
 
 
 def test_cupy_allocates_with_the_pools():

@@ -140,7 +140,7 @@ func (d *Device) Unreserve(addr device.Addr, size uint64) error {
 			uint64(addr), size)
 	}
 	if n := len(known.mapped); n > 0 {
-		return d.refuse(Unreserve, device.CodeBusy, "address %#x: %d pages are mapped there", uint64(addr), n)
+		return d.refuse(Unreserve, device.CodeBusy, "address %#x: mapped there: %s", uint64(addr), device.Count(n, "page"))
 	}
 	delete(d.virtual.reservations, addr)
 	d.virtual.reserved -= size

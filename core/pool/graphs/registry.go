@@ -278,8 +278,8 @@ func (t *Registry[P]) left() error {
 	if len(pools) == 0 {
 		return nil
 	}
-	return t.errorf(device.CodeBusy, opClose, "pool %q has %d graphs that were not released and %d private pools of graphs",
-		t.pool, len(t.all), len(pools))
+	return t.errorf(device.CodeBusy, opClose, "pool %q has %s not released and %s of graphs",
+		t.pool, device.Count(len(t.all), "graph"), device.Count(len(pools), "private pool"))
 }
 
 // WhileNone calls do while no capture can begin. If graphs or private pools are left, it

@@ -72,8 +72,10 @@ func (g *Gate) Left() string {
 }
 
 func (g *Gate) left() string {
-	return fmt.Sprintf("%d segments and %d streams, %d reservations and %d pages of virtual memory, "+
-		"%d external ranges", g.there[Segments], g.there[Streams], g.there[Reservations], g.there[Pages], g.there[Foreign])
+	return fmt.Sprintf("%s and %s, %s and %s of virtual memory, %s",
+		device.Count(g.there[Segments], "segment"), device.Count(g.there[Streams], "stream"),
+		device.Count(g.there[Reservations], "reservation"), device.Count(g.there[Pages], "page"),
+		device.Count(g.there[Foreign], "external range"))
 }
 
 // Close closes the device once. If objects keep the device open, it returns CodeBusy and

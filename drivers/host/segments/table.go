@@ -141,7 +141,7 @@ func (t *table) remove(op string, addr device.Addr, size uint64, locked bool) (*
 	}
 	if count := found.inFlight.Load(); count != 0 {
 		return nil, device.Errorf(device.CodeBusy, op,
-			"address %#x, size %d: %d uses by queued work", uint64(addr), size, count)
+			"address %#x, size %d: %s by queued work", uint64(addr), size, device.Count(count, "use"))
 	}
 	t.list = slices.Delete(t.list, i, i+1)
 	return found, nil

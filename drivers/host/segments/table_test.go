@@ -39,7 +39,7 @@ func TestSegmentsEqualAPlainList(t *testing.T) {
 				found, err := r.Acquire("test", "range", start, length)
 				require.Equal(t, inside, err == nil)
 				if err == nil {
-					requireCode(t, device.CodeBusy, r.Free(device.Addr(found.Base), found.Size), "1 uses by queued work")
+					requireCode(t, device.CodeBusy, r.Free(device.Addr(found.Base), found.Size), "1 use by queued work")
 					found.Release()
 				}
 			}
@@ -101,7 +101,7 @@ func TestForeignRangesEqualAPlainList(t *testing.T) {
 				require.True(t, known)
 				requireCode(t, device.CodeInvalidAddress, err, "no longer mapped")
 				delete(r.gone, base)
-				requireCode(t, device.CodeBusy, r.foreign.Remove("leave", device.Addr(found.Base), found.Size), "1 uses")
+				requireCode(t, device.CodeBusy, r.foreign.Remove("leave", device.Addr(found.Base), found.Size), "1 use by")
 				found.Release()
 			}
 		}

@@ -196,7 +196,7 @@ func (s *Stream) await(target uint64, wait *deadline) error {
 		return nil
 	}
 	return s.errorf(device.CodeTimeout, wait.op,
-		"stream %d: %d operations have not completed after %v", s.number, target-done, wait.timeout)
+		"stream %d: %s not completed after %v", s.number, device.Count(target-done, "operation"), wait.timeout)
 }
 
 // Idle reads two counters. It returns true once the last recorded event has completed.

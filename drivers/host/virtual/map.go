@@ -40,7 +40,7 @@ func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) erro
 	r := v.reservationOf(address, size)
 	if r == nil {
 		return device.Errorf(device.CodeInvalidAddress, op,
-			"address %#x, %d pages of %v: not within one reservation", address, len(pages), device.Size(pageBytes))
+			"address %#x, %s of %v: not within one reservation", address, device.Count(len(pages), "page"), device.Size(pageBytes))
 	}
 	if offset := address - r.base(); offset%pageBytes != 0 {
 		return device.Errorf(device.CodeInvalidOffset, op,
@@ -84,7 +84,7 @@ func (v *Memory) claimRange(
 			case p.changing:
 				busy = device.Errorf(device.CodeBusy, op, "address %#x: another call changes the page there", at)
 			case takes(*p):
-				busy = device.Errorf(device.CodeBusy, op, "address %#x: %d uses of the page there by queued work", at, p.uses)
+				busy = device.Errorf(device.CodeBusy, op, "address %#x: %s of the page there by queued work", at, device.Count(p.uses, "use"))
 			}
 		}
 		return true

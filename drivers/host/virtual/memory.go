@@ -173,7 +173,7 @@ func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	}
 	if r.mapped > 0 {
 		return nil, device.Errorf(device.CodeBusy, op,
-			"address %#x, size %d: %d pages are mapped there", address, size, r.mapped)
+			"address %#x, size %d: mapped there: %s", address, size, device.Count(r.mapped, "page"))
 	}
 	at := v.place(r)
 	v.reservations = slices.Delete(v.reservations, at, at+1)

@@ -122,7 +122,7 @@ async fn main() -> Result<()> {
         engine.memory.deallocate(block).await?;
     }
     let stats = engine.memory.defragment(&Device::CPU).await?;
-    println!("given back: {} MiB", stats.memory_freed >> 20);
+    println!("returned to the device: {} MiB", stats.memory_freed >> 20);
     engine.streams.destroy_stream(engine.stream).await?;
     let info = engine.memory.memory_info(&Device::CPU).await?;
     println!(

@@ -192,8 +192,8 @@ impl MappedRange {
                 ErrorKind::InvalidState,
                 "MappedRange::as_ptr",
                 format!(
-                    "the range of {} bytes at offset {} is asleep or was unmapped",
-                    self.size_bytes, self.offset_bytes
+                    "offset {}, size {}: the range is asleep or was unmapped",
+                    self.offset_bytes, self.size_bytes
                 ),
             ));
         }
@@ -253,9 +253,9 @@ impl MappedRange {
 
     fn not_on_a_border(self, function: &str, bytes: u64) -> Rejected<Self> {
         let message = format!(
-            "{bytes} bytes into the range of {} bytes at offset {} two of its pages of {} bytes do not meet",
-            self.size_bytes,
+            "offset {}, size {}: a range is split at a multiple of the page size {}, not at {bytes}",
             self.offset_bytes,
+            self.size_bytes,
             self.space.page_bytes()
         );
         let error = Error::found(ErrorKind::InvalidOffset, function, message);

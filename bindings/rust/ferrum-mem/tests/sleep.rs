@@ -253,7 +253,7 @@ fn pointers_to_unmapped_ranges_are_rejected() {
         let error = asleep.as_ptr().unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidState);
         assert!(
-            error.message.contains("131072 bytes at offset 0"),
+            error.message.contains("offset 0, size 131072"),
             "{error}"
         );
     }

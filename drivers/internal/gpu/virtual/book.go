@@ -71,7 +71,7 @@ func (b *Book) Take(op string, addr, size uint64) (*Reservation, error) {
 	r := b.reservations[at]
 	if len(r.mapped) > 0 {
 		return nil, b.errorf(device.CodeBusy, op,
-			"address %#x, size %d: %d pages are mapped there", addr, size, len(r.mapped))
+			"address %#x, size %d: mapped there: %s", addr, size, device.Count(len(r.mapped), "page"))
 	}
 	b.reservations = slices.Delete(b.reservations, at, at+1)
 	return r, nil
