@@ -12,8 +12,9 @@ CLASSES = {"generic_pool": "generic_pool<int>"}
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
 //
-// Every generated call, in both of its forms: what the one returns as a failure, the
-// other throws. The object has no handle, so that each of its calls is refused.
+// The tests make every generated call in both of its forms. One form returns a failure, and
+// the other form throws the same failure. The object has no handle, so each call on the
+// object fails.
 #include <gtest/gtest.h>
 
 #include <type_traits>
