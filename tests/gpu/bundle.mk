@@ -69,7 +69,7 @@ $(GPU_LIBRARY): $(LIBRARY) $(HELPER)
 $(GPU_ALLOCATOR): build/lib/libferrum_mem_allocator.so $(GPU_LIBRARY)
 	@cp $< $@
 GPU_LINK := -Lbuild/gpu/lib -Wl,--as-needed -lferrum_mem_allocator -lferrum_mem -lpthread -ldl -lm '-Wl,-rpath,$$ORIGIN/../lib'
-$(GPU_BIN)/test_%: tests/c/test_%.c build/test/c/libsupport.a $(C_HEADERS) $(GPU_LIBRARY)
+$(GPU_BIN)/test_%: tests/c/test_%.c build/test/c/libsupport.a $(C_HEADERS) $(GPU_ALLOCATOR)
 	@mkdir -p $(dir $@)
 	$(CC) $(C_FLAGS) $< build/test/c/libsupport.a -o $@ $(GPU_LINK)
 $(GPU_BIN)/%: tests/gpu/%.c $(wildcard tests/gpu/*.h) $(HEADERS) $(GPU_ALLOCATOR)
