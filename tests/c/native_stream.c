@@ -183,6 +183,14 @@ void native_event_end(void *event) {
     CALL(cuEventDestroy_v2, (void *), (event));
 }
 
+void native_print_violations(void) {
+    char text[1 << 14];
+    size_t (*list)(char *, size_t);
+    *(void **)&list = simulator_function("simcuda_violations");
+    if (list != NULL && list(text, sizeof text) != 0)
+        fprintf(stderr, "broken rules of the driver:\n%s", text);
+}
+
 int native_fill_in(uint64_t context, uint64_t address, uint64_t size) {
     void *popped;
     CALL(cuCtxPushCurrent_v2, (void *), (pointer(context)));

@@ -41,5 +41,8 @@ void native_event_end(void *event);
 /** Fills memory of one device from the context of another, and waits.
  *  Returns the driver's code. */
 int native_fill_in(uint64_t context, uint64_t address, uint64_t size);
+/** Prints the documented rules of the driver that calls have broken so far,
+ *  if the driver is the simulated one, which knows them. */
+void native_print_violations(void);
 
 #endif

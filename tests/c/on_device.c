@@ -101,6 +101,11 @@ void *driver_function(const char *name) {
     return symbol(cuda.library, name);
 }
 
+void *simulator_function(const char *name) {
+    enter();
+    return dlsym(cuda.library, name);
+}
+
 /* Waits for the rest of a copy or fill. The legacy stream does not wait for
  * streams of the library. */
 static void finish(void) { MUST_CUDA(cuda.synchronize(NULL)); }

@@ -26,6 +26,8 @@ uint64_t device_page(ferrum_device device);
 /** A function of the driver by its exported name. The device's context is
  *  current on this thread. Not for the host. */
 void *driver_function(const char *name);
+/** The same for a function that only the simulated driver has, else NULL. */
+void *simulator_function(const char *name);
 
 /** Each function returns when its work is done, and waits for no stream. */
 void put_bytes(uint64_t address, const void *bytes, size_t size);

@@ -139,6 +139,10 @@ static struct {
     /* Blocks that no thread holds now. */
     pthread_mutex_t exchange_lock;
     block exchange[SHARED];
+    /* Held to begin a capture, and to wait for a stream that the program has
+     * destroyed: such a wait is for the whole context, and would invalidate a
+     * capture that begins at that moment (docs/graphs.md). */
+    pthread_mutex_t begin_lock;
     pthread_mutex_t registry_lock;
     struct {
         uint64_t address, size;
@@ -166,6 +170,8 @@ static void wrong(const char *what, ferrum_status status) {
     if (atomic_fetch_add(&p.failed, 1) < 5)
         fprintf(stderr, "program %lu: %s: %s %s\n", p.number, what,
                 ferrum_status_name(status), error.message);
+    if (!on_host() && atomic_load(&p.failed) == 1)
+        native_print_violations();
 }
 static bool works(ferrum_status status, const char *call) {
     if (status != FERRUM_OK)
@@ -698,7 +704,9 @@ static void try_capture(worker *w) {
     if (draw(w, 2) &&
         ferrum_pool_alloc(pool, any_size(w), w->captured_handle, &before) != 0)
         before = 0;
+    pthread_mutex_lock(&p.begin_lock);
     native_capture_begin(w->captured, (int)draw(w, 3));
+    pthread_mutex_unlock(&p.begin_lock);
     ferrum_status status =
         ferrum_pool_capture_begin(pool, w->captured_handle, 0, &graph);
     if (works(status, "ferrum_pool_capture_begin"))
@@ -733,7 +741,9 @@ static void try_stale(worker *w) {
     if (status == FERRUM_OK &&
         ferrum_pool_free(pool, address, stream) != FERRUM_OK)
         WORKS(ferrum_pool_free(pool, address, (ferrum_stream){0}));
+    pthread_mutex_lock(&p.begin_lock);
     status = ferrum_stream_destroy(stream, FERRUM_FORCE);
+    pthread_mutex_unlock(&p.begin_lock);
     if (status == FERRUM_ERROR_INVALID_STATE && has(PART_CAPTURES) &&
         atomic_load(&p.stale_count) < 512)
         p.stale[atomic_fetch_add(&p.stale_count, 1)] = stream;
@@ -898,6 +908,7 @@ static void make_program(unsigned long number) {
         ferrum_device_open("cuda:1", &p.peer) == FERRUM_OK)
         MUST(ferrum_device_get_native(p.peer, &p.peer_context));
     pthread_mutex_init(&p.exchange_lock, NULL);
+    pthread_mutex_init(&p.begin_lock, NULL);
     pthread_mutex_init(&p.registry_lock, NULL);
     for (int i = 0; i < STREAMS; i++) {
         pthread_rwlock_init(&p.streams[i].lock, NULL);
