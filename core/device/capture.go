@@ -33,9 +33,19 @@ type Capture struct {
 // so does Synchronize of its device. They change nothing, and the capture continues.
 // RecordEvent and WaitEvent become edges of the graph. Done and Synchronize of such an
 // event return CodeInvalidState, also after the capture has ended.
+//
+// Other code than this library can begin a capture on some streams at any moment, from
+// another thread. No query of the capture state protects a call that follows it: the
+// capture may begin in between, and a query of the work of a capturing stream invalidates
+// the capture. RecordEvent is safe at any moment. So package device and its users never
+// call Idle for such a stream, unless the caller has named the stream for just that query.
+// Synchronize with a timeout other than 0 waits for an event that it records.
 type Capturer interface {
 	// Capture queries the stream. It costs about as much as Idle.
 	Capture() (Capture, error)
+	// MayCapture reports whether other code can begin a capture on the stream. It does not
+	// call the device, and is false for a stream that is closed or whose device is lost.
+	MayCapture() bool
 }
 
 // Edge is the capability of an event to report whether it is an edge of a graph, which
@@ -60,6 +70,13 @@ func Mark(op string, s Stream) (Event, error) {
 		return nil, errors.Join(refused, err)
 	}
 	return nil, refused
+}
+
+// MayCapture reports whether other code can begin a capture on a stream at any moment. A
+// stream without the capability never captures.
+func MayCapture(s Stream) bool {
+	capturer, ok := s.(Capturer)
+	return ok && capturer.MayCapture()
 }
 
 // CaptureOf queries the capture of a stream. A stream without the capability never

@@ -31,8 +31,11 @@ func LeavesWork(s Stream) bool {
 }
 
 // Drained returns Idle if Idle reports all queued work, and false if that cannot be
-// known.
+// known. It does not query a stream on which other code can begin a capture.
 func Drained(s Stream) (bool, error) {
+	if MayCapture(s) {
+		return false, nil
+	}
 	idle, err := s.Idle()
 	return idle && !TakesForeignWork(s), err
 }
@@ -63,8 +66,9 @@ const endTries = 4
 // MarkEnd records an event at the present end of a stream's queue. When the event has
 // completed, all uses of memory until now have ended. It returns nil without an error
 // if there is nothing to wait for: the stream is drained; it is closed and all its work
-// has completed; or its device is lost and runs no more work. MarkEnd queries only the
-// capture state of a capturing stream, because other calls may invalidate the capture.
+// has completed; or its device is lost and runs no more work. A stream that captures, or
+// on which other code can begin a capture, is queried only for its capture state, because
+// other queries may invalidate the capture.
 // Errors: those of the stream, CodeInvalidState while it captures.
 func MarkEnd(op string, s Stream) (event Event, err error) {
 	for range endTries {
@@ -98,21 +102,20 @@ func markQueue(op string, s Stream) (Event, error) {
 }
 
 // HasEnded reports whether a stream rejected a call because it will run no more work:
-// its device is lost, or it was closed, which drained it.
+// its device is lost, or it was closed, which drained it. A present or recent capture is
+// another reason to reject a call.
 func HasEnded(s Stream, refused error) bool {
-	return errors.Is(refused, CodeDeviceLost) || IsClosed(s, refused)
+	return errors.Is(refused, CodeDeviceLost) || errors.Is(refused, CodeInvalidState) && IsClosed(s)
 }
 
-// IsClosed reports whether a stream rejected a call because it is closed, and not
-// because of a present or recent capture.
-func IsClosed(s Stream, refused error) bool {
-	if !errors.Is(refused, CodeInvalidState) {
-		return false
+// IsClosed reports whether a stream is closed. It does not query the work of a stream that
+// may capture.
+func IsClosed(s Stream) bool {
+	var err error
+	if capturer, ok := s.(Capturer); ok {
+		_, err = capturer.Capture()
+	} else {
+		_, err = s.Idle()
 	}
-	capturer, ok := s.(Capturer)
-	if !ok {
-		return true
-	}
-	_, err := capturer.Capture()
 	return errors.Is(err, CodeInvalidState)
 }

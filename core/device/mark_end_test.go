@@ -60,6 +60,33 @@ func TestCapturingStreamIsNotQueried(t *testing.T) {
 	require.Zero(t, dev.Forbidden())
 }
 
+// Other code may begin a capture on the stream at any moment, so its work is not queried.
+// An event marks its end, even if it is idle.
+func TestAStreamThatMayCaptureIsNotQueried(t *testing.T) {
+	dev, s := newStream(t)
+	require.False(t, device.MayCapture(s))
+	s.SetMayCapture()
+	require.True(t, device.MayCapture(s))
+	drained, err := device.Drained(s)
+	require.NoError(t, err)
+	require.False(t, drained)
+	dry, err := device.IsDry(s)
+	require.NoError(t, err)
+	require.False(t, dry)
+	event, err := device.MarkEnd("test", s)
+	require.NoError(t, err)
+	require.NoError(t, event.Synchronize(0))
+	require.NoError(t, event.Close())
+	require.False(t, device.IsClosed(s))
+	require.Zero(t, dev.Calls(devicetest.StreamIdle))
+	require.NoError(t, s.Close())
+	require.True(t, device.IsClosed(s))
+	event, err = device.MarkEnd("test", s)
+	require.NoError(t, err)
+	require.Nil(t, event)
+	require.Zero(t, dev.Forbidden())
+}
+
 // ending is a stream whose capture ends right after a call that failed because of the
 // capture.
 type ending struct {

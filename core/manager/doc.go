@@ -62,7 +62,7 @@
 //  1. Manager.closeMu: one Close at a time; Relocator.turn: one call that moves blocks
 //     at a time. Neither is held while the other is taken
 //  2. block.mu; of two blocks, the older one first
-//  3. stream.mu
+//  3. stream.mu, then stream.endMu
 //  4. device.mu, transfers.mu, Manager.mu, stream.failureMu, Factory.mu, event.mu:
 //     none is held while another of these is taken, except event.mu before device.mu
 //     and device.mu before the lock of a handle table. device.unclosedMu comes after

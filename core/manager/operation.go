@@ -29,7 +29,7 @@ func (o *operation) done() bool {
 	if o.event != nil {
 		passed, err = o.event.Done()
 	} else {
-		passed, err = o.stream.idle()
+		passed, err = o.stream.settled()
 	}
 	if err != nil || !passed {
 		return false

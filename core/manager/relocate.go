@@ -80,7 +80,7 @@ func (b *block) whyItStays() relocation.Reason {
 func (b *block) inUseLocked() bool {
 	b.prune()
 	for _, s := range b.streams {
-		if idle, err := s.idle(); err != nil || !idle {
+		if idle, err := s.settled(); err != nil || !idle {
 			return true
 		}
 	}

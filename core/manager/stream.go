@@ -37,6 +37,11 @@ type stream struct {
 	handle StreamHandle
 	state  streamState
 
+	// endMu guards end: an event at an end of the queue that had not completed when
+	// settled last looked; nil if there is none.
+	endMu sync.Mutex
+	end   device.Event
+
 	failureMu sync.Mutex
 	// failure is the first failure of work that this package ran in a host function of
 	// the stream. The next query of the stream returns it.
@@ -64,6 +69,11 @@ func (s *stream) isClosed() bool {
 func (s *stream) idle() (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.idleLocked()
+}
+
+// idleLocked is idle. The caller holds s.mu.
+func (s *stream) idleLocked() (bool, error) {
 	if s.state != streamClosed {
 		return s.dev.Idle()
 	}
@@ -74,6 +84,51 @@ func (s *stream) idle() (bool, error) {
 	return idle || err != nil, nil
 }
 
+// settleTime is how long settled waits for an event that it has just recorded. An idle
+// device completes such an event within this time.
+const settleTime = 200 * time.Microsecond
+
+// settled is idle for a caller that did not name the stream. If other code can begin a
+// capture on the stream, settled does not query the stream: it records an event at the end
+// of the queue. It returns false if that event does not complete within settleTime.
+func (s *stream) settled() (bool, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.state == streamClosed || !device.MayCapture(s.dev) {
+		return s.idleLocked()
+	}
+	s.endMu.Lock()
+	defer s.endMu.Unlock()
+	if s.end != nil {
+		if done, err := s.end.Done(); err != nil || !done {
+			return false, err
+		}
+		s.owner.closeEvents(s.end)
+		s.end = nil
+	}
+	end, err := device.MarkEnd("manager.settled", s.dev)
+	if err != nil || end == nil {
+		return err == nil, err
+	}
+	err = end.Synchronize(settleTime)
+	if errors.Is(err, device.CodeTimeout) {
+		s.end = end
+		return false, nil
+	}
+	s.owner.closeEvents(end)
+	return err == nil, err
+}
+
+// forgetEnd closes the event of settled. The caller has closed the stream.
+func (s *stream) forgetEnd() {
+	s.endMu.Lock()
+	defer s.endMu.Unlock()
+	if s.end != nil {
+		s.owner.closeEvents(s.end)
+		s.end = nil
+	}
+}
+
 // fence records an event at the present end of the queue; nil if there is nothing to
 // wait for.
 func (s *stream) fence() (device.Event, error) {
@@ -82,8 +137,10 @@ func (s *stream) fence() (device.Event, error) {
 	if s.state == streamClosed {
 		return device.MarkEnd("manager.fence", s.dev)
 	}
-	if idle, err := s.dev.Idle(); err == nil && idle && !s.adopted {
-		return nil, nil
+	if !s.adopted && !device.MayCapture(s.dev) {
+		if idle, err := s.dev.Idle(); err == nil && idle {
+			return nil, nil
+		}
 	}
 	return device.Mark("manager.fence", s.dev)
 }
@@ -112,7 +169,10 @@ func (s *stream) takeFailure() error {
 // query.
 func (s *stream) drain() error {
 	waited := s.dev.Synchronize(device.Forever)
-	idle, err := s.dev.Idle()
+	if waited == nil {
+		return nil
+	}
+	idle, err := s.settled()
 	if err == nil && idle {
 		s.fail(waited)
 		return nil
@@ -161,6 +221,7 @@ func (s *stream) runDry() error {
 	}
 	defer s.mu.Unlock()
 	s.state = streamClosed
+	s.forgetEnd()
 	return nil
 }
 
@@ -196,5 +257,6 @@ func (s *stream) closeLocked() error {
 		return err
 	}
 	s.state = streamClosed
+	s.forgetEnd()
 	return nil
 }

@@ -34,7 +34,7 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 // false, and changes nothing, if it cannot: then Free frees the block or returns the
 // error.
 func (p *Pool) FreeNow(addr device.Addr) bool {
-	idle, err := p.heap.defaultStream.Idle()
+	idle, err := device.Drained(p.heap.defaultStream)
 	if !idle || err != nil {
 		return false
 	}

@@ -96,7 +96,7 @@ func (s *space) forgetClosed(r pageset.Run) {
 	s.mu.Unlock()
 	var closed []device.Stream
 	for _, stream := range streams {
-		if _, err := stream.Idle(); err != nil && device.IsClosed(stream, err) {
+		if device.IsClosed(stream) {
 			closed = append(closed, stream)
 		}
 	}

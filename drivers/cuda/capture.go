@@ -14,14 +14,20 @@ var (
 
 // A stream can capture for other code only if that code has the stream's handle: an adopted
 // stream, a stream whose handle was queried, or a stream that was made to wait for an event
-// of a capture. Only for these streams is the capture state queried, and that query comes
-// before any query that would invalidate a capture. In all capture modes, the vendor driver
-// treats a query of a stream or an event of a capture as an error and invalidates the
-// capture (CUDA programming guide, "prohibited and unhandled operations").
+// of a capture. Only for these streams is the capture state queried. In all capture modes,
+// the vendor driver treats a query of a stream or an event of a capture, or a wait for its
+// context, as an error and invalidates the capture (CUDA programming guide, "prohibited and
+// unhandled operations").
 //
-// To wait for a stream that may capture, an event is recorded in it, which is safe at any
-// moment. The query whether the record lies in a capture comes after the record, so that no
-// capture can begin between the query and the wait.
+// A query of the capture state does not make a following call safe: another thread may
+// begin a capture in between. So a stream that may capture is not queried. To learn about
+// its work, or to wait for it, an event is recorded in it, which is safe at any moment. The
+// query whether the record lies in a capture comes after the record. Only three calls
+// cannot do that: Idle, and Synchronize with the timeout 0, for which an event that was
+// just recorded would come too late, and the wait for an external stream that was destroyed
+// (settleGone). They query the capture state first. The program must not begin a capture
+// meanwhile, so the core makes these calls only for a stream that its caller has named
+// (device.Capturer).
 
 // errCapturing is wrapped by the errors about streams that capture.
 var errCapturing = errors.New("the stream is capturing: its work runs when the graph is launched, so the work cannot be queried or waited for")
@@ -94,6 +100,14 @@ func (s *stream) Capture() (device.Capture, error) {
 		return device.Capture{State: device.CaptureActive, ID: now.id}, nil
 	}
 	return device.Capture{State: device.CaptureInvalid}, nil
+}
+
+// MayCapture states whether code outside this library can begin a capture on the stream. A
+// stream that was destroyed cannot capture.
+func (s *stream) MayCapture() bool {
+	c := &s.owner.ctx
+	return s.mayCapture.Load() && !s.closed.Load() && !s.drained.Load() && c.api.isCapturing.Found() &&
+		!c.closed.Load() && c.lost.Load() == nil
 }
 
 // captureState is the capture state of a stream as the vendor driver reports it. id is 0 if

@@ -336,6 +336,7 @@ func streamAttempts() []attempt {
 			asked = refused
 		}
 		all = append(all, []attempt{
+			{"stream.MayCapture", done, func(b *besideCapture) error { of(b).MayCapture(); return nil }},
 			{"stream.Capture", done, func(b *besideCapture) error { return second(of(b).Capture()) }},
 			{"stream.Copy", done, func(b *besideCapture) error { return of(b).Copy(b.addr, b.addr+4096, 4096) }},
 			{"stream.Copy", done, func(b *besideCapture) error { return of(b).Copy(b.addr, b.addr+1, 4096) }},

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -120,6 +121,13 @@ func (s simulator) fault(name string, n int, code int32) {
 	text := append([]byte(name), 0)
 	defer runtime.KeepAlive(text)
 	s.must("simcuda_fault", dl.Pointer(&text[0]), uintptr(n), uintptr(code))
+}
+
+// delay makes every later call of a function take longer, until the process ends.
+func (s simulator) delay(name string, by time.Duration) {
+	text := append([]byte(name), 0)
+	defer runtime.KeepAlive(text)
+	s.call("simcuda_delay", dl.Pointer(&text[0]), uintptr(by.Microseconds()))
 }
 
 // text reads a list of the simulator.

@@ -21,6 +21,22 @@ func (s *Stream) Capture() (device.Capture, error) {
 	return device.Capture{State: device.CaptureActive, ID: s.graph.id}, nil
 }
 
+// MayCapture reports whether SetMayCapture was called, and the stream can be used.
+func (s *Stream) MayCapture() bool {
+	d := s.dev.driver
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return s.mayCapture && !s.closed
+}
+
+// SetMayCapture lets other code begin a capture on the stream at any moment. From now on
+// Forbidden counts every Idle: if a capture began at that moment, Idle would invalidate it.
+func (s *Stream) SetMayCapture() {
+	s.dev.driver.mu.Lock()
+	defer s.dev.driver.mu.Unlock()
+	s.mayCapture = true
+}
+
 // BeginCapture makes the stream record its work, and the work of streams that wait for
 // its events.
 func (s *Stream) BeginCapture() *Graph {
@@ -73,8 +89,9 @@ func (g *Graph) Launch(s *Stream) {
 	}
 }
 
-// Forbidden counts rejected calls: those that queried or waited for a capturing stream
-// or an event of a capture.
+// Forbidden counts calls that a capture forbids: those that queried or waited for a
+// capturing stream or an event of a capture, and queries of a stream on which a capture
+// might have begun (SetMayCapture).
 func (d *Device) Forbidden() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()

@@ -142,6 +142,8 @@ type Stream struct {
 	closed   bool
 	// graph is the graph of the stream's capture, or nil.
 	graph *Graph
+	// mayCapture is set by SetMayCapture.
+	mayCapture bool
 	// foreign is the native handle passed to AdoptStream.
 	foreign uint64
 }

@@ -227,6 +227,9 @@ func (s *Stream) Idle() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if s.mayCapture {
+		s.dev.forbidden++
+	}
 	return len(s.queue) == 0, nil
 }
 
