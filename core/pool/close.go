@@ -13,7 +13,8 @@ import (
 // returns CodeBusy and changes nothing, unless force is set. A call of another thread
 // that arrives while Close decides waits, and is served if Close returns CodeBusy.
 //
-// Close waits for queued work that uses freed blocks. If live blocks end with the pool,
+// Close waits for queued work that uses freed blocks, and for the last runs of graphs that
+// were released. If live blocks end with the pool,
 // it waits for all work of the device. If a driver call fails, the memory that could not
 // be released stays in the pool. The pool is then open as before, and Close may be called
 // again. If the driver fails before the work has completed, the caches also stay as
@@ -77,7 +78,13 @@ func (p *Pool) beginClose(force bool) error {
 	// First decide without stopping anything: a close that is rejected here disturbs no
 	// other thread.
 	p.Flush()
-	if left := cmp.Or(p.family.graphs.Left(), p.heap.blocksLeft(p.Statistics())); left != nil {
+	left := p.heap.blocksLeft(p.Statistics())
+	if left == nil {
+		if err := p.family.awaitLastRuns(); err != nil {
+			return err
+		}
+	}
+	if left = cmp.Or(p.family.graphs.Left(), left); left != nil {
 		return left
 	}
 	return p.family.graphs.WhileNone(func() error {

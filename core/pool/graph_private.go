@@ -101,6 +101,27 @@ func (m *family) sweepGraphs() {
 	}
 }
 
+// awaitLastRuns waits for the last runs of released graphs, and closes their private
+// pools. It does not wait if a graph was not released, or a block of a private pool is
+// live, because then the pool cannot be closed.
+func (m *family) awaitLastRuns() error {
+	if !m.graphs.AnyPrivate() || len(m.graphs.Numbers()) > 0 {
+		return nil
+	}
+	for _, private := range m.graphs.Private() {
+		if private.Statistics().LiveBlocks.Current > 0 {
+			return nil
+		}
+	}
+	for _, private := range m.graphs.Private() {
+		if err := private.supply.waitForFlights(); err != nil {
+			return err
+		}
+	}
+	m.sweepGraphs()
+	return nil
+}
+
 // PrivatePools returns the private pools of graphs. Each of them has its own counters.
 func (p *Pool) PrivatePools() []*Pool { return slices.Clone(p.family.graphs.Private()) }
 

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -346,4 +347,63 @@ func TestInvalidCaptureCallsAreRejected(t *testing.T) {
 	_, err = plain.pool(t, nil).CaptureBegin(nil, 0)
 	require.ErrorIs(t, err, device.CodeUnsupported)
 	require.Contains(t, err.Error(), "cannot capture")
+}
+
+// The program may begin a capture on any of these streams at any moment, also on the
+// default stream. No free and no reuse queries a stream.
+func TestFreesDoNotQueryStreamsThatMayCapture(t *testing.T) {
+	g := newGraphBench(t, nil)
+	standard := g.dev.DefaultStream().(*devicetest.Stream)
+	streams := []*devicetest.Stream{g.first, g.second, standard}
+	for _, s := range streams {
+		s.SetMayCapture()
+	}
+	for _, of := range streams {
+		for _, on := range append([]*devicetest.Stream{nil}, streams...) {
+			block := g.alloc(t, 4096, of)
+			require.NoError(t, g.pool.RecordStream(block.Addr, g.second))
+			require.False(t, g.pool.FreeNow(block.Addr))
+			if on == nil {
+				g.free(t, block, nil)
+			} else {
+				g.free(t, block, on)
+			}
+			g.pool.CompleteFrees()
+			require.Equal(t, block.Addr, g.alloc(t, 4096, of).Addr)
+			require.NoError(t, g.pool.Reset(of))
+			g.pool.CompleteFrees()
+		}
+	}
+	require.Zero(t, g.dev.Calls(devicetest.StreamIdle))
+	g.end(t)
+}
+
+// A pool whose graphs were all released waits for their last run when it is closed, as it
+// waits for the work that uses freed blocks.
+func TestCloseWaitsForTheLastRunOfReleasedGraphs(t *testing.T) {
+	g := newGraphBench(t, nil)
+	captured, number := g.begin(t, g.first, 0)
+	kept := g.alloc(t, 4096, g.first)
+	require.True(t, captured.End())
+	require.NoError(t, g.pool.CaptureEnd(number))
+	require.ErrorIs(t, g.pool.Close(false), device.CodeBusy, "a graph")
+	g.second.Hold()
+	captured.Launch(g.second)
+	require.NoError(t, g.second.HostFunction(func() {}))
+	require.NoError(t, g.pool.CaptureRelease(number, g.second))
+	require.ErrorIs(t, g.pool.Close(false), device.CodeBusy, "a live block of the graph")
+	g.free(t, kept, g.first)
+	require.Len(t, g.pool.PrivatePools(), 1)
+	closed := make(chan error, 1)
+	go func() { closed <- g.pool.Close(false) }()
+	select {
+	case err := <-closed:
+		require.Fail(t, "it did not wait", "%v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	g.second.Release()
+	require.NoError(t, <-closed)
+	require.Empty(t, g.pool.PrivatePools())
+	require.Zero(t, g.engine.Statistics().Reserved.Current)
+	require.Zero(t, g.dev.Forbidden())
 }

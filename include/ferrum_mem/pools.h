@@ -209,11 +209,13 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
  *
  * @param flags  0, or FERRUM_FORCE: destroy the pool although blocks are live. The
  *                call needs the same amount of memory for any number of blocks. It
- *                waits for queued work that uses freed blocks of the pool.
+ *                waits for queued work that uses freed blocks of the pool, and for
+ *                the last runs of graphs that were released.
  *                Meanwhile calls of other threads for the pool return
  *                FERRUM_ERROR_INVALID_STATE, and after the end
  *                FERRUM_ERROR_INVALID_HANDLE.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live or a
+ *         graph was not released.
  *
  * @waits
  * @ends

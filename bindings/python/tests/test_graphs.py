@@ -82,6 +82,9 @@ with fm.Device("cuda:0") as device:
         second.free(stream)
         graph.close(stream=stream)
         assert graph.closed
+        # The private pool ends when the work that is queued on the stream has completed.
+        stream.synchronize()
+        pool.trim()
         try:
             graph.info()
         except fm.InvalidHandleError:

@@ -4964,12 +4964,14 @@ extern "C" {
     ///
     /// - `flags`: 0, or FERRUM_FORCE: destroy the pool although blocks are live. The
     ///   call needs the same amount of memory for any number of blocks. It
-    ///   waits for queued work that uses freed blocks of the pool.
+    ///   waits for queued work that uses freed blocks of the pool, and for
+    ///   the last runs of graphs that were released.
     ///   Meanwhile calls of other threads for the pool return
     ///   FERRUM_ERROR_INVALID_STATE, and after the end
     ///   FERRUM_ERROR_INVALID_HANDLE.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live or a
+    /// graph was not released.
     pub fn ferrum_pool_destroy(pool: ferrum_pool, flags: u32) -> ferrum_status;
 
     /// Allocates a block from a pool. The block belongs to the stream of the request.
