@@ -27,7 +27,8 @@ enum fm_inside {
     FM_INSIDE_RECLAIM = 3,
     FM_INSIDE_HOST_FUNCTION = 4,
     FM_INSIDE_MONITOR = 5,
-    FM_INSIDE_PLACEMENT = 6
+    FM_INSIDE_PLACEMENT = 6,
+    FM_INSIDE_WEIGHTS = 7
 };
 
 /** The kind that this thread runs now: an enum fm_inside. */
@@ -71,5 +72,18 @@ ferrum_status fm_call_placement(ferrum_placement_fn callback,
                                 ferrum_placement_option *options, size_t count,
                                 int64_t *chosen_out, uintptr_t user_data,
                                 uint64_t token);
+/** Returns 0 if the load or call goes on. */
+int32_t fm_call_weights_progress(ferrum_weights_progress_fn progress,
+                                 ferrum_weights_progress *now,
+                                 uintptr_t user_data, uint64_t token);
+int32_t fm_call_weights_recognises(ferrum_weights_recognises_fn recognises,
+                                   void *start, size_t start_bytes,
+                                   uint64_t file_bytes, uintptr_t user_data,
+                                   uint64_t token);
+/** file is the number that the functions of the file take. */
+ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
+                                     uint64_t file, uint64_t size_bytes,
+                                     char *name, uintptr_t user_data,
+                                     uint64_t token);
 
 #endif

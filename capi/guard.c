@@ -229,20 +229,14 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size) {
 int32_t fm_inside_now(void) { return fm_inside; }
 uint64_t fm_token_now(void) { return fm_token; }
 
-/* Callbacks nest: one callback may lead to another on the same thread. */
-struct fm_mark {
-    int32_t inside;
-    uint64_t token;
-};
-
-static struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token) {
+struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token) {
     struct fm_mark before = {fm_inside, fm_token};
     fm_inside = (int32_t)inside;
     fm_token = token;
     return before;
 }
 
-static void fm_mark_restore(struct fm_mark before) {
+void fm_mark_restore(struct fm_mark before) {
     fm_inside = before.inside;
     fm_token = before.token;
 }

@@ -44,6 +44,16 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size);
  *  must stay small: all of it is static TLS, because Go's is. */
 extern _Thread_local int32_t fm_inside;
 
+/** What a thread runs, and the token of it. Callbacks nest: one callback may
+ *  lead to another on the same thread. */
+struct fm_mark {
+    int32_t inside;
+    uint64_t token;
+};
+/** Marks the thread, and returns the mark before. */
+struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token);
+void fm_mark_restore(struct fm_mark before);
+
 #define FM_ENTER_IN(name, keep)                                   \
     do {                                                          \
         int32_t fm_gate_ =                                        \

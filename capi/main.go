@@ -49,6 +49,9 @@ var lib = library.New(library.Options{
 	CallSites:      callSites(),
 })
 
+// loader is the part of the library that opens files of weights.
+var loader = &lib.Loader
+
 // The environment of the host process is not meant for the runtime of this library. A
 // memory limit or a disabled collector would starve or flood the library, and an unset
 // collector costs wake-ups. The limit on open files belongs to the host process.

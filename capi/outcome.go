@@ -177,23 +177,32 @@ const nameMax = 63
 
 // textOf reads a text of the caller of at most nameMax bytes. NULL is the empty text.
 func textOf(argument string, text *C.char) (string, error) {
-	read, problem := boundedText(text)
+	return shortTextOf(argument, text, nameMax)
+}
+
+// longTextOf is textOf for the name of a tensor.
+func longTextOf(argument string, text *C.char) (string, error) {
+	return shortTextOf(argument, text, C.FERRUM_WEIGHTS_NAME_MAX-1)
+}
+
+func shortTextOf(argument string, text *C.char, most int) (string, error) {
+	read, problem := boundedText(text, most)
 	if problem != "" {
 		return "", device.Errorf(device.CodeInvalidArgument, "capi.text", "%s %s", argument, problem)
 	}
 	return read, nil
 }
 
-// boundedText reads a text of at most nameMax bytes and never reads beyond that. problem
+// boundedText reads a text of at most that many bytes and never reads beyond that. problem
 // describes an invalid text.
-func boundedText(text *C.char) (read, problem string) {
+func boundedText(text *C.char, most int) (read, problem string) {
 	if text == nil {
 		return "", ""
 	}
 	length := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(text), length)) != 0 {
-		if length++; length > nameMax {
-			return "", fmt.Sprintf("is longer than %v", device.Size(nameMax))
+		if length++; length > most {
+			return "", fmt.Sprintf("is longer than %v", device.Size(most))
 		}
 	}
 	read = C.GoStringN(text, C.int(length))

@@ -100,6 +100,15 @@ func fillArray[To, From any](to *To, from []From, put func(*To, *From)) {
 
 // Conversions from C to Go
 
+// readPointer reads an address of the caller. It is read as a number, because it may be any number,
+// which Go must not see as a pointer.
+func readPointer(to *device.HostAddr, from *unsafe.Pointer) {
+	*to = device.HostAddr(*(*uint64)(unsafe.Pointer(from)))
+}
+
+// dataOf reads the user_data of a callback in the same way.
+func dataOf(from *unsafe.Pointer) C.uintptr_t { return *(*C.uintptr_t)(unsafe.Pointer(from)) }
+
 // fields reads the fields of a struct of the caller. The first error is kept.
 type fields struct {
 	// argument is the name of the struct, such as "config".
@@ -158,7 +167,7 @@ func (f *fields) known(from, known C.uint32_t, names string) {
 
 // text reads a text of at most nameMax bytes. NULL is the empty text.
 func (f *fields) text(to *string, from *C.char, name string) {
-	read, problem := boundedText(from)
+	read, problem := boundedText(from, nameMax)
 	if problem != "" {
 		f.wrong(device.CodeInvalidArgument, "%s %s", name, problem)
 	}
@@ -172,6 +181,21 @@ func (f *fields) path(to *string, from *C.char, name string) {
 		f.wrong(device.CodeInvalidArgument, "%s %s", name, problem)
 	}
 	*to = read
+}
+
+// json reads a JSON text whose length is the field lengthName. NULL is no text. The text is not copied.
+func (f *fields) json(to *[]byte, from *C.char, length C.uint64_t, name, lengthName string) {
+	switch {
+	case from == nil && length == 0:
+	case from == nil:
+		f.wrong(device.CodeNullPointer, "%s is NULL and %s %d", name, lengthName, uint64(length))
+	case length == 0:
+		f.wrong(device.CodeInvalidArgument, "%s is set and %s 0", name, lengthName)
+	case length > C.FERRUM_WEIGHTS_JSON_MAX:
+		f.wrong(device.CodeInvalidArgument, "%s is %v: want at most %v", lengthName, device.Size(uint64(length)), device.Size(C.FERRUM_WEIGHTS_JSON_MAX))
+	default:
+		*to = unsafe.Slice((*byte)(unsafe.Pointer(from)), int(length))
+	}
 }
 
 // fixedText reads the text of a fixed field, which ends with a NUL.

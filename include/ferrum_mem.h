@@ -17,9 +17,11 @@
  *   ferrum_mem/sleep.h       Sleep and wake of virtual pools and models.
  *   ferrum_mem/monitor.h     Placement over several devices, and the monitor over several managers.
  *   ferrum_mem/estimate.h    Estimation: whether a model fits.
+ *   ferrum_mem/dtype.h       The types of the elements of tensors and buffers.
  *   ferrum_mem/fallback.h    Fallback managers: buffers that fall back to the host, with their trackers, generic pools, settings and size helpers.
  *   ferrum_mem/mapping.h     Mappings, linked blocks, hints, and external memory, for managers.
  *   ferrum_mem/sharing.h     Contexts of the program, other devices, other processes.
+ *   ferrum_mem/weights.h     Weights: files of tensors, and loads of tensors into memory of devices.
  *
  * Rules for every function:
  *
@@ -77,9 +79,11 @@
 #include "ferrum_mem/sleep.h"
 #include "ferrum_mem/monitor.h"
 #include "ferrum_mem/estimate.h"
+#include "ferrum_mem/dtype.h"
 #include "ferrum_mem/fallback.h"
 #include "ferrum_mem/mapping.h"
 #include "ferrum_mem/sharing.h"
+#include "ferrum_mem/weights.h"
 /* clang-format on */
 
 #endif /* FERRUM_MEM_H */

@@ -20,6 +20,8 @@ const (
 	Buffer          Kind = 13
 	Tracker         Kind = 14
 	GenericPool     Kind = 15
+	Weights         Kind = 16
+	TensorSet       Kind = 17
 )
 
 // String returns the word for the kind, such as "stream".
@@ -55,6 +57,10 @@ func (k Kind) String() string {
 		return "tracker"
 	case GenericPool:
 		return "generic pool"
+	case Weights:
+		return "weight source"
+	case TensorSet:
+		return "tensor set"
 	}
 	return "unknown"
 }

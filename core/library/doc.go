@@ -26,6 +26,10 @@
 // during a forced stop, every call returns CodeNotInitialized, except for Init, SetLog,
 // Log, ReportDefect and LeakReportJSON.
 //
+// A Weights and a TensorSet have locks of their own, which come after object.destroying and
+// before all others: Weights.mu, TensorSet.mu, tensorHolder.mu, sharedSource.mu. Weights.mu
+// is held while Close waits for readers, on a condition that releases it.
+//
 // Lock order: object.destroying, then Library.mu, then Device.gate, then the locks of the
 // packages below. logger.mu comes last and is a leaf except for the dispatcher's own lock;
 // running.mu is a leaf. Library.mu is held while a driver opens a device and while live
@@ -43,5 +47,6 @@
 // kind_manager.go, sharing.go, advanced.go, kind_elastic_pool.go, models.go, sleep.go,
 // kind_tracker.go, generic_pools.go, kind_fallback_manager.go, buffers.go, trackers.go,
 // fallback_managers.go, kind_placement.go, placement_json.go, graphs.go, thread_caches.go,
-// pools.go, streams.go, elastic_pools.go, managers.go.
+// pools.go, streams.go, elastic_pools.go, managers.go, kind_tensor_set.go, kind_weights.go,
+// weight_memories.go, weights.go, weight_loads.go, weight_files.go, weight_decoders.go.
 package library

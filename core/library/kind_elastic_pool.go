@@ -12,6 +12,8 @@ type ElasticPool struct {
 	object
 	*vmm.Elastic
 	device *Device
+	// held knows the sets with tensors in the pool.
+	held tensorHolder
 }
 
 // ElasticPool finds an elastic pool by its handle.

@@ -16,6 +16,8 @@ type Pool struct {
 	object
 	*pool.Pool
 	device *Device
+	// held knows the sets with tensors in the pool.
+	held tensorHolder
 }
 
 // Pool finds a pool by its handle. It makes one call less than find, because every

@@ -17,6 +17,7 @@ type registration struct {
 		// states that it is called from that call.
 		Remove(inside bool)
 	}
+	// device is that of the callback; nil: it belongs to none.
 	device *Device
 	// subject is the object of the callback, which may end before the registration;
 	// nil: its device.
@@ -49,12 +50,19 @@ func (r *registration) about() string {
 }
 
 // A registration is over when its handle is removed.
-func (r *registration) hasEnded() bool                  { return false }
-func (r *registration) known() (uint64, *engine.Engine) { return r.id(), r.device.Engine }
-func (r *registration) of(d *Device) bool               { return r.device == d }
+func (r *registration) hasEnded() bool    { return false }
+func (r *registration) of(d *Device) bool { return r.device == d }
+
+func (r *registration) known() (uint64, *engine.Engine) {
+	if r.device == nil {
+		return r.id(), nil
+	}
+	return r.id(), r.device.Engine
+}
 
 func (r *registration) leak() leak {
-	found := r.alive("registration", r.device.Engine)
+	_, e := r.known()
+	found := r.alive("registration", e)
 	found.Callback = r.about()
 	return found
 }

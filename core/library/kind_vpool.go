@@ -12,6 +12,8 @@ type VPool struct {
 	object
 	*vmm.Pool
 	device *Device
+	// held knows the sets with tensors in the pool.
+	held tensorHolder
 }
 
 // VPool finds a virtual pool by its handle.

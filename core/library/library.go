@@ -124,6 +124,9 @@ type Library struct {
 	// lastLeaks lists what was live at the last stop of the library.
 	lastLeaks leakReport
 
+	// Loader opens files of weights.
+	Loader Loader
+
 	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
 	// handlers has the handlers reported to ReportHandler.
@@ -144,6 +147,7 @@ func New(o Options) *Library {
 		opened: map[device.ID]*Device{}, lastLeaks: newLeakReport(),
 	}
 	l.registry.init()
+	l.Loader.library = l
 	l.changed = sync.NewCond(&l.mu)
 	return l
 }

@@ -66,6 +66,11 @@ func destroy[T owned](table *handle.Table[T], op string, object T, force bool) e
 		return on(device.Errorf(device.CodeBusy, op, "%s handle %#x: another call is destroying the %s", word, id, word), engineOf(object))
 	}
 	defer o.destroying.Unlock()
+	if held := holderOf(object); held != nil {
+		if err := held.vacate(op, "", force); err != nil {
+			return l.log.orLog(on(err, engineOf(object)), force, id)
+		}
+	}
 	leaks := newLeakReport()
 	if force {
 		object.addMemory(l, &leaks)

@@ -17,6 +17,9 @@ func (p *ElasticPool) RegisterModel(model string, c vmm.ModelConfig) error {
 // UnregisterModel removes a model from the pool. Without force it returns CodeBusy
 // while the model has ranges or waiting allocations.
 func (p *ElasticPool) UnregisterModel(model string, force bool) error {
+	if err := p.held.vacate("elastic_pool.unregister_model", model, force); err != nil {
+		return p.library.log.orLog(CallError(err, p), force, p.id())
+	}
 	leaks := newLeakReport()
 	if force {
 		leaks.addRanges(p.device, p.id(), func(fn func(vmm.Range) bool) {

@@ -55,6 +55,8 @@ type registry struct {
 	buffers          *handle.Table[*FallbackBuffer]
 	trackers         *handle.Table[*Tracker]
 	genericPools     *handle.Table[*GenericPool]
+	weights          *handle.Table[*Weights]
+	tensorSets       *handle.Table[*TensorSet]
 	// kinds lists all kinds, including those of the factory. Only New writes it.
 	kinds []kind
 }
@@ -74,6 +76,8 @@ func (g *registry) init() {
 	g.buffers = handle.New[*FallbackBuffer](handle.Buffer)
 	g.trackers = handle.New[*Tracker](handle.Tracker)
 	g.genericPools = handle.New[*GenericPool](handle.GenericPool)
+	g.weights = handle.New[*Weights](handle.Weights)
+	g.tensorSets = handle.New[*TensorSet](handle.TensorSet)
 	g.registerKinds()
 }
 
@@ -104,6 +108,8 @@ func (g *registry) registerKinds() {
 		&shelf[*Tracker]{kind: handle.Tracker, table: g.trackers,
 			part: func(t *Tracker) bool { return t.owner != nil }},
 		&shelf[*GenericPool]{kind: handle.GenericPool, table: g.genericPools},
+		&shelf[*Weights]{kind: handle.Weights, table: g.weights, is: calls},
+		&shelf[*TensorSet]{kind: handle.TensorSet, table: g.tensorSets, is: calls},
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "base.h"
 #include "books.h"
 #include "callbacks.h"
+#include "dtype.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -683,29 +684,6 @@ FERRUM_API ferrum_status ferrum_fallback_manager_shrink(
 FERRUM_API ferrum_status ferrum_fallback_manager_get_tracker(
     ferrum_fallback_manager manager, ferrum_tracker *tracker_out);
 
-/** Type of the elements of a buffer. */
-typedef int32_t ferrum_dtype;
-/** 32-bit floating point. */
-#define FERRUM_DTYPE_F32 0
-/** 16-bit floating point. */
-#define FERRUM_DTYPE_F16 1
-/** 16-bit floating point with the exponent of the 32-bit type (bfloat16). */
-#define FERRUM_DTYPE_BF16 2
-/** 64-bit floating point. */
-#define FERRUM_DTYPE_F64 3
-/** 8-bit floating point. */
-#define FERRUM_DTYPE_F8 4
-/** 8-bit signed integer. */
-#define FERRUM_DTYPE_I8 5
-/** 8-bit unsigned integer. */
-#define FERRUM_DTYPE_U8 6
-/** 16-bit signed integer. */
-#define FERRUM_DTYPE_I16 7
-/** 32-bit signed integer. */
-#define FERRUM_DTYPE_I32 8
-/** 64-bit signed integer. */
-#define FERRUM_DTYPE_I64 9
-
 /** Allowed sides of a new buffer. */
 typedef int32_t ferrum_buffer_place;
 /** On the device, or on the host when the device has no room. */
@@ -723,7 +701,7 @@ typedef int32_t ferrum_buffer_place;
  *  @go library.BufferRequest */
 typedef struct ferrum_buffer_request {
     uint32_t struct_size;
-    /** Type of the elements. */
+    /** Type of the elements: FERRUM_DTYPE_F32 to FERRUM_DTYPE_I64. */
     ferrum_dtype dtype;
     /** Number of elements; not 0.
      *  @go Len */
@@ -792,7 +770,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_free(
  *  @go library.BufferInfo */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
-    /** Type of the elements. */
+    /** Type of the elements: FERRUM_DTYPE_F32 to FERRUM_DTYPE_I64. */
     ferrum_dtype dtype;
     /** Stays the same when the buffer moves.
      *  @go ID */

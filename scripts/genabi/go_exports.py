@@ -60,6 +60,12 @@ class _Writer:
         self.structs = Structs(header)
         self.kinds = {f"ferrum_{kind}" for kind in handle_kinds(header)}
         self.packages = packages(header)
+        # The methods that find the objects of handles, where the library's method does not.
+        self.finders = {
+            s.name: tag.words[0]
+            for s in header.structs
+            if s.name in self.kinds and (tag := s.tag("go"))
+        }
         # The Go types of aliases, such as pressure.Level for ferrum_pressure_level.
         self.aliases = {a.name: tag.words[0] for a in header.aliases if (tag := a.tag("go"))}
 
@@ -133,7 +139,8 @@ class _Export:
         if self.object and self.shape.receiver:
             kind = camel(self.shape.kind, is_first_capital=True)
             handle = self._parameter(self.shape.receiver.name)
-            self._read("object", f"lib.{kind}({operation}, uint64({handle}))")
+            found = self.writer.finders.get(self.shape.receiver.type_name, f"lib.{kind}")
+            self._read("object", f"{found}({operation}, uint64({handle}))")
             return "object" + (tag or "." + camel(name, is_first_capital=True))
         if tag:
             return tag
@@ -181,7 +188,11 @@ class _Export:
         if argument.role is Role.TRUTH:
             return [self._read(f"{name}Set", f"truth({quoted}, {name})")]
         if argument.role is Role.TEXT:
-            call = "pathOf" if self._tagged("path", argument) else "textOf"
+            call = "textOf"
+            if self._tagged("path", argument):
+                call = "pathOf"
+            elif self._tagged("long", argument):
+                call = "longTextOf"
             return [self._read(f"{name}Text", f"{call}({quoted}, {name})")]
         if argument.role is Role.TEXTS:
             count = self._parameter(argument.parameters[1].name)
@@ -262,7 +273,7 @@ class _Export:
         """Returns the last word of a tag that names the argument, or ""."""
         for tag in self.function.tags:
             if tag.name == name and tag.words[0] == argument.name:
-                return tag.words[-1] if name == "path" or len(tag.words) > 1 else ""
+                return tag.words[-1] if name in {"path", "long"} or len(tag.words) > 1 else ""
         return ""
 
     def _read(self, name: str, call: str) -> str:

@@ -186,6 +186,8 @@ class Structs:
             if written.element.name == "char":
                 return [f"f.fixedText(&{to}, {value}[:], {quoted})"]
             return [f"copyNumbers({to}[:], {value}[:])"]
+        if isinstance(written, Pointer) and written.target == Scalar("void"):
+            return [f"readPointer(&{to}, &{value})"]
         if isinstance(written, Pointer):
             return [self._get_pointed(field)]
         if field.name.endswith(WAITS):

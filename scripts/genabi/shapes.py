@@ -14,7 +14,7 @@ from .model import CType, Function, Header, Named, Parameter, Pointer, Scalar
 
 # Tags of a function whose first word is a parameter.
 NAMING = {"batch", "bool", "borrowed", "default", "fills", "flags", "none", "optional", "path"}
-NAMING |= {"words"}
+NAMING |= {"long", "words"}
 
 # The callback that the library calls when it releases data of the caller.
 RELEASE = "ferrum_release_fn"
@@ -215,7 +215,7 @@ class _Reader:
         if is_raw or is_long:
             name = first.name.removesuffix("_out")
             is_output = not first.type.is_const
-            return Argument(name, Role.BYTES, tuple(left[:2]), element, is_output=is_output)
+            return Argument(name, Role.BYTES, tuple(left[:2]), element, is_output, optional)
         return None
 
     def _single(self, parameter: Parameter) -> Argument:

@@ -31,6 +31,7 @@ TAGS = {
     "if": 1,
     "infallible": 0,
     "list": 2,
+    "long": 1,
     "name": 1,
     "none": 1,
     "opens": 0,

@@ -82,7 +82,7 @@ static const struct_type type_ferrum_fallback_stats = {
     sizeof(ferrum_fallback_stats), &init_ferrum_fallback_stats, NULL, 0};
 
 static const struct_field fields_ferrum_buffer_request[] = {
-    FIELD(ferrum_buffer_request, dtype, ENUMERATION, .unknown = {-1, 10}),
+    FIELD(ferrum_buffer_request, dtype, ENUMERATION, .unknown = {-1, 298}),
     FIELD(ferrum_buffer_request, num_elements, VALUE),
     FIELD(ferrum_buffer_request, place, ENUMERATION, .unknown = {-1, 3}),
     FIELD(ferrum_buffer_request, flags, FLAGS),

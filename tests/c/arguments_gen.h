@@ -18,7 +18,8 @@
     X(sharing) \
     X(sleep) \
     X(streams) \
-    X(virtual)
+    X(virtual) \
+    X(weights)
 /* clang-format on */
 
 #endif

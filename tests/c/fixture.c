@@ -129,6 +129,32 @@ static ferrum_generic_pool make_generic_pool(void) {
     return pool;
 }
 
+static ferrum_weights make_weights(void) {
+    static const char bytes[] = "\x40\0\0\0\0\0\0\0"
+                                "{\"nothing\":{\"dtype\":\"F32\",\"shape\":[0],"
+                                "\"data_offsets\":[0,0]}}    ";
+    ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
+    source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
+    source.data = bytes;
+    source.data_bytes = sizeof bytes - 1;
+    ferrum_weights weights;
+    MUST(ferrum_weights_open(&source, &weights));
+    return weights;
+}
+
+/* Loads the tensor into a pool, which gets no block for it. */
+static ferrum_tensor_set make_set(ferrum_weights weights, ferrum_pool pool) {
+    ferrum_weights_memory memory = {0};
+    memory.pool = pool;
+    ferrum_weights_load_request request = FERRUM_WEIGHTS_LOAD_REQUEST_INIT;
+    request.memories = &memory;
+    request.memory_count = 1;
+    ferrum_tensor_set set;
+    MUST(ferrum_weights_load(weights, &request, &set));
+    MUST(ferrum_tensor_set_wait(set, FERRUM_WAIT_FOREVER));
+    return set;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -142,6 +168,12 @@ static void make_dead_handles(fixture *f) {
     MUST(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
     MUST(ferrum_stream_destroy(stream, 0));
     MUST(ferrum_pool_create(f->device, NULL, &pool));
+    ferrum_weights weights = make_weights();
+    ferrum_tensor_set set = make_set(weights, pool);
+    MUST(ferrum_tensor_set_free(set, 0));
+    f->dead[TENSOR_SET] = set.id;
+    MUST(ferrum_weights_close(weights, 0));
+    f->dead[WEIGHTS] = weights.id;
     MUST(ferrum_pool_destroy(pool, 0));
     MUST(ferrum_manager_create(f->device, NULL, &manager));
     MUST(ferrum_manager_alloc(manager, 256, &memory));
@@ -223,17 +255,22 @@ void fixture_make(fixture *f) {
     f->buffer = make_buffer(f->fallback_manager);
     f->tracker = make_tracker();
     f->generic = make_generic_pool();
+    f->weights = make_weights();
+    f->set = make_set(f->weights, f->pool);
     const uint64_t live[KINDS] = {
         f->device.id,       f->stream.id,    f->event.id,
         f->pool.id,         f->manager.id,   f->memory.id,
         f->registration.id, f->vpool.id,     f->shared.id,
         f->monitor.id,      f->placement.id, f->fallback_manager.id,
-        f->buffer.id,       f->tracker.id,   f->generic.id};
+        f->buffer.id,       f->tracker.id,   f->generic.id,
+        f->weights.id,      f->set.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 static void end_everything(fixture *f) {
+    MUST(ferrum_tensor_set_free(f->set, 0));
+    MUST(ferrum_weights_close(f->weights, 0));
     MUST(ferrum_generic_pool_destroy(f->generic, FERRUM_FORCE));
     MUST(ferrum_tracker_destroy(f->tracker));
     MUST(ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}));

@@ -30,6 +30,8 @@ enum kind {
     FALLBACK_BUFFER,
     TRACKER,
     GENERIC_POOL,
+    WEIGHTS,
+    TENSOR_SET,
     KINDS
 };
 
@@ -60,6 +62,9 @@ typedef struct {
     ferrum_tracker tracker;
     /* Keeps one buffer in each bucket. It holds one buffer of 100 bytes. */
     ferrum_generic_pool generic;
+    /* One tensor without elements in memory, and its set in pool. */
+    ferrum_weights weights;
+    ferrum_tensor_set set;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

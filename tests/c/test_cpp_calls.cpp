@@ -246,6 +246,21 @@ TEST(CppCalls, test_stream) {
     REFUSED(share_event());
 }
 
+static_assert(has<ferrum::tensor_set, ferrum::tensor_set_calls>);
+TEST(CppCalls, test_tensor_set) {
+    ferrum::library started;
+    ferrum::tensor_set object;
+    REFUSED(wait(std::chrono::nanoseconds{}));
+    REFUSED(cancel());
+    REFUSED(progress());
+    REFUSED(count());
+    REFUSED(tensor(std::uint64_t{}));
+    REFUSED(tensor_name(std::uint64_t{}));
+    REFUSED(find("none"));
+    REFUSED(tensors_json());
+    REFUSED(check());
+}
+
 static_assert(has<ferrum::tracker, ferrum::tracker_calls>);
 TEST(CppCalls, test_tracker) {
     ferrum::library started;
@@ -287,6 +302,15 @@ TEST(CppCalls, test_vpool) {
     REFUSED(wake(nullptr));
     REFUSED(is_asleep("none"));
     REFUSED(export_fabric(std::uint64_t{}, std::uint64_t{}));
+}
+
+static_assert(has<ferrum::weights, ferrum::weights_calls>);
+TEST(CppCalls, test_weights) {
+    ferrum::library started;
+    ferrum::weights object;
+    REFUSED(metadata_json());
+    BOTH(object., capabilities_json());
+    REFUSED(find("none"));
 }
 
 TEST(CppCalls, test_functions) {

@@ -69,12 +69,12 @@ FAMILY = (
     ),
     Edit(
         "core/handle/id.go",
-        "GenericPool     Kind = 15\n",
-        "\tDummy Kind = 16\n\tDummyJob Kind = 17\n",
+        "TensorSet       Kind = 17\n",
+        "\tDummy Kind = 18\n\tDummyJob Kind = 19\n",
     ),
     Edit(
         "core/handle/id.go",
-        '		return "generic pool"\n',
+        '		return "tensor set"\n',
         '	case Dummy:\n\t\treturn "dummy"\n\tcase DummyJob:\n\t\treturn "job of a dummy"\n',
     ),
     Edit(

@@ -53,10 +53,11 @@ var below = map[string][]string{
 	"core/fallback":  {"core/device", "core/pressure", "core/track", "core/engine", "core/pool"},
 	"core/trace":     {"core/device"},
 	"core/replay":    {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/vmm", "core/pool"},
+	// core/internal: a file of weights may be in memory of the program.
 	"core/library": {
 		"core/device", "core/lending", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc",
 		"core/memcheck", "core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
-		"core/monitor", "core/placement", "core/fallback",
+		"core/monitor", "core/placement", "core/fallback", "core/internal", "core/dtype", "core/weights",
 	},
 }
 

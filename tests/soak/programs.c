@@ -435,6 +435,10 @@ static ferrum_status destroy(uint64_t id) {
     case GENERIC_POOL:
         return ferrum_generic_pool_destroy((ferrum_generic_pool){id},
                                            FERRUM_FORCE);
+    case WEIGHTS:
+        return ferrum_weights_close((ferrum_weights){id}, FERRUM_FORCE);
+    case TENSOR_SET:
+        return ferrum_tensor_set_free((ferrum_tensor_set){id}, FERRUM_FORCE);
     default:
         return FERRUM_OK;
     }

@@ -193,6 +193,112 @@ placement_reason_name(ferrum_placement_reason value) noexcept {
     }
 }
 
+/** Name of a ferrum_dtype. */
+constexpr const char *dtype_name(ferrum_dtype value) noexcept {
+    switch (value) {
+    case FERRUM_DTYPE_F32:
+        return "f32";
+    case FERRUM_DTYPE_F16:
+        return "f16";
+    case FERRUM_DTYPE_BF16:
+        return "bf16";
+    case FERRUM_DTYPE_F64:
+        return "f64";
+    case FERRUM_DTYPE_F8:
+        return "f8";
+    case FERRUM_DTYPE_I8:
+        return "i8";
+    case FERRUM_DTYPE_U8:
+        return "u8";
+    case FERRUM_DTYPE_I16:
+        return "i16";
+    case FERRUM_DTYPE_I32:
+        return "i32";
+    case FERRUM_DTYPE_I64:
+        return "i64";
+    case FERRUM_DTYPE_U16:
+        return "u16";
+    case FERRUM_DTYPE_U32:
+        return "u32";
+    case FERRUM_DTYPE_U64:
+        return "u64";
+    case FERRUM_DTYPE_BOOL:
+        return "bool";
+    case FERRUM_DTYPE_F8_E5M2:
+        return "f8_e5m2";
+    case FERRUM_DTYPE_F8_E8M0:
+        return "f8_e8m0";
+    case FERRUM_DTYPE_F4_E2M1:
+        return "f4_e2m1";
+    case FERRUM_DTYPE_I4:
+        return "i4";
+    case FERRUM_DTYPE_U4:
+        return "u4";
+    case FERRUM_DTYPE_C64:
+        return "c64";
+    case FERRUM_DTYPE_F6_E2M3:
+        return "f6_e2m3";
+    case FERRUM_DTYPE_F6_E3M2:
+        return "f6_e3m2";
+    case FERRUM_DTYPE_F8_E4M3FNUZ:
+        return "f8_e4m3fnuz";
+    case FERRUM_DTYPE_F8_E5M2FNUZ:
+        return "f8_e5m2fnuz";
+    case FERRUM_DTYPE_Q4_0:
+        return "q4_0";
+    case FERRUM_DTYPE_Q4_1:
+        return "q4_1";
+    case FERRUM_DTYPE_Q5_0:
+        return "q5_0";
+    case FERRUM_DTYPE_Q5_1:
+        return "q5_1";
+    case FERRUM_DTYPE_Q8_0:
+        return "q8_0";
+    case FERRUM_DTYPE_Q2_K:
+        return "q2_k";
+    case FERRUM_DTYPE_Q3_K:
+        return "q3_k";
+    case FERRUM_DTYPE_Q4_K:
+        return "q4_k";
+    case FERRUM_DTYPE_Q5_K:
+        return "q5_k";
+    case FERRUM_DTYPE_Q6_K:
+        return "q6_k";
+    case FERRUM_DTYPE_Q8_K:
+        return "q8_k";
+    case FERRUM_DTYPE_IQ2_XXS:
+        return "iq2_xxs";
+    case FERRUM_DTYPE_IQ2_XS:
+        return "iq2_xs";
+    case FERRUM_DTYPE_IQ3_XXS:
+        return "iq3_xxs";
+    case FERRUM_DTYPE_IQ1_S:
+        return "iq1_s";
+    case FERRUM_DTYPE_IQ4_NL:
+        return "iq4_nl";
+    case FERRUM_DTYPE_IQ3_S:
+        return "iq3_s";
+    case FERRUM_DTYPE_IQ2_S:
+        return "iq2_s";
+    case FERRUM_DTYPE_IQ4_XS:
+        return "iq4_xs";
+    case FERRUM_DTYPE_IQ1_M:
+        return "iq1_m";
+    case FERRUM_DTYPE_TQ1_0:
+        return "tq1_0";
+    case FERRUM_DTYPE_TQ2_0:
+        return "tq2_0";
+    case FERRUM_DTYPE_MXFP4:
+        return "mxfp4";
+    case FERRUM_DTYPE_NVFP4:
+        return "nvfp4";
+    case FERRUM_DTYPE_Q1_0:
+        return "q1_0";
+    default:
+        return "unknown";
+    }
+}
+
 /** Name of a ferrum_memory_preset. */
 constexpr const char *memory_preset_name(ferrum_memory_preset value) noexcept {
     switch (value) {
@@ -217,34 +323,6 @@ buffer_location_name(ferrum_buffer_location value) noexcept {
         return "gpu";
     case FERRUM_LOCATION_CPU:
         return "cpu";
-    default:
-        return "unknown";
-    }
-}
-
-/** Name of a ferrum_dtype. */
-constexpr const char *dtype_name(ferrum_dtype value) noexcept {
-    switch (value) {
-    case FERRUM_DTYPE_F32:
-        return "f32";
-    case FERRUM_DTYPE_F16:
-        return "f16";
-    case FERRUM_DTYPE_BF16:
-        return "bf16";
-    case FERRUM_DTYPE_F64:
-        return "f64";
-    case FERRUM_DTYPE_F8:
-        return "f8";
-    case FERRUM_DTYPE_I8:
-        return "i8";
-    case FERRUM_DTYPE_U8:
-        return "u8";
-    case FERRUM_DTYPE_I16:
-        return "i16";
-    case FERRUM_DTYPE_I32:
-        return "i32";
-    case FERRUM_DTYPE_I64:
-        return "i64";
     default:
         return "unknown";
     }
@@ -314,6 +392,50 @@ access_pattern_name(ferrum_access_pattern value) noexcept {
         return "burst";
     case FERRUM_PATTERN_MIXED:
         return "mixed";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_weights_source_kind. */
+constexpr const char *
+weights_source_kind_name(ferrum_weights_source_kind value) noexcept {
+    switch (value) {
+    case FERRUM_WEIGHTS_SOURCE_FILE:
+        return "file";
+    case FERRUM_WEIGHTS_SOURCE_MEMORY:
+        return "memory";
+    case FERRUM_WEIGHTS_SOURCE_URL:
+        return "url";
+    case FERRUM_WEIGHTS_SOURCE_HUGGING_FACE:
+        return "hugging_face";
+    case FERRUM_WEIGHTS_SOURCE_S3:
+        return "s3";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_weights_format. */
+constexpr const char *
+weights_format_name(ferrum_weights_format value) noexcept {
+    switch (value) {
+    case FERRUM_WEIGHTS_FORMAT_ANY:
+        return "any";
+    case FERRUM_WEIGHTS_FORMAT_PYTORCH:
+        return "pytorch";
+    case FERRUM_WEIGHTS_FORMAT_SAFETENSORS:
+        return "safetensors";
+    case FERRUM_WEIGHTS_FORMAT_NUMPY:
+        return "numpy";
+    case FERRUM_WEIGHTS_FORMAT_RAW:
+        return "raw";
+    case FERRUM_WEIGHTS_FORMAT_ONNX:
+        return "onnx";
+    case FERRUM_WEIGHTS_FORMAT_GGUF:
+        return "gguf";
+    case FERRUM_WEIGHTS_FORMAT_CUSTOM:
+        return "custom";
     default:
         return "unknown";
     }

@@ -154,13 +154,13 @@ ferrum_sleep_backing = ctypes.c_int32
 ferrum_pressure_profile = ctypes.c_int32
 # Reason why a device was chosen or not. A device with a reason from 16 on cannot serve the request.
 ferrum_placement_reason = ctypes.c_int32
+# Type of the elements of a tensor or a buffer.
+ferrum_dtype = ctypes.c_int32
 # Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket, and
 # of all buckets together.
 ferrum_memory_preset = ctypes.c_int32
 # Side of a buffer.
 ferrum_buffer_location = ctypes.c_int32
-# Type of the elements of a buffer.
-ferrum_dtype = ctypes.c_int32
 # Allowed sides of a new buffer.
 ferrum_buffer_place = ctypes.c_int32
 # How a program uses a mapping.
@@ -170,6 +170,10 @@ ferrum_host_access = ctypes.c_int32
 ferrum_usage_hint = ctypes.c_int32
 # Observed pattern of the latest accesses to a block.
 ferrum_access_pattern = ctypes.c_int32
+# Where a source is.
+ferrum_weights_source_kind = ctypes.c_int32
+# How a file stores tensors.
+ferrum_weights_format = ctypes.c_int32
 
 # Constants
 
@@ -180,7 +184,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 12
+FERRUM_ABI_VERSION = 13
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -407,6 +411,104 @@ FERRUM_PLACEMENT_UNSCORED = 21
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
 # Compute logits for every token, instead of the last token of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
+# 32-bit floating point.
+FERRUM_DTYPE_F32 = 0
+# 16-bit floating point.
+FERRUM_DTYPE_F16 = 1
+# 16-bit floating point with the exponent of the 32-bit type (bfloat16).
+FERRUM_DTYPE_BF16 = 2
+# 64-bit floating point.
+FERRUM_DTYPE_F64 = 3
+# 8-bit floating point with 4 bits of exponent (f8_e4m3, E4M3FN).
+FERRUM_DTYPE_F8 = 4
+# 8-bit signed integer.
+FERRUM_DTYPE_I8 = 5
+# 8-bit unsigned integer.
+FERRUM_DTYPE_U8 = 6
+# 16-bit signed integer.
+FERRUM_DTYPE_I16 = 7
+# 32-bit signed integer.
+FERRUM_DTYPE_I32 = 8
+# 64-bit signed integer.
+FERRUM_DTYPE_I64 = 9
+# 16-bit unsigned integer.
+FERRUM_DTYPE_U16 = 10
+# 32-bit unsigned integer.
+FERRUM_DTYPE_U32 = 11
+# 64-bit unsigned integer.
+FERRUM_DTYPE_U64 = 12
+# One byte, 0 or 1.
+FERRUM_DTYPE_BOOL = 13
+# 8-bit floating point with 5 bits of exponent.
+FERRUM_DTYPE_F8_E5M2 = 14
+# 8-bit exponent without a mantissa, for scales.
+FERRUM_DTYPE_F8_E8M0 = 15
+# 4-bit floating point, two in a byte.
+FERRUM_DTYPE_F4_E2M1 = 16
+# 4-bit signed integer, two in a byte.
+FERRUM_DTYPE_I4 = 17
+# 4-bit unsigned integer, two in a byte.
+FERRUM_DTYPE_U4 = 18
+# Complex number of two 32-bit floating-point numbers.
+FERRUM_DTYPE_C64 = 19
+# 6-bit floating point with 2 bits of exponent, four in three bytes.
+FERRUM_DTYPE_F6_E2M3 = 20
+# 6-bit floating point with 3 bits of exponent, four in three bytes.
+FERRUM_DTYPE_F6_E3M2 = 21
+# f8_e4m3 with one NaN and no negative zero.
+FERRUM_DTYPE_F8_E4M3FNUZ = 22
+# f8_e5m2 with one NaN and no negative zero.
+FERRUM_DTYPE_F8_E5M2FNUZ = 23
+# Blocks of GGUF: 32 elements in 18 bytes.
+FERRUM_DTYPE_Q4_0 = 258
+# Blocks of GGUF: 32 elements in 20 bytes.
+FERRUM_DTYPE_Q4_1 = 259
+# Blocks of GGUF: 32 elements in 22 bytes.
+FERRUM_DTYPE_Q5_0 = 262
+# Blocks of GGUF: 32 elements in 24 bytes.
+FERRUM_DTYPE_Q5_1 = 263
+# Blocks of GGUF: 32 elements in 34 bytes.
+FERRUM_DTYPE_Q8_0 = 264
+# Blocks of GGUF: 256 elements in 84 bytes.
+FERRUM_DTYPE_Q2_K = 266
+# Blocks of GGUF: 256 elements in 110 bytes.
+FERRUM_DTYPE_Q3_K = 267
+# Blocks of GGUF: 256 elements in 144 bytes.
+FERRUM_DTYPE_Q4_K = 268
+# Blocks of GGUF: 256 elements in 176 bytes.
+FERRUM_DTYPE_Q5_K = 269
+# Blocks of GGUF: 256 elements in 210 bytes.
+FERRUM_DTYPE_Q6_K = 270
+# Blocks of GGUF: 256 elements in 292 bytes.
+FERRUM_DTYPE_Q8_K = 271
+# Blocks of GGUF: 256 elements in 66 bytes.
+FERRUM_DTYPE_IQ2_XXS = 272
+# Blocks of GGUF: 256 elements in 74 bytes.
+FERRUM_DTYPE_IQ2_XS = 273
+# Blocks of GGUF: 256 elements in 98 bytes.
+FERRUM_DTYPE_IQ3_XXS = 274
+# Blocks of GGUF: 256 elements in 50 bytes.
+FERRUM_DTYPE_IQ1_S = 275
+# Blocks of GGUF: 32 elements in 18 bytes.
+FERRUM_DTYPE_IQ4_NL = 276
+# Blocks of GGUF: 256 elements in 110 bytes.
+FERRUM_DTYPE_IQ3_S = 277
+# Blocks of GGUF: 256 elements in 82 bytes.
+FERRUM_DTYPE_IQ2_S = 278
+# Blocks of GGUF: 256 elements in 136 bytes.
+FERRUM_DTYPE_IQ4_XS = 279
+# Blocks of GGUF: 256 elements in 56 bytes.
+FERRUM_DTYPE_IQ1_M = 285
+# Blocks of GGUF: 256 elements in 54 bytes.
+FERRUM_DTYPE_TQ1_0 = 290
+# Blocks of GGUF: 256 elements in 66 bytes.
+FERRUM_DTYPE_TQ2_0 = 291
+# Blocks of GGUF: 32 elements in 17 bytes.
+FERRUM_DTYPE_MXFP4 = 295
+# Blocks of GGUF: 64 elements in 36 bytes.
+FERRUM_DTYPE_NVFP4 = 296
+# Blocks of GGUF: 128 elements in 18 bytes.
+FERRUM_DTYPE_Q1_0 = 297
 # Create buffers on the host when the device has no room.
 FERRUM_MEMORY_CPU_FALLBACK = 1
 # Record every buffer in use in a tracker.
@@ -429,26 +531,6 @@ FERRUM_MEMORY_PRESET_CONSTRAINED = 3
 FERRUM_LOCATION_GPU = 0
 # On the host.
 FERRUM_LOCATION_CPU = 1
-# 32-bit floating point.
-FERRUM_DTYPE_F32 = 0
-# 16-bit floating point.
-FERRUM_DTYPE_F16 = 1
-# 16-bit floating point with the exponent of the 32-bit type (bfloat16).
-FERRUM_DTYPE_BF16 = 2
-# 64-bit floating point.
-FERRUM_DTYPE_F64 = 3
-# 8-bit floating point.
-FERRUM_DTYPE_F8 = 4
-# 8-bit signed integer.
-FERRUM_DTYPE_I8 = 5
-# 8-bit unsigned integer.
-FERRUM_DTYPE_U8 = 6
-# 16-bit signed integer.
-FERRUM_DTYPE_I16 = 7
-# 32-bit signed integer.
-FERRUM_DTYPE_I32 = 8
-# 64-bit signed integer.
-FERRUM_DTYPE_I64 = 9
 # On the device, or on the host when the device has no room.
 FERRUM_PLACE_EITHER = 0
 # On the device only.
@@ -492,6 +574,54 @@ FERRUM_PATTERN_BURST = 3
 FERRUM_PATTERN_MIXED = 4
 # Number of bytes of the handle of one page.
 FERRUM_FABRIC_HANDLE_BYTES = 64
+# Largest number of dimensions of a tensor.
+FERRUM_WEIGHTS_RANK_MAX = 16
+# Largest size of the name of a tensor in a call, with its NUL. Longer names can be loaded, listed
+# and found by index.
+FERRUM_WEIGHTS_NAME_MAX = 1024
+# Largest size of each JSON text that a call of this section takes.
+FERRUM_WEIGHTS_JSON_MAX = 0x1000000
+# A file, the index of several files, or a folder.
+FERRUM_WEIGHTS_SOURCE_FILE = 0
+# The bytes of a file in memory of the caller.
+FERRUM_WEIGHTS_SOURCE_MEMORY = 1
+# An address of the web. The library does not use the network, so this is FERRUM_ERROR_UNSUPPORTED.
+FERRUM_WEIGHTS_SOURCE_URL = 2
+# A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too.
+FERRUM_WEIGHTS_SOURCE_HUGGING_FACE = 3
+# An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too.
+FERRUM_WEIGHTS_SOURCE_S3 = 4
+# The content of the file decides.
+FERRUM_WEIGHTS_FORMAT_ANY = 0
+# Files of torch.save.
+FERRUM_WEIGHTS_FORMAT_PYTORCH = 1
+# Files of safetensors.
+FERRUM_WEIGHTS_FORMAT_SAFETENSORS = 2
+# Files of NumPy: npy and npz.
+FERRUM_WEIGHTS_FORMAT_NUMPY = 3
+# One tensor without a header.
+FERRUM_WEIGHTS_FORMAT_RAW = 4
+# The initialisers of an ONNX model.
+FERRUM_WEIGHTS_FORMAT_ONNX = 5
+# Files of GGUF.
+FERRUM_WEIGHTS_FORMAT_GGUF = 6
+# The format of a decoder of the program.
+FERRUM_WEIGHTS_FORMAT_CUSTOM = 7
+# The tensor has the memory of an earlier tensor of its set.
+FERRUM_TENSOR_TIED = 1
+# The file has the bytes of the tensor compressed.
+FERRUM_TENSOR_COMPRESSED = 2
+# Largest number of memories of a load.
+FERRUM_WEIGHTS_MEMORIES_MAX = 64
+# Load nothing: the tensors are the pages of the files, which are only read. The load is over when
+# ferrum_weights_load returns. Pages that a file loses, because it becomes shorter, are zeros from
+# then on, and ferrum_tensor_set_check returns an error (docs/hosts.md).
+FERRUM_WEIGHTS_LOAD_MAP = 1
+# Only read the bytes of the tensors into the page cache of the system. The set has no tensors, and
+# its end gives the pages back that were not in the cache before.
+FERRUM_WEIGHTS_LOAD_PRELOAD = 2
+# Replace a file of that name.
+FERRUM_WEIGHTS_CONVERT_REPLACE = 1
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -1518,6 +1648,120 @@ STRUCTS = {
             ("handle", "uint8_t[64]", 8),
         ),
     ),
+    "ferrum_weights": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_tensor_set": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_weights_source": (
+        176,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("kind", "ferrum_weights_source_kind", 4),
+            ("path", "char *", 8),
+            ("data", "void *", 16),
+            ("data_bytes", "uint64_t", 24),
+            ("format", "ferrum_weights_format", 32),
+            ("decoder", "uint32_t", 36),
+            ("raw_dtype", "ferrum_dtype", 40),
+            ("raw_rank", "uint32_t", 44),
+            ("raw_shape", "uint64_t[16]", 48),
+        ),
+    ),
+    "ferrum_tensor_info": (
+        224,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("dtype", "ferrum_dtype", 4),
+            ("rank", "uint32_t", 8),
+            ("flags", "uint32_t", 12),
+            ("shape", "uint64_t[16]", 16),
+            ("address", "ferrum_address", 144),
+            ("size_bytes", "uint64_t", 152),
+            ("device", "char[64]", 160),
+        ),
+    ),
+    "ferrum_weights_progress": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("is_over", "uint32_t", 4),
+            ("done_bytes", "uint64_t", 8),
+            ("total_bytes", "uint64_t", 16),
+            ("bytes_per_second", "double", 24),
+        ),
+    ),
+    "ferrum_weights_memory": (
+        64,
+        8,
+        (
+            ("pool", "ferrum_pool", 0),
+            ("vpool", "ferrum_vpool", 8),
+            ("elastic_pool", "ferrum_elastic_pool", 16),
+            ("device", "ferrum_device", 24),
+            ("model", "char *", 32),
+            ("offset_bytes", "uint64_t", 40),
+            ("tag", "char *", 48),
+            ("reserved", "uint64_t", 56),
+        ),
+    ),
+    "ferrum_weights_load_request": (
+        64,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("memories", "ferrum_weights_memory *", 8),
+            ("memory_count", "uint32_t", 16),
+            ("threads", "uint32_t", 20),
+            ("specs_json", "char *", 24),
+            ("specs_bytes", "uint64_t", 32),
+            ("staging_bytes", "uint64_t", 40),
+            ("progress", "ferrum_weights_progress_fn", 48),
+            ("user_data", "void *", 56),
+        ),
+    ),
+    "ferrum_weights_convert_request": (
+        64,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("format", "ferrum_weights_format", 4),
+            ("flags", "uint32_t", 8),
+            ("reserved", "uint32_t", 12),
+            ("specs_json", "char *", 16),
+            ("specs_bytes", "uint64_t", 24),
+            ("texts_json", "char *", 32),
+            ("texts_bytes", "uint64_t", 40),
+            ("progress", "ferrum_weights_progress_fn", 48),
+            ("user_data", "void *", 56),
+        ),
+    ),
+    "ferrum_weights_file": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("file", "uint64_t", 8),
+            ("size_bytes", "uint64_t", 16),
+            ("name", "char *", 24),
+            ("read_at", "ferrum_weights_read_at_fn", 32),
+            ("describe", "ferrum_weights_describe_fn", 40),
+        ),
+    ),
+    "ferrum_weights_decoder": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("format", "char *", 8),
+            ("recognises", "ferrum_weights_recognises_fn", 16),
+            ("decode", "ferrum_weights_decode_fn", 24),
+            ("user_data", "void *", 32),
+        ),
+    ),
 }
 
 # What is not zero in a struct with the values of its FERRUM_*_INIT.
@@ -1612,6 +1856,13 @@ INITIAL = {
     "ferrum_page_import": {"struct_size": 56},
     "ferrum_shared_memory": {"struct_size": 88},
     "ferrum_shared_event": {"struct_size": 72},
+    "ferrum_weights_source": {"struct_size": 176},
+    "ferrum_tensor_info": {"struct_size": 224},
+    "ferrum_weights_progress": {"struct_size": 32},
+    "ferrum_weights_load_request": {"struct_size": 64},
+    "ferrum_weights_convert_request": {"struct_size": 64},
+    "ferrum_weights_file": {"struct_size": 48},
+    "ferrum_weights_decoder": {"struct_size": 40},
 }
 
 # Result and parameters of each callback.
@@ -1670,6 +1921,36 @@ CALLBACKS = {
         "ferrum_status",
         "ferrum_host_fn",
         "void *",
+        "void *",
+    ),
+    "ferrum_weights_progress_fn": (
+        "int32_t",
+        "ferrum_weights_progress *",
+        "void *",
+    ),
+    "ferrum_weights_read_at_fn": (
+        "ferrum_status",
+        "uint64_t",
+        "uint64_t",
+        "void *",
+        "uint64_t",
+    ),
+    "ferrum_weights_describe_fn": (
+        "ferrum_status",
+        "uint64_t",
+        "char *",
+        "uint64_t",
+    ),
+    "ferrum_weights_recognises_fn": (
+        "int32_t",
+        "void *",
+        "size_t",
+        "uint64_t",
+        "void *",
+    ),
+    "ferrum_weights_decode_fn": (
+        "ferrum_status",
+        "ferrum_weights_file *",
         "void *",
     ),
 }
@@ -3040,6 +3321,123 @@ PROTOTYPES = {
         "ferrum_device",
         "ferrum_shared_event *",
         "ferrum_event *",
+    ),
+    "ferrum_weights_open": (
+        "ferrum_status",
+        "ferrum_weights_source *",
+        "ferrum_weights *",
+    ),
+    "ferrum_weights_check": (
+        "ferrum_status",
+        "ferrum_weights_source *",
+    ),
+    "ferrum_weights_close": (
+        "ferrum_status",
+        "ferrum_weights",
+        "uint32_t",
+    ),
+    "ferrum_weights_metadata_json": (
+        "ferrum_status",
+        "ferrum_weights",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_weights_capabilities_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_weights_find": (
+        "ferrum_status",
+        "ferrum_weights",
+        "char *",
+        "ferrum_tensor_info *",
+    ),
+    "ferrum_weights_load": (
+        "ferrum_status",
+        "ferrum_weights",
+        "ferrum_weights_load_request *",
+        "ferrum_tensor_set *",
+    ),
+    "ferrum_tensor_set_wait": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "uint64_t",
+    ),
+    "ferrum_tensor_set_cancel": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+    ),
+    "ferrum_tensor_set_get_progress": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "ferrum_weights_progress *",
+    ),
+    "ferrum_tensor_set_get_count": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "uint64_t *",
+    ),
+    "ferrum_tensor_set_get_tensor": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "uint64_t",
+        "ferrum_tensor_info *",
+    ),
+    "ferrum_tensor_set_get_tensor_name": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "uint64_t",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_tensor_set_find": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "char *",
+        "ferrum_tensor_info *",
+    ),
+    "ferrum_tensor_set_tensors_json": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_tensor_set_check": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+    ),
+    "ferrum_tensor_set_free": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "uint32_t",
+    ),
+    "ferrum_weights_verify": (
+        "ferrum_status",
+        "ferrum_weights",
+        "char *",
+        "size_t",
+        "ferrum_weights_progress_fn",
+        "void *",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_weights_convert": (
+        "ferrum_status",
+        "ferrum_weights",
+        "char *",
+        "ferrum_weights_convert_request *",
+    ),
+    "ferrum_weights_decoder_add": (
+        "ferrum_status",
+        "ferrum_weights_decoder *",
+        "uint32_t *",
+        "ferrum_registration *",
     ),
 }
 

@@ -95,13 +95,13 @@ ferrum_sleep_backing = ctypes.c_int32
 ferrum_pressure_profile = ctypes.c_int32
 # Reason why a device was chosen or not. A device with a reason from 16 on cannot serve the request.
 ferrum_placement_reason = ctypes.c_int32
+# Type of the elements of a tensor or a buffer.
+ferrum_dtype = ctypes.c_int32
 # Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket, and
 # of all buckets together.
 ferrum_memory_preset = ctypes.c_int32
 # Side of a buffer.
 ferrum_buffer_location = ctypes.c_int32
-# Type of the elements of a buffer.
-ferrum_dtype = ctypes.c_int32
 # Allowed sides of a new buffer.
 ferrum_buffer_place = ctypes.c_int32
 # How a program uses a mapping.
@@ -111,6 +111,10 @@ ferrum_host_access = ctypes.c_int32
 ferrum_usage_hint = ctypes.c_int32
 # Observed pattern of the latest accesses to a block.
 ferrum_access_pattern = ctypes.c_int32
+# Where a source is.
+ferrum_weights_source_kind = ctypes.c_int32
+# How a file stores tensors.
+ferrum_weights_format = ctypes.c_int32
 
 # Constants
 
@@ -121,7 +125,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 12
+FERRUM_ABI_VERSION = 13
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -348,6 +352,104 @@ FERRUM_PLACEMENT_UNSCORED = 21
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
 # Compute logits for every token, instead of the last token of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
+# 32-bit floating point.
+FERRUM_DTYPE_F32 = 0
+# 16-bit floating point.
+FERRUM_DTYPE_F16 = 1
+# 16-bit floating point with the exponent of the 32-bit type (bfloat16).
+FERRUM_DTYPE_BF16 = 2
+# 64-bit floating point.
+FERRUM_DTYPE_F64 = 3
+# 8-bit floating point with 4 bits of exponent (f8_e4m3, E4M3FN).
+FERRUM_DTYPE_F8 = 4
+# 8-bit signed integer.
+FERRUM_DTYPE_I8 = 5
+# 8-bit unsigned integer.
+FERRUM_DTYPE_U8 = 6
+# 16-bit signed integer.
+FERRUM_DTYPE_I16 = 7
+# 32-bit signed integer.
+FERRUM_DTYPE_I32 = 8
+# 64-bit signed integer.
+FERRUM_DTYPE_I64 = 9
+# 16-bit unsigned integer.
+FERRUM_DTYPE_U16 = 10
+# 32-bit unsigned integer.
+FERRUM_DTYPE_U32 = 11
+# 64-bit unsigned integer.
+FERRUM_DTYPE_U64 = 12
+# One byte, 0 or 1.
+FERRUM_DTYPE_BOOL = 13
+# 8-bit floating point with 5 bits of exponent.
+FERRUM_DTYPE_F8_E5M2 = 14
+# 8-bit exponent without a mantissa, for scales.
+FERRUM_DTYPE_F8_E8M0 = 15
+# 4-bit floating point, two in a byte.
+FERRUM_DTYPE_F4_E2M1 = 16
+# 4-bit signed integer, two in a byte.
+FERRUM_DTYPE_I4 = 17
+# 4-bit unsigned integer, two in a byte.
+FERRUM_DTYPE_U4 = 18
+# Complex number of two 32-bit floating-point numbers.
+FERRUM_DTYPE_C64 = 19
+# 6-bit floating point with 2 bits of exponent, four in three bytes.
+FERRUM_DTYPE_F6_E2M3 = 20
+# 6-bit floating point with 3 bits of exponent, four in three bytes.
+FERRUM_DTYPE_F6_E3M2 = 21
+# f8_e4m3 with one NaN and no negative zero.
+FERRUM_DTYPE_F8_E4M3FNUZ = 22
+# f8_e5m2 with one NaN and no negative zero.
+FERRUM_DTYPE_F8_E5M2FNUZ = 23
+# Blocks of GGUF: 32 elements in 18 bytes.
+FERRUM_DTYPE_Q4_0 = 258
+# Blocks of GGUF: 32 elements in 20 bytes.
+FERRUM_DTYPE_Q4_1 = 259
+# Blocks of GGUF: 32 elements in 22 bytes.
+FERRUM_DTYPE_Q5_0 = 262
+# Blocks of GGUF: 32 elements in 24 bytes.
+FERRUM_DTYPE_Q5_1 = 263
+# Blocks of GGUF: 32 elements in 34 bytes.
+FERRUM_DTYPE_Q8_0 = 264
+# Blocks of GGUF: 256 elements in 84 bytes.
+FERRUM_DTYPE_Q2_K = 266
+# Blocks of GGUF: 256 elements in 110 bytes.
+FERRUM_DTYPE_Q3_K = 267
+# Blocks of GGUF: 256 elements in 144 bytes.
+FERRUM_DTYPE_Q4_K = 268
+# Blocks of GGUF: 256 elements in 176 bytes.
+FERRUM_DTYPE_Q5_K = 269
+# Blocks of GGUF: 256 elements in 210 bytes.
+FERRUM_DTYPE_Q6_K = 270
+# Blocks of GGUF: 256 elements in 292 bytes.
+FERRUM_DTYPE_Q8_K = 271
+# Blocks of GGUF: 256 elements in 66 bytes.
+FERRUM_DTYPE_IQ2_XXS = 272
+# Blocks of GGUF: 256 elements in 74 bytes.
+FERRUM_DTYPE_IQ2_XS = 273
+# Blocks of GGUF: 256 elements in 98 bytes.
+FERRUM_DTYPE_IQ3_XXS = 274
+# Blocks of GGUF: 256 elements in 50 bytes.
+FERRUM_DTYPE_IQ1_S = 275
+# Blocks of GGUF: 32 elements in 18 bytes.
+FERRUM_DTYPE_IQ4_NL = 276
+# Blocks of GGUF: 256 elements in 110 bytes.
+FERRUM_DTYPE_IQ3_S = 277
+# Blocks of GGUF: 256 elements in 82 bytes.
+FERRUM_DTYPE_IQ2_S = 278
+# Blocks of GGUF: 256 elements in 136 bytes.
+FERRUM_DTYPE_IQ4_XS = 279
+# Blocks of GGUF: 256 elements in 56 bytes.
+FERRUM_DTYPE_IQ1_M = 285
+# Blocks of GGUF: 256 elements in 54 bytes.
+FERRUM_DTYPE_TQ1_0 = 290
+# Blocks of GGUF: 256 elements in 66 bytes.
+FERRUM_DTYPE_TQ2_0 = 291
+# Blocks of GGUF: 32 elements in 17 bytes.
+FERRUM_DTYPE_MXFP4 = 295
+# Blocks of GGUF: 64 elements in 36 bytes.
+FERRUM_DTYPE_NVFP4 = 296
+# Blocks of GGUF: 128 elements in 18 bytes.
+FERRUM_DTYPE_Q1_0 = 297
 # Create buffers on the host when the device has no room.
 FERRUM_MEMORY_CPU_FALLBACK = 1
 # Record every buffer in use in a tracker.
@@ -370,26 +472,6 @@ FERRUM_MEMORY_PRESET_CONSTRAINED = 3
 FERRUM_LOCATION_GPU = 0
 # On the host.
 FERRUM_LOCATION_CPU = 1
-# 32-bit floating point.
-FERRUM_DTYPE_F32 = 0
-# 16-bit floating point.
-FERRUM_DTYPE_F16 = 1
-# 16-bit floating point with the exponent of the 32-bit type (bfloat16).
-FERRUM_DTYPE_BF16 = 2
-# 64-bit floating point.
-FERRUM_DTYPE_F64 = 3
-# 8-bit floating point.
-FERRUM_DTYPE_F8 = 4
-# 8-bit signed integer.
-FERRUM_DTYPE_I8 = 5
-# 8-bit unsigned integer.
-FERRUM_DTYPE_U8 = 6
-# 16-bit signed integer.
-FERRUM_DTYPE_I16 = 7
-# 32-bit signed integer.
-FERRUM_DTYPE_I32 = 8
-# 64-bit signed integer.
-FERRUM_DTYPE_I64 = 9
 # On the device, or on the host when the device has no room.
 FERRUM_PLACE_EITHER = 0
 # On the device only.
@@ -433,6 +515,54 @@ FERRUM_PATTERN_BURST = 3
 FERRUM_PATTERN_MIXED = 4
 # Number of bytes of the handle of one page.
 FERRUM_FABRIC_HANDLE_BYTES = 64
+# Largest number of dimensions of a tensor.
+FERRUM_WEIGHTS_RANK_MAX = 16
+# Largest size of the name of a tensor in a call, with its NUL. Longer names can be loaded, listed
+# and found by index.
+FERRUM_WEIGHTS_NAME_MAX = 1024
+# Largest size of each JSON text that a call of this section takes.
+FERRUM_WEIGHTS_JSON_MAX = 0x1000000
+# A file, the index of several files, or a folder.
+FERRUM_WEIGHTS_SOURCE_FILE = 0
+# The bytes of a file in memory of the caller.
+FERRUM_WEIGHTS_SOURCE_MEMORY = 1
+# An address of the web. The library does not use the network, so this is FERRUM_ERROR_UNSUPPORTED.
+FERRUM_WEIGHTS_SOURCE_URL = 2
+# A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too.
+FERRUM_WEIGHTS_SOURCE_HUGGING_FACE = 3
+# An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too.
+FERRUM_WEIGHTS_SOURCE_S3 = 4
+# The content of the file decides.
+FERRUM_WEIGHTS_FORMAT_ANY = 0
+# Files of torch.save.
+FERRUM_WEIGHTS_FORMAT_PYTORCH = 1
+# Files of safetensors.
+FERRUM_WEIGHTS_FORMAT_SAFETENSORS = 2
+# Files of NumPy: npy and npz.
+FERRUM_WEIGHTS_FORMAT_NUMPY = 3
+# One tensor without a header.
+FERRUM_WEIGHTS_FORMAT_RAW = 4
+# The initialisers of an ONNX model.
+FERRUM_WEIGHTS_FORMAT_ONNX = 5
+# Files of GGUF.
+FERRUM_WEIGHTS_FORMAT_GGUF = 6
+# The format of a decoder of the program.
+FERRUM_WEIGHTS_FORMAT_CUSTOM = 7
+# The tensor has the memory of an earlier tensor of its set.
+FERRUM_TENSOR_TIED = 1
+# The file has the bytes of the tensor compressed.
+FERRUM_TENSOR_COMPRESSED = 2
+# Largest number of memories of a load.
+FERRUM_WEIGHTS_MEMORIES_MAX = 64
+# Load nothing: the tensors are the pages of the files, which are only read. The load is over when
+# ferrum_weights_load returns. Pages that a file loses, because it becomes shorter, are zeros from
+# then on, and ferrum_tensor_set_check returns an error (docs/hosts.md).
+FERRUM_WEIGHTS_LOAD_MAP = 1
+# Only read the bytes of the tensors into the page cache of the system. The set has no tensors, and
+# its end gives the pages back that were not in the cache before.
+FERRUM_WEIGHTS_LOAD_PRELOAD = 2
+# Replace a file of that name.
+FERRUM_WEIGHTS_CONVERT_REPLACE = 1
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -1943,7 +2073,7 @@ class ferrum_buffer_request(ctypes.Structure):
     """A request for a buffer."""
 
     struct_size: int
-    # Type of the elements.
+    # Type of the elements: FERRUM_DTYPE_F32 to FERRUM_DTYPE_I64.
     dtype: int
     # Number of elements; not 0.
     num_elements: int
@@ -1963,7 +2093,7 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
     """A buffer of a fallback manager."""
 
     struct_size: int
-    # Type of the elements.
+    # Type of the elements: FERRUM_DTYPE_F32 to FERRUM_DTYPE_I64.
     dtype: int
     # Stays the same when the buffer moves.
     buffer_id: int
@@ -2161,6 +2291,198 @@ class ferrum_shared_event(ctypes.Structure):
     def init(cls) -> ferrum_shared_event:
         """A struct with the values of FERRUM_SHARED_EVENT_INIT."""
 
+class ferrum_weights(ctypes.Structure):
+    """An open source of tensors."""
+
+    # 0 is no source
+    id: int
+
+class ferrum_tensor_set(ctypes.Structure):
+    """A load, and the tensors that it has put into memory."""
+
+    # 0 is no set
+    id: int
+
+class ferrum_weights_source(ctypes.Structure):
+    """What is opened."""
+
+    struct_size: int
+    # Where the source is.
+    kind: int
+    # A file or a folder; for FERRUM_WEIGHTS_SOURCE_MEMORY the name in messages, or NULL; for the
+    # other kinds the address.
+    path: bytes | None
+    # The bytes, for FERRUM_WEIGHTS_SOURCE_MEMORY. They stay valid and unchanged until the source is
+    # closed.
+    data: int | None
+    # Number of bytes.
+    data_bytes: int
+    # The format that is accepted.
+    format: int
+    # The number of the decoder, for FERRUM_WEIGHTS_FORMAT_CUSTOM; otherwise 0.
+    decoder: int
+    # The type of the tensor, for FERRUM_WEIGHTS_FORMAT_RAW.
+    raw_dtype: int
+    # Number of its dimensions.
+    raw_rank: int
+    # Its shape, the slowest side first.
+    raw_shape: Any
+    @classmethod
+    def init(cls) -> ferrum_weights_source:
+        """A struct with the values of FERRUM_WEIGHTS_SOURCE_INIT."""
+
+class ferrum_tensor_info(ctypes.Structure):
+    """A tensor of a source or of a set."""
+
+    struct_size: int
+    # Type of its elements.
+    dtype: int
+    # Number of dimensions, at most FERRUM_WEIGHTS_RANK_MAX.
+    rank: int
+    # FERRUM_TENSOR_* flags.
+    flags: int
+    # Its shape, the slowest side first.
+    shape: Any
+    # Where its elements are, in the order of the shape and without gaps; 0 for a tensor of a
+    # source, and for one without elements.
+    address: int
+    # Size of its elements.
+    size_bytes: int
+    # Its device, such as "cpu:0"; for a mapped tensor "cpu:0"; empty for a tensor of a source.
+    device: bytes
+    @classmethod
+    def init(cls) -> ferrum_tensor_info:
+        """A struct with the values of FERRUM_TENSOR_INFO_INIT."""
+
+class ferrum_weights_progress(ctypes.Structure):
+    """How far a load or another call is."""
+
+    struct_size: int
+    # 1 if a load has ended, with or without success, else 0.
+    is_over: int
+    # Number of bytes that are done.
+    done_bytes: int
+    # Number of all bytes; 0 before they are known.
+    total_bytes: int
+    # The mean rate since the beginning; 0 where it is not known.
+    bytes_per_second: float
+    @classmethod
+    def init(cls) -> ferrum_weights_progress:
+        """A struct with the values of FERRUM_WEIGHTS_PROGRESS_INIT."""
+
+class ferrum_weights_memory(ctypes.Structure):
+    """Memory for the tensors of a load. Exactly one of pool, vpool, elastic_pool and device is
+    set.
+    """
+
+    # Blocks of this pool.
+    pool: ferrum_pool
+    # Pages of this virtual pool.
+    vpool: ferrum_vpool
+    # Pages of a model of this elastic pool.
+    elastic_pool: ferrum_elastic_pool
+    # No memory of the library: each tensor that goes to this device has memory of the caller
+    # ("into").
+    device: ferrum_device
+    # The model, for elastic_pool only.
+    model: bytes | None
+    # Offset of the first page, for vpool only.
+    offset_bytes: int
+    # Tag of the memory, for sleep and reports; NULL: the name of the pool, or the id of the model.
+    tag: bytes | None
+    reserved: int
+
+class ferrum_weights_load_request(ctypes.Structure):
+    """What is loaded, and where to."""
+
+    struct_size: int
+    # FERRUM_WEIGHTS_LOAD_* flags.
+    flags: int
+    # The memories. Tensors go to the first, unless the order names another. NULL with
+    # FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD.
+    memories: Any
+    # Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX.
+    memory_count: int
+    # Number of threads that read; 0: one for each processor, at most 8.
+    threads: int
+    # The order, as JSON with the fields of docs/weights.md: which tensors, under which names, with
+    # which transformations; NULL: all tensors as they are.
+    specs_json: bytes | None
+    # Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    specs_bytes: int
+    # Bound of the host memory through which tensors go to devices that the host cannot write, at
+    # most 256 MiB; 0: 64 MiB.
+    staging_bytes: int
+    # Called during the load; NULL: not called.
+    progress: Any
+    # Passed to progress; must stay valid until the load is over.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_weights_load_request:
+        """A struct with the values of FERRUM_WEIGHTS_LOAD_REQUEST_INIT."""
+
+class ferrum_weights_convert_request(ctypes.Structure):
+    """How a source is converted."""
+
+    struct_size: int
+    # FERRUM_WEIGHTS_FORMAT_SAFETENSORS, FERRUM_WEIGHTS_FORMAT_GGUF, FERRUM_WEIGHTS_FORMAT_NUMPY or
+    # FERRUM_WEIGHTS_FORMAT_RAW; FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path decides.
+    format: int
+    # FERRUM_WEIGHTS_CONVERT_* flags.
+    flags: int
+    reserved: int
+    # The order, as for a load; its memories are not used. NULL: all tensors.
+    specs_json: bytes | None
+    # Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    specs_bytes: int
+    # The metadata of the file: a JSON object of texts; NULL: none.
+    texts_json: bytes | None
+    # Length of texts_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    texts_bytes: int
+    # Called on the thread of the call; NULL: not called.
+    progress: Any
+    # Passed to progress.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_weights_convert_request:
+        """A struct with the values of FERRUM_WEIGHTS_CONVERT_REQUEST_INIT."""
+
+class ferrum_weights_file(ctypes.Structure):
+    """A file of a format of the program."""
+
+    struct_size: int
+    reserved: int
+    # Its number, for read_at and describe; valid during the callback.
+    file: int
+    # Its length.
+    size_bytes: int
+    # Its path, or the name of the memory.
+    name: bytes | None
+    # Reads bytes of it.
+    read_at: Any
+    # Describes it. The last description counts.
+    describe: Any
+    @classmethod
+    def init(cls) -> ferrum_weights_file:
+        """A struct with the values of FERRUM_WEIGHTS_FILE_INIT."""
+
+class ferrum_weights_decoder(ctypes.Structure):
+    """A decoder of a format of the program."""
+
+    struct_size: int
+    reserved: int
+    # Name of the format, 1 to 63 bytes, which no other format has.
+    format: bytes | None
+    # Recognises a file.
+    recognises: Any
+    # Describes a file.
+    decode: Any
+    # Passed to both; must stay valid until the registration is removed.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_weights_decoder:
+        """A struct with the values of FERRUM_WEIGHTS_DECODER_INIT."""
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
 # may call every function of the library except ferrum_shutdown. The message is valid during the
 # call only.
@@ -2235,6 +2557,46 @@ ferrum_placement_fn = ctypes.CFUNCTYPE(
 # @return FERRUM_OK, or an error when the work will not be called.
 ferrum_enqueue_fn = ctypes.CFUNCTYPE(
     ferrum_status, ferrum_host_fn, ctypes.c_void_p, ctypes.c_void_p
+)
+# Called while bytes are read or written, one call at a time, with no lock held. For a load it runs
+# on a thread of the library, otherwise on the thread of the call. It may call every function of the
+# library except ferrum_shutdown. Calls that would wait for the load or call that it belongs to
+# return FERRUM_ERROR_INVALID_STATE.
+#
+# @return 0 to go on; another number cancels the load or call, which then returns
+# FERRUM_ERROR_CANCELLED, unless all bytes are done.
+ferrum_weights_progress_fn = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.POINTER(ferrum_weights_progress), ctypes.c_void_p
+)
+# Reads bytes of the file that a decoder describes.
+#
+# @return FERRUM_ERROR_INVALID_SIZE for bytes beyond the end of the file; FERRUM_ERROR_IO;
+# FERRUM_ERROR_INVALID_HANDLE after the end of the callback that got the file.
+ferrum_weights_read_at_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64
+)
+# Takes the description of the file, as JSON with the fields of docs/weights.md. The text is copied,
+# and checked when the callback has returned.
+#
+# @return FERRUM_ERROR_INVALID_SIZE for a text that is longer than FERRUM_WEIGHTS_JSON_MAX;
+# FERRUM_ERROR_INVALID_HANDLE as for reading.
+ferrum_weights_describe_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64
+)
+# Returns whether a file is of the format of a decoder. Runs on the thread of the call that opens
+# the file, with no lock held.
+#
+# @param start the first bytes of the file, at most 4096. @return 0 if it is not.
+ferrum_weights_recognises_fn = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
+)
+# Describes a file of the format of a decoder: it reads what it needs with file->read_at, and calls
+# file->describe. Runs as ferrum_weights_recognises_fn does. The library compares the description
+# with the file, and reads the tensors itself.
+#
+# @return FERRUM_OK, or an error, which the call that opens the file returns.
+ferrum_weights_decode_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.POINTER(ferrum_weights_file), ctypes.c_void_p
 )
 
 class Functions:
@@ -3030,6 +3392,66 @@ class Functions:
     # (device, shared, event_out) Gives a handle to an event that another process shared, for every
     # call that takes an event.
     ferrum_event_open: Callable[..., int]
+    # (source, weights_out) Opens a source and reads its headers. The files stay open, so that what
+    # was described is what is loaded later, also when another file gets the name.
+    ferrum_weights_open: Callable[..., int]
+    # (source) Opens a source and closes it again: FERRUM_OK states that it can be loaded, an error
+    # of ferrum_weights_open says why not.
+    ferrum_weights_check: Callable[..., int]
+    # (weights, flags) Closes a source. Sets keep their tensors.
+    ferrum_weights_close: Callable[..., int]
+    # (weights, buffer, capacity, length_out) Returns what the source contains, as JSON with the
+    # fields of docs/weights.md: format, total_size_bytes, dtypes, tensors with their shapes, and
+    # extra.
+    ferrum_weights_metadata_json: Callable[..., int]
+    # (buffer, capacity, length_out) Returns what the library can load, as JSON with the fields of
+    # docs/weights.md: supported_formats (those of decoders too), supported_sources,
+    # max_tensor_size, supports_streaming, supports_concurrent and supported_transformations.
+    ferrum_weights_capabilities_json: Callable[..., int]
+    # (weights, name, info_out) Finds a tensor of a source by its name.
+    ferrum_weights_find: Callable[..., int]
+    # (weights, request, set_out) Starts to load tensors. Everything that needs no memory and no
+    # reading is checked before the call returns. All tensors are loaded, or none: after an error
+    # nothing is allocated, and memory of the caller has undefined content.
+    ferrum_weights_load: Callable[..., int]
+    # (set, timeout_ns) Waits until the load is over, and returns its result.
+    ferrum_tensor_set_wait: Callable[..., int]
+    # (set) Makes the load end soon. Has no effect when it is over.
+    ferrum_tensor_set_cancel: Callable[..., int]
+    # (set, progress_out) Returns how far the load is. Never waits.
+    ferrum_tensor_set_get_progress: Callable[..., int]
+    # (set, count_out) Returns the number of tensors.
+    ferrum_tensor_set_get_count: Callable[..., int]
+    # (set, index, info_out) Returns a tensor by its place in the order of the load, from 0 on.
+    ferrum_tensor_set_get_tensor: Callable[..., int]
+    # (set, index, buffer, capacity, length_out) Returns the name of a tensor by its place.
+    ferrum_tensor_set_get_tensor_name: Callable[..., int]
+    # (set, name, info_out) Finds a tensor of a set by its name.
+    ferrum_tensor_set_find: Callable[..., int]
+    # (set, buffer, capacity, length_out) Returns all tensors of a set in their order, as JSON with
+    # the fields of docs/weights.md.
+    ferrum_tensor_set_tensors_json: Callable[..., int]
+    # (set) Checks that the files of a mapped set are as long as they were. A set that is not mapped
+    # is always whole.
+    ferrum_tensor_set_check: Callable[..., int]
+    # (set, flags) Ends a set and frees the memory that its load has allocated, but not memory of
+    # the caller. The program's work on the tensors must be complete, or its streams recorded for
+    # the memory.
+    ferrum_tensor_set_free: Callable[..., int]
+    # (weights, sums_text, sums_bytes, progress, user_data, buffer, capacity, length_out) Reads all
+    # files of a source and returns their SHA-256 sums, as JSON with the fields of docs/weights.md.
+    # With sums_text it compares them by the names of the files without folders; each file must be
+    # in the list, which may have more files.
+    ferrum_weights_verify: Callable[..., int]
+    # (weights, path, request) Writes tensors of a source to a file. A model of any size goes
+    # through a few megabytes of memory. The file appears when it is complete; after an error
+    # nothing of it is left.
+    ferrum_weights_convert: Callable[..., int]
+    # (decoder, number_out, registration_out) Registers a decoder of a further format. The formats
+    # of the library come first: a decoder is asked about files that begin as none of them, in the
+    # order of the registrations. Several threads may call a decoder at a time.
+    # ferrum_registration_remove ends it; sources that are open stay open.
+    ferrum_weights_decoder_add: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...
     def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:

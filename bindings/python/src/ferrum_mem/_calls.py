@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
 from ._enums import MemoryType, UsageHint
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Statistics,
         UsageHints,
         VirtualPoolInfo,
+        WeightsProgress,
     )
 
 
@@ -683,3 +684,90 @@ class FallbackBufferCalls(Resource):
     def unpin(self) -> None:
         """Undoes one FallbackBuffer.pin(). InvalidStateError when the buffer is not pinned."""
         _native.check(_native.functions().ferrum_fallback_buffer_unpin(self._handle))
+
+
+class WeightsCalls(Resource):
+    """What Weights inherits."""
+
+    def metadata(self) -> Any:
+        """Returns what the source contains, as JSON with the fields of docs/weights.md: format,
+        total_size_bytes, dtypes, tensors with their shapes, and extra.
+        """
+        return _native.read_json(
+            lambda *room: _native.functions().ferrum_weights_metadata_json(self._handle, *room)
+        )
+
+
+class TensorSetCalls(Resource):
+    """What TensorSet inherits."""
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Waits until the load is over, and returns its result.
+
+        In the main thread a long wait is done in slices, so that Ctrl-C ends it.
+
+        Raises:
+            TimeoutError: it is so.
+            CancelledError: after a cancel; otherwise the error of the load, such as
+                OutOfMemoryError of its memory, or IoError for a file that became shorter.
+            InvalidStateError: inside the progress callback of the load.
+        """
+        handle, function = self._handle, _native.functions().ferrum_tensor_set_wait
+        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
+
+    def cancel(self) -> None:
+        """Makes the load end soon. Has no effect when it is over."""
+        _native.check(_native.functions().ferrum_tensor_set_cancel(self._handle))
+
+    def progress(self) -> WeightsProgress:
+        """Returns how far the load is. Never waits."""
+        from ._records import WeightsProgress
+
+        raw = _abi.ferrum_weights_progress.init()
+        _native.check(
+            _native.functions().ferrum_tensor_set_get_progress(self._handle, ctypes.byref(raw))
+        )
+        return WeightsProgress.from_abi(raw)
+
+    def count(self) -> int:
+        """Returns the number of tensors.
+
+        Raises:
+            InvalidStateError: while the load runs; its error after a failure.
+        """
+        raw = ctypes.c_uint64()
+        _native.check(
+            _native.functions().ferrum_tensor_set_get_count(self._handle, ctypes.byref(raw))
+        )
+        return raw.value
+
+    def tensor_name(self, index: int) -> str:
+        """Returns the name of a tensor by its place.
+
+        Raises:
+            errors of TensorSet.tensor().
+        """
+        return _native.read_text(
+            lambda *room: _native.functions().ferrum_tensor_set_get_tensor_name(
+                self._handle, u64("index", index), *room
+            )
+        )
+
+    def tensors(self) -> Any:
+        """Returns all tensors of a set in their order, as JSON with the fields of docs/weights.md.
+
+        Raises:
+            errors of TensorSet.count().
+        """
+        return _native.read_json(
+            lambda *room: _native.functions().ferrum_tensor_set_tensors_json(self._handle, *room)
+        )
+
+    def check(self) -> None:
+        """Checks that the files of a mapped set are as long as they were. A set that is not mapped
+        is always whole.
+
+        Raises:
+            IoError: which names a file that became shorter; errors of TensorSet.count().
+        """
+        _native.check(_native.functions().ferrum_tensor_set_check(self._handle))

@@ -194,6 +194,112 @@ class PlacementReason(enum.IntEnum):
     UNSCORED = _abi.FERRUM_PLACEMENT_UNSCORED
 
 
+class DType(enum.IntEnum):
+    """Type of the elements of a tensor or a buffer.
+
+    Attributes:
+        F32: 32-bit floating point.
+        F16: 16-bit floating point.
+        BF16: 16-bit floating point with the exponent of the 32-bit type (bfloat16).
+        F64: 64-bit floating point.
+        F8: 8-bit floating point with 4 bits of exponent (f8_e4m3, E4M3FN).
+        I8: 8-bit signed integer.
+        U8: 8-bit unsigned integer.
+        I16: 16-bit signed integer.
+        I32: 32-bit signed integer.
+        I64: 64-bit signed integer.
+        U16: 16-bit unsigned integer.
+        U32: 32-bit unsigned integer.
+        U64: 64-bit unsigned integer.
+        BOOL: one byte, 0 or 1.
+        F8_E5M2: 8-bit floating point with 5 bits of exponent.
+        F8_E8M0: 8-bit exponent without a mantissa, for scales.
+        F4_E2M1: 4-bit floating point, two in a byte.
+        I4: 4-bit signed integer, two in a byte.
+        U4: 4-bit unsigned integer, two in a byte.
+        C64: complex number of two 32-bit floating-point numbers.
+        F6_E2M3: 6-bit floating point with 2 bits of exponent, four in three bytes.
+        F6_E3M2: 6-bit floating point with 3 bits of exponent, four in three bytes.
+        F8_E4M3FNUZ: f8_e4m3 with one NaN and no negative zero.
+        F8_E5M2FNUZ: f8_e5m2 with one NaN and no negative zero.
+        Q4_0: blocks of GGUF: 32 elements in 18 bytes.
+        Q4_1: blocks of GGUF: 32 elements in 20 bytes.
+        Q5_0: blocks of GGUF: 32 elements in 22 bytes.
+        Q5_1: blocks of GGUF: 32 elements in 24 bytes.
+        Q8_0: blocks of GGUF: 32 elements in 34 bytes.
+        Q2_K: blocks of GGUF: 256 elements in 84 bytes.
+        Q3_K: blocks of GGUF: 256 elements in 110 bytes.
+        Q4_K: blocks of GGUF: 256 elements in 144 bytes.
+        Q5_K: blocks of GGUF: 256 elements in 176 bytes.
+        Q6_K: blocks of GGUF: 256 elements in 210 bytes.
+        Q8_K: blocks of GGUF: 256 elements in 292 bytes.
+        IQ2_XXS: blocks of GGUF: 256 elements in 66 bytes.
+        IQ2_XS: blocks of GGUF: 256 elements in 74 bytes.
+        IQ3_XXS: blocks of GGUF: 256 elements in 98 bytes.
+        IQ1_S: blocks of GGUF: 256 elements in 50 bytes.
+        IQ4_NL: blocks of GGUF: 32 elements in 18 bytes.
+        IQ3_S: blocks of GGUF: 256 elements in 110 bytes.
+        IQ2_S: blocks of GGUF: 256 elements in 82 bytes.
+        IQ4_XS: blocks of GGUF: 256 elements in 136 bytes.
+        IQ1_M: blocks of GGUF: 256 elements in 56 bytes.
+        TQ1_0: blocks of GGUF: 256 elements in 54 bytes.
+        TQ2_0: blocks of GGUF: 256 elements in 66 bytes.
+        MXFP4: blocks of GGUF: 32 elements in 17 bytes.
+        NVFP4: blocks of GGUF: 64 elements in 36 bytes.
+        Q1_0: blocks of GGUF: 128 elements in 18 bytes.
+    """
+
+    F32 = _abi.FERRUM_DTYPE_F32
+    F16 = _abi.FERRUM_DTYPE_F16
+    BF16 = _abi.FERRUM_DTYPE_BF16
+    F64 = _abi.FERRUM_DTYPE_F64
+    F8 = _abi.FERRUM_DTYPE_F8
+    I8 = _abi.FERRUM_DTYPE_I8
+    U8 = _abi.FERRUM_DTYPE_U8
+    I16 = _abi.FERRUM_DTYPE_I16
+    I32 = _abi.FERRUM_DTYPE_I32
+    I64 = _abi.FERRUM_DTYPE_I64
+    U16 = _abi.FERRUM_DTYPE_U16
+    U32 = _abi.FERRUM_DTYPE_U32
+    U64 = _abi.FERRUM_DTYPE_U64
+    BOOL = _abi.FERRUM_DTYPE_BOOL
+    F8_E5M2 = _abi.FERRUM_DTYPE_F8_E5M2
+    F8_E8M0 = _abi.FERRUM_DTYPE_F8_E8M0
+    F4_E2M1 = _abi.FERRUM_DTYPE_F4_E2M1
+    I4 = _abi.FERRUM_DTYPE_I4
+    U4 = _abi.FERRUM_DTYPE_U4
+    C64 = _abi.FERRUM_DTYPE_C64
+    F6_E2M3 = _abi.FERRUM_DTYPE_F6_E2M3
+    F6_E3M2 = _abi.FERRUM_DTYPE_F6_E3M2
+    F8_E4M3FNUZ = _abi.FERRUM_DTYPE_F8_E4M3FNUZ
+    F8_E5M2FNUZ = _abi.FERRUM_DTYPE_F8_E5M2FNUZ
+    Q4_0 = _abi.FERRUM_DTYPE_Q4_0
+    Q4_1 = _abi.FERRUM_DTYPE_Q4_1
+    Q5_0 = _abi.FERRUM_DTYPE_Q5_0
+    Q5_1 = _abi.FERRUM_DTYPE_Q5_1
+    Q8_0 = _abi.FERRUM_DTYPE_Q8_0
+    Q2_K = _abi.FERRUM_DTYPE_Q2_K
+    Q3_K = _abi.FERRUM_DTYPE_Q3_K
+    Q4_K = _abi.FERRUM_DTYPE_Q4_K
+    Q5_K = _abi.FERRUM_DTYPE_Q5_K
+    Q6_K = _abi.FERRUM_DTYPE_Q6_K
+    Q8_K = _abi.FERRUM_DTYPE_Q8_K
+    IQ2_XXS = _abi.FERRUM_DTYPE_IQ2_XXS
+    IQ2_XS = _abi.FERRUM_DTYPE_IQ2_XS
+    IQ3_XXS = _abi.FERRUM_DTYPE_IQ3_XXS
+    IQ1_S = _abi.FERRUM_DTYPE_IQ1_S
+    IQ4_NL = _abi.FERRUM_DTYPE_IQ4_NL
+    IQ3_S = _abi.FERRUM_DTYPE_IQ3_S
+    IQ2_S = _abi.FERRUM_DTYPE_IQ2_S
+    IQ4_XS = _abi.FERRUM_DTYPE_IQ4_XS
+    IQ1_M = _abi.FERRUM_DTYPE_IQ1_M
+    TQ1_0 = _abi.FERRUM_DTYPE_TQ1_0
+    TQ2_0 = _abi.FERRUM_DTYPE_TQ2_0
+    MXFP4 = _abi.FERRUM_DTYPE_MXFP4
+    NVFP4 = _abi.FERRUM_DTYPE_NVFP4
+    Q1_0 = _abi.FERRUM_DTYPE_Q1_0
+
+
 class MemoryPreset(enum.IntEnum):
     """Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket,
     and of all buckets together.
@@ -210,34 +316,6 @@ class MemoryPreset(enum.IntEnum):
     INFERENCE = _abi.FERRUM_MEMORY_PRESET_INFERENCE
     TRAINING = _abi.FERRUM_MEMORY_PRESET_TRAINING
     CONSTRAINED = _abi.FERRUM_MEMORY_PRESET_CONSTRAINED
-
-
-class DType(enum.IntEnum):
-    """Type of the elements of a buffer.
-
-    Attributes:
-        F32: 32-bit floating point.
-        F16: 16-bit floating point.
-        BF16: 16-bit floating point with the exponent of the 32-bit type (bfloat16).
-        F64: 64-bit floating point.
-        F8: 8-bit floating point.
-        I8: 8-bit signed integer.
-        U8: 8-bit unsigned integer.
-        I16: 16-bit signed integer.
-        I32: 32-bit signed integer.
-        I64: 64-bit signed integer.
-    """
-
-    F32 = _abi.FERRUM_DTYPE_F32
-    F16 = _abi.FERRUM_DTYPE_F16
-    BF16 = _abi.FERRUM_DTYPE_BF16
-    F64 = _abi.FERRUM_DTYPE_F64
-    F8 = _abi.FERRUM_DTYPE_F8
-    I8 = _abi.FERRUM_DTYPE_I8
-    U8 = _abi.FERRUM_DTYPE_U8
-    I16 = _abi.FERRUM_DTYPE_I16
-    I32 = _abi.FERRUM_DTYPE_I32
-    I64 = _abi.FERRUM_DTYPE_I64
 
 
 class BufferPlace(enum.IntEnum):
@@ -307,6 +385,49 @@ class AccessPattern(enum.IntEnum):
     RANDOM = _abi.FERRUM_PATTERN_RANDOM
     BURST = _abi.FERRUM_PATTERN_BURST
     MIXED = _abi.FERRUM_PATTERN_MIXED
+
+
+class WeightsSourceKind(enum.IntEnum):
+    """Where a source is.
+
+    Attributes:
+        FILE: a file, the index of several files, or a folder.
+        MEMORY: the bytes of a file in memory of the caller.
+        URL: an address of the web. The library does not use the network, so this is
+            UnsupportedError.
+        HUGGING_FACE: a model of the Hugging Face hub, which is UnsupportedError too.
+        S3: an object of an S3 store, which is UnsupportedError too.
+    """
+
+    FILE = _abi.FERRUM_WEIGHTS_SOURCE_FILE
+    MEMORY = _abi.FERRUM_WEIGHTS_SOURCE_MEMORY
+    URL = _abi.FERRUM_WEIGHTS_SOURCE_URL
+    HUGGING_FACE = _abi.FERRUM_WEIGHTS_SOURCE_HUGGING_FACE
+    S3 = _abi.FERRUM_WEIGHTS_SOURCE_S3
+
+
+class WeightsFormat(enum.IntEnum):
+    """How a file stores tensors.
+
+    Attributes:
+        ANY: the content of the file decides.
+        PYTORCH: files of torch.save.
+        SAFETENSORS: files of safetensors.
+        NUMPY: files of NumPy: npy and npz.
+        RAW: one tensor without a header.
+        ONNX: the initialisers of an ONNX model.
+        GGUF: files of GGUF.
+        CUSTOM: the format of a decoder of the program.
+    """
+
+    ANY = _abi.FERRUM_WEIGHTS_FORMAT_ANY
+    PYTORCH = _abi.FERRUM_WEIGHTS_FORMAT_PYTORCH
+    SAFETENSORS = _abi.FERRUM_WEIGHTS_FORMAT_SAFETENSORS
+    NUMPY = _abi.FERRUM_WEIGHTS_FORMAT_NUMPY
+    RAW = _abi.FERRUM_WEIGHTS_FORMAT_RAW
+    ONNX = _abi.FERRUM_WEIGHTS_FORMAT_ONNX
+    GGUF = _abi.FERRUM_WEIGHTS_FORMAT_GGUF
+    CUSTOM = _abi.FERRUM_WEIGHTS_FORMAT_CUSTOM
 
 
 class Capability(enum.IntFlag):

@@ -1293,3 +1293,30 @@ class AccessStats:
             average_write_bytes=raw.average_write_bytes,
             last_access_ns=raw.last_access_ns if raw.is_accessed else None,
         )
+
+
+@dataclass(frozen=True)
+class WeightsProgress:
+    """How far a load or another call is.
+
+    Attributes:
+        is_over: 1 if a load has ended, with or without success, else 0.
+        done_bytes: number of bytes that are done.
+        total_bytes: number of all bytes; 0 before they are known.
+        bytes_per_second: the mean rate since the beginning; 0 where it is not known.
+    """
+
+    is_over: bool
+    done_bytes: int
+    total_bytes: int
+    bytes_per_second: float
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_weights_progress) -> Self:
+        """Reads the C struct."""
+        return cls(
+            is_over=bool(raw.is_over),
+            done_bytes=raw.done_bytes,
+            total_bytes=raw.total_bytes,
+            bytes_per_second=raw.bytes_per_second,
+        )

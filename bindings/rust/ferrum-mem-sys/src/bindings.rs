@@ -47,15 +47,15 @@ pub type ferrum_pressure_profile = i32;
 /// serve the request.
 pub type ferrum_placement_reason = i32;
 
+/// Type of the elements of a tensor or a buffer.
+pub type ferrum_dtype = i32;
+
 /// Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers
 /// of a bucket, and of all buckets together.
 pub type ferrum_memory_preset = i32;
 
 /// Side of a buffer.
 pub type ferrum_buffer_location = i32;
-
-/// Type of the elements of a buffer.
-pub type ferrum_dtype = i32;
 
 /// Allowed sides of a new buffer.
 pub type ferrum_buffer_place = i32;
@@ -69,6 +69,12 @@ pub type ferrum_usage_hint = i32;
 
 /// Observed pattern of the latest accesses to a block.
 pub type ferrum_access_pattern = i32;
+
+/// Where a source is.
+pub type ferrum_weights_source_kind = i32;
+
+/// How a file stores tensors.
+pub type ferrum_weights_format = i32;
 
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
@@ -177,7 +183,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
 /// the header's can serve a program that was built with that header, as long as the
 /// SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 12;
+pub const FERRUM_ABI_VERSION: u32 = 13;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: end the object although it is in
@@ -419,6 +425,104 @@ pub const FERRUM_PLACEMENT_UNSCORED: ferrum_placement_reason = 21;
 pub const FERRUM_ESTIMATE_EAGER_ATTENTION: u32 = 1;
 /// Compute logits for every token, instead of the last token of each sequence.
 pub const FERRUM_ESTIMATE_ALL_LOGITS: u32 = 2;
+/// 32-bit floating point.
+pub const FERRUM_DTYPE_F32: ferrum_dtype = 0;
+/// 16-bit floating point.
+pub const FERRUM_DTYPE_F16: ferrum_dtype = 1;
+/// 16-bit floating point with the exponent of the 32-bit type (bfloat16).
+pub const FERRUM_DTYPE_BF16: ferrum_dtype = 2;
+/// 64-bit floating point.
+pub const FERRUM_DTYPE_F64: ferrum_dtype = 3;
+/// 8-bit floating point with 4 bits of exponent (f8_e4m3, E4M3FN).
+pub const FERRUM_DTYPE_F8: ferrum_dtype = 4;
+/// 8-bit signed integer.
+pub const FERRUM_DTYPE_I8: ferrum_dtype = 5;
+/// 8-bit unsigned integer.
+pub const FERRUM_DTYPE_U8: ferrum_dtype = 6;
+/// 16-bit signed integer.
+pub const FERRUM_DTYPE_I16: ferrum_dtype = 7;
+/// 32-bit signed integer.
+pub const FERRUM_DTYPE_I32: ferrum_dtype = 8;
+/// 64-bit signed integer.
+pub const FERRUM_DTYPE_I64: ferrum_dtype = 9;
+/// 16-bit unsigned integer.
+pub const FERRUM_DTYPE_U16: ferrum_dtype = 10;
+/// 32-bit unsigned integer.
+pub const FERRUM_DTYPE_U32: ferrum_dtype = 11;
+/// 64-bit unsigned integer.
+pub const FERRUM_DTYPE_U64: ferrum_dtype = 12;
+/// One byte, 0 or 1.
+pub const FERRUM_DTYPE_BOOL: ferrum_dtype = 13;
+/// 8-bit floating point with 5 bits of exponent.
+pub const FERRUM_DTYPE_F8_E5M2: ferrum_dtype = 14;
+/// 8-bit exponent without a mantissa, for scales.
+pub const FERRUM_DTYPE_F8_E8M0: ferrum_dtype = 15;
+/// 4-bit floating point, two in a byte.
+pub const FERRUM_DTYPE_F4_E2M1: ferrum_dtype = 16;
+/// 4-bit signed integer, two in a byte.
+pub const FERRUM_DTYPE_I4: ferrum_dtype = 17;
+/// 4-bit unsigned integer, two in a byte.
+pub const FERRUM_DTYPE_U4: ferrum_dtype = 18;
+/// Complex number of two 32-bit floating-point numbers.
+pub const FERRUM_DTYPE_C64: ferrum_dtype = 19;
+/// 6-bit floating point with 2 bits of exponent, four in three bytes.
+pub const FERRUM_DTYPE_F6_E2M3: ferrum_dtype = 20;
+/// 6-bit floating point with 3 bits of exponent, four in three bytes.
+pub const FERRUM_DTYPE_F6_E3M2: ferrum_dtype = 21;
+/// f8_e4m3 with one NaN and no negative zero.
+pub const FERRUM_DTYPE_F8_E4M3FNUZ: ferrum_dtype = 22;
+/// f8_e5m2 with one NaN and no negative zero.
+pub const FERRUM_DTYPE_F8_E5M2FNUZ: ferrum_dtype = 23;
+/// Blocks of GGUF: 32 elements in 18 bytes.
+pub const FERRUM_DTYPE_Q4_0: ferrum_dtype = 258;
+/// Blocks of GGUF: 32 elements in 20 bytes.
+pub const FERRUM_DTYPE_Q4_1: ferrum_dtype = 259;
+/// Blocks of GGUF: 32 elements in 22 bytes.
+pub const FERRUM_DTYPE_Q5_0: ferrum_dtype = 262;
+/// Blocks of GGUF: 32 elements in 24 bytes.
+pub const FERRUM_DTYPE_Q5_1: ferrum_dtype = 263;
+/// Blocks of GGUF: 32 elements in 34 bytes.
+pub const FERRUM_DTYPE_Q8_0: ferrum_dtype = 264;
+/// Blocks of GGUF: 256 elements in 84 bytes.
+pub const FERRUM_DTYPE_Q2_K: ferrum_dtype = 266;
+/// Blocks of GGUF: 256 elements in 110 bytes.
+pub const FERRUM_DTYPE_Q3_K: ferrum_dtype = 267;
+/// Blocks of GGUF: 256 elements in 144 bytes.
+pub const FERRUM_DTYPE_Q4_K: ferrum_dtype = 268;
+/// Blocks of GGUF: 256 elements in 176 bytes.
+pub const FERRUM_DTYPE_Q5_K: ferrum_dtype = 269;
+/// Blocks of GGUF: 256 elements in 210 bytes.
+pub const FERRUM_DTYPE_Q6_K: ferrum_dtype = 270;
+/// Blocks of GGUF: 256 elements in 292 bytes.
+pub const FERRUM_DTYPE_Q8_K: ferrum_dtype = 271;
+/// Blocks of GGUF: 256 elements in 66 bytes.
+pub const FERRUM_DTYPE_IQ2_XXS: ferrum_dtype = 272;
+/// Blocks of GGUF: 256 elements in 74 bytes.
+pub const FERRUM_DTYPE_IQ2_XS: ferrum_dtype = 273;
+/// Blocks of GGUF: 256 elements in 98 bytes.
+pub const FERRUM_DTYPE_IQ3_XXS: ferrum_dtype = 274;
+/// Blocks of GGUF: 256 elements in 50 bytes.
+pub const FERRUM_DTYPE_IQ1_S: ferrum_dtype = 275;
+/// Blocks of GGUF: 32 elements in 18 bytes.
+pub const FERRUM_DTYPE_IQ4_NL: ferrum_dtype = 276;
+/// Blocks of GGUF: 256 elements in 110 bytes.
+pub const FERRUM_DTYPE_IQ3_S: ferrum_dtype = 277;
+/// Blocks of GGUF: 256 elements in 82 bytes.
+pub const FERRUM_DTYPE_IQ2_S: ferrum_dtype = 278;
+/// Blocks of GGUF: 256 elements in 136 bytes.
+pub const FERRUM_DTYPE_IQ4_XS: ferrum_dtype = 279;
+/// Blocks of GGUF: 256 elements in 56 bytes.
+pub const FERRUM_DTYPE_IQ1_M: ferrum_dtype = 285;
+/// Blocks of GGUF: 256 elements in 54 bytes.
+pub const FERRUM_DTYPE_TQ1_0: ferrum_dtype = 290;
+/// Blocks of GGUF: 256 elements in 66 bytes.
+pub const FERRUM_DTYPE_TQ2_0: ferrum_dtype = 291;
+/// Blocks of GGUF: 32 elements in 17 bytes.
+pub const FERRUM_DTYPE_MXFP4: ferrum_dtype = 295;
+/// Blocks of GGUF: 64 elements in 36 bytes.
+pub const FERRUM_DTYPE_NVFP4: ferrum_dtype = 296;
+/// Blocks of GGUF: 128 elements in 18 bytes.
+pub const FERRUM_DTYPE_Q1_0: ferrum_dtype = 297;
 /// Create buffers on the host when the device has no room.
 pub const FERRUM_MEMORY_CPU_FALLBACK: u32 = 1;
 /// Record every buffer in use in a tracker.
@@ -441,26 +545,6 @@ pub const FERRUM_MEMORY_PRESET_CONSTRAINED: ferrum_memory_preset = 3;
 pub const FERRUM_LOCATION_GPU: ferrum_buffer_location = 0;
 /// On the host.
 pub const FERRUM_LOCATION_CPU: ferrum_buffer_location = 1;
-/// 32-bit floating point.
-pub const FERRUM_DTYPE_F32: ferrum_dtype = 0;
-/// 16-bit floating point.
-pub const FERRUM_DTYPE_F16: ferrum_dtype = 1;
-/// 16-bit floating point with the exponent of the 32-bit type (bfloat16).
-pub const FERRUM_DTYPE_BF16: ferrum_dtype = 2;
-/// 64-bit floating point.
-pub const FERRUM_DTYPE_F64: ferrum_dtype = 3;
-/// 8-bit floating point.
-pub const FERRUM_DTYPE_F8: ferrum_dtype = 4;
-/// 8-bit signed integer.
-pub const FERRUM_DTYPE_I8: ferrum_dtype = 5;
-/// 8-bit unsigned integer.
-pub const FERRUM_DTYPE_U8: ferrum_dtype = 6;
-/// 16-bit signed integer.
-pub const FERRUM_DTYPE_I16: ferrum_dtype = 7;
-/// 32-bit signed integer.
-pub const FERRUM_DTYPE_I32: ferrum_dtype = 8;
-/// 64-bit signed integer.
-pub const FERRUM_DTYPE_I64: ferrum_dtype = 9;
 /// On the device, or on the host when the device has no room.
 pub const FERRUM_PLACE_EITHER: ferrum_buffer_place = 0;
 /// On the device only.
@@ -504,6 +588,56 @@ pub const FERRUM_PATTERN_BURST: ferrum_access_pattern = 3;
 pub const FERRUM_PATTERN_MIXED: ferrum_access_pattern = 4;
 /// Number of bytes of the handle of one page.
 pub const FERRUM_FABRIC_HANDLE_BYTES: u32 = 64;
+/// Largest number of dimensions of a tensor.
+pub const FERRUM_WEIGHTS_RANK_MAX: u32 = 16;
+/// Largest size of the name of a tensor in a call, with its NUL. Longer names can be
+/// loaded, listed and found by index.
+pub const FERRUM_WEIGHTS_NAME_MAX: u32 = 1024;
+/// Largest size of each JSON text that a call of this section takes.
+pub const FERRUM_WEIGHTS_JSON_MAX: u32 = 16_777_216;
+/// A file, the index of several files, or a folder.
+pub const FERRUM_WEIGHTS_SOURCE_FILE: ferrum_weights_source_kind = 0;
+/// The bytes of a file in memory of the caller.
+pub const FERRUM_WEIGHTS_SOURCE_MEMORY: ferrum_weights_source_kind = 1;
+/// An address of the web. The library does not use the network, so this is
+/// FERRUM_ERROR_UNSUPPORTED.
+pub const FERRUM_WEIGHTS_SOURCE_URL: ferrum_weights_source_kind = 2;
+/// A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too.
+pub const FERRUM_WEIGHTS_SOURCE_HUGGING_FACE: ferrum_weights_source_kind = 3;
+/// An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too.
+pub const FERRUM_WEIGHTS_SOURCE_S3: ferrum_weights_source_kind = 4;
+/// The content of the file decides.
+pub const FERRUM_WEIGHTS_FORMAT_ANY: ferrum_weights_format = 0;
+/// Files of torch.save.
+pub const FERRUM_WEIGHTS_FORMAT_PYTORCH: ferrum_weights_format = 1;
+/// Files of safetensors.
+pub const FERRUM_WEIGHTS_FORMAT_SAFETENSORS: ferrum_weights_format = 2;
+/// Files of NumPy: npy and npz.
+pub const FERRUM_WEIGHTS_FORMAT_NUMPY: ferrum_weights_format = 3;
+/// One tensor without a header.
+pub const FERRUM_WEIGHTS_FORMAT_RAW: ferrum_weights_format = 4;
+/// The initialisers of an ONNX model.
+pub const FERRUM_WEIGHTS_FORMAT_ONNX: ferrum_weights_format = 5;
+/// Files of GGUF.
+pub const FERRUM_WEIGHTS_FORMAT_GGUF: ferrum_weights_format = 6;
+/// The format of a decoder of the program.
+pub const FERRUM_WEIGHTS_FORMAT_CUSTOM: ferrum_weights_format = 7;
+/// The tensor has the memory of an earlier tensor of its set.
+pub const FERRUM_TENSOR_TIED: u32 = 1;
+/// The file has the bytes of the tensor compressed.
+pub const FERRUM_TENSOR_COMPRESSED: u32 = 2;
+/// Largest number of memories of a load.
+pub const FERRUM_WEIGHTS_MEMORIES_MAX: u32 = 64;
+/// Load nothing: the tensors are the pages of the files, which are only read. The
+/// load is over when ferrum_weights_load returns. Pages that a file loses, because it
+/// becomes shorter, are zeros from then on, and ferrum_tensor_set_check returns an
+/// error (docs/hosts.md).
+pub const FERRUM_WEIGHTS_LOAD_MAP: u32 = 1;
+/// Only read the bytes of the tensors into the page cache of the system. The set has
+/// no tensors, and its end gives the pages back that were not in the cache before.
+pub const FERRUM_WEIGHTS_LOAD_PRELOAD: u32 = 2;
+/// Replace a file of that name.
+pub const FERRUM_WEIGHTS_CONVERT_REPLACE: u32 = 1;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
 /// no lock held. It may call every function of the library except ferrum_shutdown.
@@ -620,6 +754,63 @@ pub type ferrum_enqueue_fn = Option<
         work_data: *mut c_void,
         user_data: *mut c_void,
     ) -> ferrum_status,
+>;
+
+/// Called while bytes are read or written, one call at a time, with no lock held. For a
+/// load it runs on a thread of the library, otherwise on the thread of the call. It may
+/// call every function of the library except ferrum_shutdown. Calls that would wait for
+/// the load or call that it belongs to return FERRUM_ERROR_INVALID_STATE.
+///
+/// Returns 0 to go on; another number cancels the load or call, which then returns
+/// FERRUM_ERROR_CANCELLED, unless all bytes are done.
+pub type ferrum_weights_progress_fn = Option<
+    unsafe extern "C" fn(progress: *const ferrum_weights_progress, user_data: *mut c_void) -> i32,
+>;
+
+/// Reads bytes of the file that a decoder describes.
+///
+/// Returns FERRUM_ERROR_INVALID_SIZE for bytes beyond the end of the file;
+/// FERRUM_ERROR_IO; FERRUM_ERROR_INVALID_HANDLE after the end of the callback
+/// that got the file.
+pub type ferrum_weights_read_at_fn = Option<
+    unsafe extern "C" fn(
+        file: u64,
+        offset_bytes: u64,
+        destination_out: *mut c_void,
+        size_bytes: u64,
+    ) -> ferrum_status,
+>;
+
+/// Takes the description of the file, as JSON with the fields of docs/weights.md. The
+/// text is copied, and checked when the callback has returned.
+///
+/// Returns FERRUM_ERROR_INVALID_SIZE for a text that is longer than
+/// FERRUM_WEIGHTS_JSON_MAX; FERRUM_ERROR_INVALID_HANDLE as for reading.
+pub type ferrum_weights_describe_fn =
+    Option<unsafe extern "C" fn(file: u64, json: *const c_char, json_bytes: u64) -> ferrum_status>;
+
+/// Returns whether a file is of the format of a decoder. Runs on the thread of the call
+/// that opens the file, with no lock held.
+///
+/// - `start`: the first bytes of the file, at most 4096.
+///
+/// Returns 0 if it is not.
+pub type ferrum_weights_recognises_fn = Option<
+    unsafe extern "C" fn(
+        start: *const c_void,
+        start_bytes: usize,
+        file_bytes: u64,
+        user_data: *mut c_void,
+    ) -> i32,
+>;
+
+/// Describes a file of the format of a decoder: it reads what it needs with
+/// file-\>read_at, and calls file-\>describe. Runs as ferrum_weights_recognises_fn does.
+/// The library compares the description with the file, and reads the tensors itself.
+///
+/// Returns FERRUM_OK, or an error, which the call that opens the file returns.
+pub type ferrum_weights_decode_fn = Option<
+    unsafe extern "C" fn(file: *const ferrum_weights_file, user_data: *mut c_void) -> ferrum_status,
 >;
 
 /// An open device.
@@ -3243,7 +3434,7 @@ impl Default for ferrum_fallback_stats {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_buffer_request {
     pub struct_size: u32,
-    /// Type of the elements.
+    /// Type of the elements: FERRUM_DTYPE_F32 to FERRUM_DTYPE_I64.
     pub dtype: ferrum_dtype,
     /// Number of elements; not 0.
     pub num_elements: u64,
@@ -3282,7 +3473,7 @@ impl Default for ferrum_buffer_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fallback_buffer_info {
     pub struct_size: u32,
-    /// Type of the elements.
+    /// Type of the elements: FERRUM_DTYPE_F32 to FERRUM_DTYPE_I64.
     pub dtype: ferrum_dtype,
     /// Stays the same when the buffer moves.
     pub buffer_id: u64,
@@ -3667,6 +3858,339 @@ impl ferrum_shared_event {
 }
 
 impl Default for ferrum_shared_event {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// An open source of tensors.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_weights {
+    /// 0 is no source
+    pub id: u64,
+}
+
+/// A load, and the tensors that it has put into memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_tensor_set {
+    /// 0 is no set
+    pub id: u64,
+}
+
+/// What is opened.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_weights_source {
+    pub struct_size: u32,
+    /// Where the source is.
+    pub kind: ferrum_weights_source_kind,
+    /// A file or a folder; for FERRUM_WEIGHTS_SOURCE_MEMORY the name in messages, or
+    /// NULL; for the other kinds the address.
+    pub path: *const c_char,
+    /// The bytes, for FERRUM_WEIGHTS_SOURCE_MEMORY. They stay valid and unchanged
+    /// until the source is closed.
+    pub data: *const c_void,
+    /// Number of bytes.
+    pub data_bytes: u64,
+    /// The format that is accepted.
+    pub format: ferrum_weights_format,
+    /// The number of the decoder, for FERRUM_WEIGHTS_FORMAT_CUSTOM; otherwise 0.
+    pub decoder: u32,
+    /// The type of the tensor, for FERRUM_WEIGHTS_FORMAT_RAW.
+    pub raw_dtype: ferrum_dtype,
+    /// Number of its dimensions.
+    pub raw_rank: u32,
+    /// Its shape, the slowest side first.
+    pub raw_shape: [u64; 16],
+}
+
+impl ferrum_weights_source {
+    /// The values of `FERRUM_WEIGHTS_SOURCE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_weights_source>() as u32,
+        kind: 0,
+        path: core::ptr::null(),
+        data: core::ptr::null(),
+        data_bytes: 0,
+        format: 0,
+        decoder: 0,
+        raw_dtype: 0,
+        raw_rank: 0,
+        raw_shape: [0; 16],
+    };
+}
+
+impl Default for ferrum_weights_source {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A tensor of a source or of a set.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_tensor_info {
+    pub struct_size: u32,
+    /// Type of its elements.
+    pub dtype: ferrum_dtype,
+    /// Number of dimensions, at most FERRUM_WEIGHTS_RANK_MAX.
+    pub rank: u32,
+    /// FERRUM_TENSOR_\* flags.
+    pub flags: u32,
+    /// Its shape, the slowest side first.
+    pub shape: [u64; 16],
+    /// Where its elements are, in the order of the shape and without gaps; 0 for a
+    /// tensor of a source, and for one without elements.
+    pub address: ferrum_address,
+    /// Size of its elements.
+    pub size_bytes: u64,
+    /// Its device, such as "cpu:0"; for a mapped tensor "cpu:0"; empty for a tensor of
+    /// a source.
+    pub device: [c_char; 64],
+}
+
+impl ferrum_tensor_info {
+    /// The values of `FERRUM_TENSOR_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_tensor_info>() as u32,
+        dtype: 0,
+        rank: 0,
+        flags: 0,
+        shape: [0; 16],
+        address: 0,
+        size_bytes: 0,
+        device: [0; 64],
+    };
+}
+
+impl Default for ferrum_tensor_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// How far a load or another call is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_weights_progress {
+    pub struct_size: u32,
+    /// 1 if a load has ended, with or without success, else 0.
+    pub is_over: u32,
+    /// Number of bytes that are done.
+    pub done_bytes: u64,
+    /// Number of all bytes; 0 before they are known.
+    pub total_bytes: u64,
+    /// The mean rate since the beginning; 0 where it is not known.
+    pub bytes_per_second: f64,
+}
+
+impl ferrum_weights_progress {
+    /// The values of `FERRUM_WEIGHTS_PROGRESS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_weights_progress>() as u32,
+        is_over: 0,
+        done_bytes: 0,
+        total_bytes: 0,
+        bytes_per_second: 0.0,
+    };
+}
+
+impl Default for ferrum_weights_progress {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Memory for the tensors of a load. Exactly one of pool, vpool, elastic_pool and
+/// device is set.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_weights_memory {
+    /// Blocks of this pool.
+    pub pool: ferrum_pool,
+    /// Pages of this virtual pool.
+    pub vpool: ferrum_vpool,
+    /// Pages of a model of this elastic pool.
+    pub elastic_pool: ferrum_elastic_pool,
+    /// No memory of the library: each tensor that goes to this device has memory of
+    /// the caller ("into").
+    pub device: ferrum_device,
+    /// The model, for elastic_pool only.
+    pub model: *const c_char,
+    /// Offset of the first page, for vpool only.
+    pub offset_bytes: u64,
+    /// Tag of the memory, for sleep and reports; NULL: the name of the pool, or the id
+    /// of the model.
+    pub tag: *const c_char,
+    pub reserved: u64,
+}
+
+/// What is loaded, and where to.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_weights_load_request {
+    pub struct_size: u32,
+    /// FERRUM_WEIGHTS_LOAD_\* flags.
+    pub flags: u32,
+    /// The memories. Tensors go to the first, unless the order names another. NULL
+    /// with FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD.
+    pub memories: *const ferrum_weights_memory,
+    /// Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX.
+    pub memory_count: u32,
+    /// Number of threads that read; 0: one for each processor, at most 8.
+    pub threads: u32,
+    /// The order, as JSON with the fields of docs/weights.md: which tensors, under
+    /// which names, with which transformations; NULL: all tensors as they are.
+    pub specs_json: *const c_char,
+    /// Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub specs_bytes: u64,
+    /// Bound of the host memory through which tensors go to devices that the host
+    /// cannot write, at most 256 MiB; 0: 64 MiB.
+    pub staging_bytes: u64,
+    /// Called during the load; NULL: not called.
+    pub progress: ferrum_weights_progress_fn,
+    /// Passed to progress; must stay valid until the load is over.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_weights_load_request {
+    /// The values of `FERRUM_WEIGHTS_LOAD_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_weights_load_request>() as u32,
+        flags: 0,
+        memories: core::ptr::null(),
+        memory_count: 0,
+        threads: 0,
+        specs_json: core::ptr::null(),
+        specs_bytes: 0,
+        staging_bytes: 0,
+        progress: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_weights_load_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// How a source is converted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_weights_convert_request {
+    pub struct_size: u32,
+    /// FERRUM_WEIGHTS_FORMAT_SAFETENSORS, FERRUM_WEIGHTS_FORMAT_GGUF,
+    /// FERRUM_WEIGHTS_FORMAT_NUMPY or FERRUM_WEIGHTS_FORMAT_RAW;
+    /// FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path decides.
+    pub format: ferrum_weights_format,
+    /// FERRUM_WEIGHTS_CONVERT_\* flags.
+    pub flags: u32,
+    pub reserved: u32,
+    /// The order, as for a load; its memories are not used. NULL: all tensors.
+    pub specs_json: *const c_char,
+    /// Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub specs_bytes: u64,
+    /// The metadata of the file: a JSON object of texts; NULL: none.
+    pub texts_json: *const c_char,
+    /// Length of texts_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub texts_bytes: u64,
+    /// Called on the thread of the call; NULL: not called.
+    pub progress: ferrum_weights_progress_fn,
+    /// Passed to progress.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_weights_convert_request {
+    /// The values of `FERRUM_WEIGHTS_CONVERT_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_weights_convert_request>() as u32,
+        format: 0,
+        flags: 0,
+        reserved: 0,
+        specs_json: core::ptr::null(),
+        specs_bytes: 0,
+        texts_json: core::ptr::null(),
+        texts_bytes: 0,
+        progress: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_weights_convert_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A file of a format of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_weights_file {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Its number, for read_at and describe; valid during the callback.
+    pub file: u64,
+    /// Its length.
+    pub size_bytes: u64,
+    /// Its path, or the name of the memory.
+    pub name: *const c_char,
+    /// Reads bytes of it.
+    pub read_at: ferrum_weights_read_at_fn,
+    /// Describes it. The last description counts.
+    pub describe: ferrum_weights_describe_fn,
+}
+
+impl ferrum_weights_file {
+    /// The values of `FERRUM_WEIGHTS_FILE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_weights_file>() as u32,
+        reserved: 0,
+        file: 0,
+        size_bytes: 0,
+        name: core::ptr::null(),
+        read_at: None,
+        describe: None,
+    };
+}
+
+impl Default for ferrum_weights_file {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A decoder of a format of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_weights_decoder {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Name of the format, 1 to 63 bytes, which no other format has.
+    pub format: *const c_char,
+    /// Recognises a file.
+    pub recognises: ferrum_weights_recognises_fn,
+    /// Describes a file.
+    pub decode: ferrum_weights_decode_fn,
+    /// Passed to both; must stay valid until the registration is removed.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_weights_decoder {
+    /// The values of `FERRUM_WEIGHTS_DECODER_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_weights_decoder>() as u32,
+        reserved: 0,
+        format: core::ptr::null(),
+        recognises: None,
+        decode: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_weights_decoder {
     fn default() -> Self {
         Self::INIT
     }
@@ -4435,6 +4959,92 @@ const _: () = {
     assert!(offset_of!(ferrum_shared_event, struct_size) == 0);
     assert!(offset_of!(ferrum_shared_event, reserved) == 4);
     assert!(offset_of!(ferrum_shared_event, handle) == 8);
+    assert!(size_of::<ferrum_weights>() == 8);
+    assert!(align_of::<ferrum_weights>() == 8);
+    assert!(offset_of!(ferrum_weights, id) == 0);
+    assert!(size_of::<ferrum_tensor_set>() == 8);
+    assert!(align_of::<ferrum_tensor_set>() == 8);
+    assert!(offset_of!(ferrum_tensor_set, id) == 0);
+    assert!(size_of::<ferrum_weights_source>() == 176);
+    assert!(align_of::<ferrum_weights_source>() == 8);
+    assert!(offset_of!(ferrum_weights_source, struct_size) == 0);
+    assert!(offset_of!(ferrum_weights_source, kind) == 4);
+    assert!(offset_of!(ferrum_weights_source, path) == 8);
+    assert!(offset_of!(ferrum_weights_source, data) == 16);
+    assert!(offset_of!(ferrum_weights_source, data_bytes) == 24);
+    assert!(offset_of!(ferrum_weights_source, format) == 32);
+    assert!(offset_of!(ferrum_weights_source, decoder) == 36);
+    assert!(offset_of!(ferrum_weights_source, raw_dtype) == 40);
+    assert!(offset_of!(ferrum_weights_source, raw_rank) == 44);
+    assert!(offset_of!(ferrum_weights_source, raw_shape) == 48);
+    assert!(size_of::<ferrum_tensor_info>() == 224);
+    assert!(align_of::<ferrum_tensor_info>() == 8);
+    assert!(offset_of!(ferrum_tensor_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_tensor_info, dtype) == 4);
+    assert!(offset_of!(ferrum_tensor_info, rank) == 8);
+    assert!(offset_of!(ferrum_tensor_info, flags) == 12);
+    assert!(offset_of!(ferrum_tensor_info, shape) == 16);
+    assert!(offset_of!(ferrum_tensor_info, address) == 144);
+    assert!(offset_of!(ferrum_tensor_info, size_bytes) == 152);
+    assert!(offset_of!(ferrum_tensor_info, device) == 160);
+    assert!(size_of::<ferrum_weights_progress>() == 32);
+    assert!(align_of::<ferrum_weights_progress>() == 8);
+    assert!(offset_of!(ferrum_weights_progress, struct_size) == 0);
+    assert!(offset_of!(ferrum_weights_progress, is_over) == 4);
+    assert!(offset_of!(ferrum_weights_progress, done_bytes) == 8);
+    assert!(offset_of!(ferrum_weights_progress, total_bytes) == 16);
+    assert!(offset_of!(ferrum_weights_progress, bytes_per_second) == 24);
+    assert!(size_of::<ferrum_weights_memory>() == 64);
+    assert!(align_of::<ferrum_weights_memory>() == 8);
+    assert!(offset_of!(ferrum_weights_memory, pool) == 0);
+    assert!(offset_of!(ferrum_weights_memory, vpool) == 8);
+    assert!(offset_of!(ferrum_weights_memory, elastic_pool) == 16);
+    assert!(offset_of!(ferrum_weights_memory, device) == 24);
+    assert!(offset_of!(ferrum_weights_memory, model) == 32);
+    assert!(offset_of!(ferrum_weights_memory, offset_bytes) == 40);
+    assert!(offset_of!(ferrum_weights_memory, tag) == 48);
+    assert!(offset_of!(ferrum_weights_memory, reserved) == 56);
+    assert!(size_of::<ferrum_weights_load_request>() == 64);
+    assert!(align_of::<ferrum_weights_load_request>() == 8);
+    assert!(offset_of!(ferrum_weights_load_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_weights_load_request, flags) == 4);
+    assert!(offset_of!(ferrum_weights_load_request, memories) == 8);
+    assert!(offset_of!(ferrum_weights_load_request, memory_count) == 16);
+    assert!(offset_of!(ferrum_weights_load_request, threads) == 20);
+    assert!(offset_of!(ferrum_weights_load_request, specs_json) == 24);
+    assert!(offset_of!(ferrum_weights_load_request, specs_bytes) == 32);
+    assert!(offset_of!(ferrum_weights_load_request, staging_bytes) == 40);
+    assert!(offset_of!(ferrum_weights_load_request, progress) == 48);
+    assert!(offset_of!(ferrum_weights_load_request, user_data) == 56);
+    assert!(size_of::<ferrum_weights_convert_request>() == 64);
+    assert!(align_of::<ferrum_weights_convert_request>() == 8);
+    assert!(offset_of!(ferrum_weights_convert_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_weights_convert_request, format) == 4);
+    assert!(offset_of!(ferrum_weights_convert_request, flags) == 8);
+    assert!(offset_of!(ferrum_weights_convert_request, reserved) == 12);
+    assert!(offset_of!(ferrum_weights_convert_request, specs_json) == 16);
+    assert!(offset_of!(ferrum_weights_convert_request, specs_bytes) == 24);
+    assert!(offset_of!(ferrum_weights_convert_request, texts_json) == 32);
+    assert!(offset_of!(ferrum_weights_convert_request, texts_bytes) == 40);
+    assert!(offset_of!(ferrum_weights_convert_request, progress) == 48);
+    assert!(offset_of!(ferrum_weights_convert_request, user_data) == 56);
+    assert!(size_of::<ferrum_weights_file>() == 48);
+    assert!(align_of::<ferrum_weights_file>() == 8);
+    assert!(offset_of!(ferrum_weights_file, struct_size) == 0);
+    assert!(offset_of!(ferrum_weights_file, reserved) == 4);
+    assert!(offset_of!(ferrum_weights_file, file) == 8);
+    assert!(offset_of!(ferrum_weights_file, size_bytes) == 16);
+    assert!(offset_of!(ferrum_weights_file, name) == 24);
+    assert!(offset_of!(ferrum_weights_file, read_at) == 32);
+    assert!(offset_of!(ferrum_weights_file, describe) == 40);
+    assert!(size_of::<ferrum_weights_decoder>() == 40);
+    assert!(align_of::<ferrum_weights_decoder>() == 8);
+    assert!(offset_of!(ferrum_weights_decoder, struct_size) == 0);
+    assert!(offset_of!(ferrum_weights_decoder, reserved) == 4);
+    assert!(offset_of!(ferrum_weights_decoder, format) == 8);
+    assert!(offset_of!(ferrum_weights_decoder, recognises) == 16);
+    assert!(offset_of!(ferrum_weights_decoder, decode) == 24);
+    assert!(offset_of!(ferrum_weights_decoder, user_data) == 32);
 };
 
 extern "C" {
@@ -7260,5 +7870,234 @@ extern "C" {
         device: ferrum_device,
         shared: *const ferrum_shared_event,
         event_out: *mut ferrum_event,
+    ) -> ferrum_status;
+
+    /// Opens a source and reads its headers. The files stay open, so that what was
+    /// described is what is loaded later, also when another file gets the name.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
+    /// for a file; FERRUM_ERROR_INVALID_FORMAT for its content;
+    /// FERRUM_ERROR_UNSUPPORTED for a part of a format that is not read, and for
+    /// sources that need the network; FERRUM_ERROR_INVALID_ARGUMENT for the
+    /// settings, and for a file of another format.
+    pub fn ferrum_weights_open(
+        source: *const ferrum_weights_source,
+        weights_out: *mut ferrum_weights,
+    ) -> ferrum_status;
+
+    /// Opens a source and closes it again: FERRUM_OK states that it can be loaded, an
+    /// error of ferrum_weights_open says why not.
+    pub fn ferrum_weights_check(source: *const ferrum_weights_source) -> ferrum_status;
+
+    /// Closes a source. Sets keep their tensors.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE: loads and other calls that read the source are
+    ///   cancelled, and the call waits for them.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while a load or another call reads the source;
+    /// FERRUM_ERROR_INVALID_STATE for FERRUM_FORCE from a progress callback of
+    /// such a load or call.
+    pub fn ferrum_weights_close(weights: ferrum_weights, flags: u32) -> ferrum_status;
+
+    /// Returns what the source contains, as JSON with the fields of docs/weights.md:
+    /// format, total_size_bytes, dtypes, tensors with their shapes, and extra.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_weights_metadata_json(
+        weights: ferrum_weights,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns what the library can load, as JSON with the fields of docs/weights.md:
+    /// supported_formats (those of decoders too), supported_sources, max_tensor_size,
+    /// supports_streaming, supports_concurrent and supported_transformations.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_weights_capabilities_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Finds a tensor of a source by its name.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND.
+    pub fn ferrum_weights_find(
+        weights: ferrum_weights,
+        name: *const c_char,
+        info_out: *mut ferrum_tensor_info,
+    ) -> ferrum_status;
+
+    /// Starts to load tensors. Everything that needs no memory and no reading is checked
+    /// before the call returns. All tensors are loaded, or none: after an error nothing is
+    /// allocated, and memory of the caller has undefined content.
+    ///
+    /// While the set lives, the end of its pools without FERRUM_FORCE is
+    /// FERRUM_ERROR_BUSY. With FERRUM_FORCE the load is cancelled first, and the memory ends
+    /// with the pool; the set must still be freed. The program must not free memory of a
+    /// set itself.
+    ///
+    /// - `set_out`: the set. The caller frees it with ferrum_tensor_set_free, also
+    ///   after an error of the load.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT and FERRUM_ERROR_INVALID_SIZE for the request
+    /// and the order; FERRUM_ERROR_NOT_FOUND for a tensor;
+    /// FERRUM_ERROR_MODEL_NOT_FOUND; FERRUM_ERROR_UNSUPPORTED for a transformation,
+    /// and for a tensor that cannot be mapped.
+    pub fn ferrum_weights_load(
+        weights: ferrum_weights,
+        request: *const ferrum_weights_load_request,
+        set_out: *mut ferrum_tensor_set,
+    ) -> ferrum_status;
+
+    /// Waits until the load is over, and returns its result.
+    ///
+    /// Returns FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_CANCELLED after a cancel; otherwise the
+    /// error of the load, such as FERRUM_ERROR_OUT_OF_MEMORY of its memory, or
+    /// FERRUM_ERROR_IO for a file that became shorter; FERRUM_ERROR_INVALID_STATE
+    /// inside the progress callback of the load.
+    pub fn ferrum_tensor_set_wait(set: ferrum_tensor_set, timeout_ns: u64) -> ferrum_status;
+
+    /// Makes the load end soon. Has no effect when it is over.
+    pub fn ferrum_tensor_set_cancel(set: ferrum_tensor_set) -> ferrum_status;
+
+    /// Returns how far the load is. Never waits.
+    pub fn ferrum_tensor_set_get_progress(
+        set: ferrum_tensor_set,
+        progress_out: *mut ferrum_weights_progress,
+    ) -> ferrum_status;
+
+    /// Returns the number of tensors.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE while the load runs; its error after a failure.
+    pub fn ferrum_tensor_set_get_count(
+        set: ferrum_tensor_set,
+        count_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Returns a tensor by its place in the order of the load, from 0 on.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a place without a tensor; errors of
+    /// ferrum_tensor_set_get_count.
+    pub fn ferrum_tensor_set_get_tensor(
+        set: ferrum_tensor_set,
+        index: u64,
+        info_out: *mut ferrum_tensor_info,
+    ) -> ferrum_status;
+
+    /// Returns the name of a tensor by its place.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns errors of ferrum_tensor_set_get_tensor.
+    pub fn ferrum_tensor_set_get_tensor_name(
+        set: ferrum_tensor_set,
+        index: u64,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Finds a tensor of a set by its name.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND; errors of ferrum_tensor_set_get_count.
+    pub fn ferrum_tensor_set_find(
+        set: ferrum_tensor_set,
+        name: *const c_char,
+        info_out: *mut ferrum_tensor_info,
+    ) -> ferrum_status;
+
+    /// Returns all tensors of a set in their order, as JSON with the fields of
+    /// docs/weights.md.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns errors of ferrum_tensor_set_get_count.
+    pub fn ferrum_tensor_set_tensors_json(
+        set: ferrum_tensor_set,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Checks that the files of a mapped set are as long as they were. A set that is not
+    /// mapped is always whole.
+    ///
+    /// Returns FERRUM_ERROR_IO, which names a file that became shorter; errors of
+    /// ferrum_tensor_set_get_count.
+    pub fn ferrum_tensor_set_check(set: ferrum_tensor_set) -> ferrum_status;
+
+    /// Ends a set and frees the memory that its load has allocated, but not memory of the
+    /// caller. The program's work on the tensors must be complete, or its streams recorded
+    /// for the memory.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE: a load that runs is cancelled, and the call waits
+    ///   for it. Memory that the device does not take back is logged and given
+    ///   up.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while the load runs; FERRUM_ERROR_INVALID_STATE for
+    /// FERRUM_FORCE inside the progress callback of the load; an error of the
+    /// device, after which the set stays and can be freed again.
+    pub fn ferrum_tensor_set_free(set: ferrum_tensor_set, flags: u32) -> ferrum_status;
+
+    /// Reads all files of a source and returns their SHA-256 sums, as JSON with the fields
+    /// of docs/weights.md. With sums_text it compares them by the names of the files
+    /// without folders; each file must be in the list, which may have more files.
+    ///
+    /// - `sums_text`: lines of the form that sha256sum prints, or NULL.
+    /// - `sums_bytes`: its length, at most FERRUM_WEIGHTS_JSON_MAX.
+    /// - `progress`: called on the thread of the call; NULL: not called.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json. The length is the
+    ///   same for every content: with capacity 0, or a buffer that is too
+    ///   small, no file is read.
+    ///
+    /// Returns FERRUM_ERROR_CORRUPTED for a file with another sum;
+    /// FERRUM_ERROR_NOT_FOUND for a file that the list does not have;
+    /// FERRUM_ERROR_INVALID_FORMAT for a line that is none;
+    /// FERRUM_ERROR_IO; FERRUM_ERROR_CANCELLED.
+    pub fn ferrum_weights_verify(
+        weights: ferrum_weights,
+        sums_text: *const c_char,
+        sums_bytes: usize,
+        progress: ferrum_weights_progress_fn,
+        user_data: *mut c_void,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Writes tensors of a source to a file. A model of any size goes through a few
+    /// megabytes of memory. The file appears when it is complete; after an error nothing of
+    /// it is left.
+    ///
+    /// - `path`: the file, shorter than FERRUM_PATH_MAX.
+    /// - `request`: how, or NULL for FERRUM_WEIGHTS_CONVERT_REQUEST_INIT.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS; FERRUM_ERROR_UNSUPPORTED for a format that is
+    /// only read, and for a type that the format does not have;
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without room;
+    /// FERRUM_ERROR_CANCELLED; errors of ferrum_weights_load for the order, and of
+    /// ferrum_weights_open for the file.
+    pub fn ferrum_weights_convert(
+        weights: ferrum_weights,
+        path: *const c_char,
+        request: *const ferrum_weights_convert_request,
+    ) -> ferrum_status;
+
+    /// Registers a decoder of a further format. The formats of the library come first: a
+    /// decoder is asked about files that begin as none of them, in the order of the
+    /// registrations. Several threads may call a decoder at a time.
+    /// ferrum_registration_remove ends it; sources that are open stay open.
+    ///
+    /// - `number_out`: its number, for ferrum_weights_source.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for the name of another format;
+    /// FERRUM_ERROR_NULL_POINTER for a function.
+    pub fn ferrum_weights_decoder_add(
+        decoder: *const ferrum_weights_decoder,
+        number_out: *mut u32,
+        registration_out: *mut ferrum_registration,
     ) -> ferrum_status;
 }

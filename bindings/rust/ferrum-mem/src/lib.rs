@@ -89,6 +89,7 @@ mod sleep;
 mod stream;
 mod tracker;
 mod virtual_pool;
+mod weights;
 
 pub use callback::{no_log, on_log, Registration};
 pub use device::Device;
@@ -107,7 +108,7 @@ pub use generated::enums::{
     AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, DType,
     DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType, Paging, PlacementReason,
     PlacementStrategy, PressureLevel, PressureProfile, ReadyPages, SegmentSource, Strategy,
-    ThreadCache, UsageHint,
+    ThreadCache, UsageHint, WeightsFormat, WeightsSourceKind,
 };
 pub use generated::records::{
     AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BatchOptions, BlockInfo,
@@ -116,8 +117,9 @@ pub use generated::records::{
     EstimateRequest, FallbackStats, Gauge, GraphInfo, HostInfo, InferenceMemoryEstimate,
     KvCacheShape, LinkRequest, MemoryConfig, MemoryInfo, MemoryStats, ModelConfig, ModelInfo,
     ModelLimits, ModelRequest, ModelShape, MonitorConfig, MonitorPressure, PageSizes,
-    PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics, TrackerTotals,
-    UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
+    PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics, TensorInfo,
+    TrackerTotals, UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
+    WeightsProgress,
 };
 pub use generic_pool::{BufferLease, GenericMemoryPool};
 pub use graph::Graph;
@@ -136,6 +138,7 @@ pub use sleep::{SleepBacking, SleepReport, SleepRequest, WakeRequest};
 pub use stream::{Event, Stream};
 pub use tracker::{AllocationTracker, BufferId, BufferMetadata, TrackerView};
 pub use virtual_pool::VirtualPool;
+pub use weights::{TensorSet, Weights};
 
 /// The C ABI.
 pub use ferrum_mem_sys as sys;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::enums::*;
 use super::records::*;
 use crate::error::check;
+use crate::library::c_text;
 use crate::library::json_of;
 use crate::library::listed;
 use crate::raw::ns;
@@ -874,6 +875,142 @@ impl crate::Stream {
     }
 }
 
+impl crate::TensorSet {
+    /// Waits until the load is over, and returns its result.
+    ///
+    /// Without a timeout it waits without an end.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout);
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) after a cancel; otherwise the error of the
+    /// load, such as [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) of its memory, or
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that became shorter;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) inside the progress callback of the
+    /// load.
+    ///
+    /// C function: [`ferrum_tensor_set_wait`](crate::sys::ferrum_tensor_set_wait).
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_tensor_set_wait(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// Makes the load end soon. Has no effect when it is over.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tensor_set_cancel`](crate::sys::ferrum_tensor_set_cancel).
+    pub fn cancel(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_tensor_set_cancel(self.raw()) })
+    }
+
+    /// Returns how far the load is. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tensor_set_get_progress`](crate::sys::ferrum_tensor_set_get_progress).
+    pub fn progress(&self) -> Result<WeightsProgress> {
+        let mut out = sys::ferrum_weights_progress::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_tensor_set_get_progress(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Returns the number of tensors.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the load runs; its error after a
+    /// failure.
+    ///
+    /// C function: [`ferrum_tensor_set_get_count`](crate::sys::ferrum_tensor_set_get_count).
+    pub fn count(&self) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_tensor_set_get_count(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+
+    /// Returns a tensor by its place in the order of the load, from 0 on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a place without a tensor;
+    /// errors of [`TensorSet::count`](crate::TensorSet::count).
+    ///
+    /// C function: [`ferrum_tensor_set_get_tensor`](crate::sys::ferrum_tensor_set_get_tensor).
+    pub fn tensor(&self, index: u64) -> Result<TensorInfo> {
+        let mut out = sys::ferrum_tensor_info::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_tensor_set_get_tensor(self.raw(), index, &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Returns the name of a tensor by its place.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`TensorSet::tensor`](crate::TensorSet::tensor).
+    ///
+    /// C function: [`ferrum_tensor_set_get_tensor_name`](crate::sys::ferrum_tensor_set_get_tensor_name).
+    pub fn tensor_name(&self, index: u64) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_tensor_set_get_tensor_name(self.raw(), index, to, room, length)
+        })
+    }
+
+    /// Finds a tensor of a set by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound); errors of
+    /// [`TensorSet::count`](crate::TensorSet::count).
+    ///
+    /// C function: [`ferrum_tensor_set_find`](crate::sys::ferrum_tensor_set_find).
+    pub fn find(&self, name: &str) -> Result<TensorInfo> {
+        let name = c_text("ferrum_tensor_set_find", "name", name)?;
+        let mut out = sys::ferrum_tensor_info::default();
+        // SAFETY: what goes in lives through the call; out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_tensor_set_find(self.raw(), name.as_ptr(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Returns all tensors of a set in their order, as JSON with the fields of
+    /// docs/weights.md.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`TensorSet::count`](crate::TensorSet::count).
+    ///
+    /// C function: [`ferrum_tensor_set_tensors_json`](crate::sys::ferrum_tensor_set_tensors_json).
+    pub fn tensors_json(&self) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_tensor_set_tensors_json(self.raw(), to, room, length)
+        })
+    }
+
+    /// Checks that the files of a mapped set are as long as they were. A set that is not
+    /// mapped is always whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), which names a file that became shorter; errors of
+    /// [`TensorSet::count`](crate::TensorSet::count).
+    ///
+    /// C function: [`ferrum_tensor_set_check`](crate::sys::ferrum_tensor_set_check).
+    pub fn check(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_tensor_set_check(self.raw()) })
+    }
+}
+
 impl crate::VirtualPool {
     /// Returns whether every page that a range touches is mapped (1) or not (0). The
     /// result is 0 for a range that ends outside the pool or has no bytes.
@@ -1003,5 +1140,37 @@ impl crate::VirtualPool {
     pub fn resume(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_resume(self.raw()) })
+    }
+}
+
+impl crate::Weights {
+    /// Returns what the source contains, as JSON with the fields of docs/weights.md:
+    /// format, `total_size_bytes`, dtypes, tensors with their shapes, and extra.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_weights_metadata_json`](crate::sys::ferrum_weights_metadata_json).
+    pub fn metadata_json(&self) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_weights_metadata_json(self.raw(), to, room, length)
+        })
+    }
+
+    /// Finds a tensor of a source by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound).
+    ///
+    /// C function: [`ferrum_weights_find`](crate::sys::ferrum_weights_find).
+    pub fn find(&self, name: &str) -> Result<TensorInfo> {
+        let name = c_text("ferrum_weights_find", "name", name)?;
+        let mut out = sys::ferrum_tensor_info::default();
+        // SAFETY: what goes in lives through the call; out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_weights_find(self.raw(), name.as_ptr(), &mut out) })?;
+        Ok((&out).into())
     }
 }

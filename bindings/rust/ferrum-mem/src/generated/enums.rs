@@ -418,6 +418,176 @@ impl PlacementReason {
 
 named!(PlacementReason, Display: Chosen = "chosen", Outscored = "outscored", LowerTier = "lower_tier", NotPreferred = "not_preferred", NotItsTurn = "not_its_turn", NotTaken = "not_taken", NoInformation = "no_information", TooSmall = "too_small", WrongMemoryType = "wrong_memory_type", NeedsEviction = "needs_eviction", WouldBeCritical = "would_be_critical", Unscored = "unscored");
 
+/// Type of the elements of a tensor or a buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+pub enum DType {
+    /// 32-bit floating point.
+    #[default]
+    F32 = sys::FERRUM_DTYPE_F32,
+    /// 16-bit floating point.
+    F16 = sys::FERRUM_DTYPE_F16,
+    /// 16-bit floating point with the exponent of the 32-bit type (bfloat16).
+    Bf16 = sys::FERRUM_DTYPE_BF16,
+    /// 64-bit floating point.
+    F64 = sys::FERRUM_DTYPE_F64,
+    /// 8-bit floating point with 4 bits of exponent (f8_e4m3, E4M3FN).
+    F8 = sys::FERRUM_DTYPE_F8,
+    /// 8-bit signed integer.
+    I8 = sys::FERRUM_DTYPE_I8,
+    /// 8-bit unsigned integer.
+    U8 = sys::FERRUM_DTYPE_U8,
+    /// 16-bit signed integer.
+    I16 = sys::FERRUM_DTYPE_I16,
+    /// 32-bit signed integer.
+    I32 = sys::FERRUM_DTYPE_I32,
+    /// 64-bit signed integer.
+    I64 = sys::FERRUM_DTYPE_I64,
+    /// 16-bit unsigned integer.
+    U16 = sys::FERRUM_DTYPE_U16,
+    /// 32-bit unsigned integer.
+    U32 = sys::FERRUM_DTYPE_U32,
+    /// 64-bit unsigned integer.
+    U64 = sys::FERRUM_DTYPE_U64,
+    /// One byte, 0 or 1.
+    Bool = sys::FERRUM_DTYPE_BOOL,
+    /// 8-bit floating point with 5 bits of exponent.
+    F8E5m2 = sys::FERRUM_DTYPE_F8_E5M2,
+    /// 8-bit exponent without a mantissa, for scales.
+    F8E8m0 = sys::FERRUM_DTYPE_F8_E8M0,
+    /// 4-bit floating point, two in a byte.
+    F4E2m1 = sys::FERRUM_DTYPE_F4_E2M1,
+    /// 4-bit signed integer, two in a byte.
+    I4 = sys::FERRUM_DTYPE_I4,
+    /// 4-bit unsigned integer, two in a byte.
+    U4 = sys::FERRUM_DTYPE_U4,
+    /// Complex number of two 32-bit floating-point numbers.
+    C64 = sys::FERRUM_DTYPE_C64,
+    /// 6-bit floating point with 2 bits of exponent, four in three bytes.
+    F6E2m3 = sys::FERRUM_DTYPE_F6_E2M3,
+    /// 6-bit floating point with 3 bits of exponent, four in three bytes.
+    F6E3m2 = sys::FERRUM_DTYPE_F6_E3M2,
+    /// f8_e4m3 with one NaN and no negative zero.
+    F8E4m3fnuz = sys::FERRUM_DTYPE_F8_E4M3FNUZ,
+    /// f8_e5m2 with one NaN and no negative zero.
+    F8E5m2fnuz = sys::FERRUM_DTYPE_F8_E5M2FNUZ,
+    /// Blocks of GGUF: 32 elements in 18 bytes.
+    Q40 = sys::FERRUM_DTYPE_Q4_0,
+    /// Blocks of GGUF: 32 elements in 20 bytes.
+    Q41 = sys::FERRUM_DTYPE_Q4_1,
+    /// Blocks of GGUF: 32 elements in 22 bytes.
+    Q50 = sys::FERRUM_DTYPE_Q5_0,
+    /// Blocks of GGUF: 32 elements in 24 bytes.
+    Q51 = sys::FERRUM_DTYPE_Q5_1,
+    /// Blocks of GGUF: 32 elements in 34 bytes.
+    Q80 = sys::FERRUM_DTYPE_Q8_0,
+    /// Blocks of GGUF: 256 elements in 84 bytes.
+    Q2K = sys::FERRUM_DTYPE_Q2_K,
+    /// Blocks of GGUF: 256 elements in 110 bytes.
+    Q3K = sys::FERRUM_DTYPE_Q3_K,
+    /// Blocks of GGUF: 256 elements in 144 bytes.
+    Q4K = sys::FERRUM_DTYPE_Q4_K,
+    /// Blocks of GGUF: 256 elements in 176 bytes.
+    Q5K = sys::FERRUM_DTYPE_Q5_K,
+    /// Blocks of GGUF: 256 elements in 210 bytes.
+    Q6K = sys::FERRUM_DTYPE_Q6_K,
+    /// Blocks of GGUF: 256 elements in 292 bytes.
+    Q8K = sys::FERRUM_DTYPE_Q8_K,
+    /// Blocks of GGUF: 256 elements in 66 bytes.
+    Iq2Xxs = sys::FERRUM_DTYPE_IQ2_XXS,
+    /// Blocks of GGUF: 256 elements in 74 bytes.
+    Iq2Xs = sys::FERRUM_DTYPE_IQ2_XS,
+    /// Blocks of GGUF: 256 elements in 98 bytes.
+    Iq3Xxs = sys::FERRUM_DTYPE_IQ3_XXS,
+    /// Blocks of GGUF: 256 elements in 50 bytes.
+    Iq1S = sys::FERRUM_DTYPE_IQ1_S,
+    /// Blocks of GGUF: 32 elements in 18 bytes.
+    Iq4Nl = sys::FERRUM_DTYPE_IQ4_NL,
+    /// Blocks of GGUF: 256 elements in 110 bytes.
+    Iq3S = sys::FERRUM_DTYPE_IQ3_S,
+    /// Blocks of GGUF: 256 elements in 82 bytes.
+    Iq2S = sys::FERRUM_DTYPE_IQ2_S,
+    /// Blocks of GGUF: 256 elements in 136 bytes.
+    Iq4Xs = sys::FERRUM_DTYPE_IQ4_XS,
+    /// Blocks of GGUF: 256 elements in 56 bytes.
+    Iq1M = sys::FERRUM_DTYPE_IQ1_M,
+    /// Blocks of GGUF: 256 elements in 54 bytes.
+    Tq10 = sys::FERRUM_DTYPE_TQ1_0,
+    /// Blocks of GGUF: 256 elements in 66 bytes.
+    Tq20 = sys::FERRUM_DTYPE_TQ2_0,
+    /// Blocks of GGUF: 32 elements in 17 bytes.
+    Mxfp4 = sys::FERRUM_DTYPE_MXFP4,
+    /// Blocks of GGUF: 64 elements in 36 bytes.
+    Nvfp4 = sys::FERRUM_DTYPE_NVFP4,
+    /// Blocks of GGUF: 128 elements in 18 bytes.
+    Q10 = sys::FERRUM_DTYPE_Q1_0,
+}
+
+impl DType {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_dtype) -> Self {
+        match raw {
+            sys::FERRUM_DTYPE_F16 => Self::F16,
+            sys::FERRUM_DTYPE_BF16 => Self::Bf16,
+            sys::FERRUM_DTYPE_F64 => Self::F64,
+            sys::FERRUM_DTYPE_F8 => Self::F8,
+            sys::FERRUM_DTYPE_I8 => Self::I8,
+            sys::FERRUM_DTYPE_U8 => Self::U8,
+            sys::FERRUM_DTYPE_I16 => Self::I16,
+            sys::FERRUM_DTYPE_I32 => Self::I32,
+            sys::FERRUM_DTYPE_I64 => Self::I64,
+            sys::FERRUM_DTYPE_U16 => Self::U16,
+            sys::FERRUM_DTYPE_U32 => Self::U32,
+            sys::FERRUM_DTYPE_U64 => Self::U64,
+            sys::FERRUM_DTYPE_BOOL => Self::Bool,
+            sys::FERRUM_DTYPE_F8_E5M2 => Self::F8E5m2,
+            sys::FERRUM_DTYPE_F8_E8M0 => Self::F8E8m0,
+            sys::FERRUM_DTYPE_F4_E2M1 => Self::F4E2m1,
+            sys::FERRUM_DTYPE_I4 => Self::I4,
+            sys::FERRUM_DTYPE_U4 => Self::U4,
+            sys::FERRUM_DTYPE_C64 => Self::C64,
+            sys::FERRUM_DTYPE_F6_E2M3 => Self::F6E2m3,
+            sys::FERRUM_DTYPE_F6_E3M2 => Self::F6E3m2,
+            sys::FERRUM_DTYPE_F8_E4M3FNUZ => Self::F8E4m3fnuz,
+            sys::FERRUM_DTYPE_F8_E5M2FNUZ => Self::F8E5m2fnuz,
+            sys::FERRUM_DTYPE_Q4_0 => Self::Q40,
+            sys::FERRUM_DTYPE_Q4_1 => Self::Q41,
+            sys::FERRUM_DTYPE_Q5_0 => Self::Q50,
+            sys::FERRUM_DTYPE_Q5_1 => Self::Q51,
+            sys::FERRUM_DTYPE_Q8_0 => Self::Q80,
+            sys::FERRUM_DTYPE_Q2_K => Self::Q2K,
+            sys::FERRUM_DTYPE_Q3_K => Self::Q3K,
+            sys::FERRUM_DTYPE_Q4_K => Self::Q4K,
+            sys::FERRUM_DTYPE_Q5_K => Self::Q5K,
+            sys::FERRUM_DTYPE_Q6_K => Self::Q6K,
+            sys::FERRUM_DTYPE_Q8_K => Self::Q8K,
+            sys::FERRUM_DTYPE_IQ2_XXS => Self::Iq2Xxs,
+            sys::FERRUM_DTYPE_IQ2_XS => Self::Iq2Xs,
+            sys::FERRUM_DTYPE_IQ3_XXS => Self::Iq3Xxs,
+            sys::FERRUM_DTYPE_IQ1_S => Self::Iq1S,
+            sys::FERRUM_DTYPE_IQ4_NL => Self::Iq4Nl,
+            sys::FERRUM_DTYPE_IQ3_S => Self::Iq3S,
+            sys::FERRUM_DTYPE_IQ2_S => Self::Iq2S,
+            sys::FERRUM_DTYPE_IQ4_XS => Self::Iq4Xs,
+            sys::FERRUM_DTYPE_IQ1_M => Self::Iq1M,
+            sys::FERRUM_DTYPE_TQ1_0 => Self::Tq10,
+            sys::FERRUM_DTYPE_TQ2_0 => Self::Tq20,
+            sys::FERRUM_DTYPE_MXFP4 => Self::Mxfp4,
+            sys::FERRUM_DTYPE_NVFP4 => Self::Nvfp4,
+            sys::FERRUM_DTYPE_Q1_0 => Self::Q10,
+            _ => Self::F32,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_dtype {
+        self as i32
+    }
+}
+
+named!(DType, Display: F32 = "f32", F16 = "f16", Bf16 = "bf16", F64 = "f64", F8 = "f8", I8 = "i8", U8 = "u8", I16 = "i16", I32 = "i32", I64 = "i64", U16 = "u16", U32 = "u32", U64 = "u64", Bool = "bool", F8E5m2 = "f8_e5m2", F8E8m0 = "f8_e8m0", F4E2m1 = "f4_e2m1", I4 = "i4", U4 = "u4", C64 = "c64", F6E2m3 = "f6_e2m3", F6E3m2 = "f6_e3m2", F8E4m3fnuz = "f8_e4m3fnuz", F8E5m2fnuz = "f8_e5m2fnuz", Q40 = "q4_0", Q41 = "q4_1", Q50 = "q5_0", Q51 = "q5_1", Q80 = "q8_0", Q2K = "q2_k", Q3K = "q3_k", Q4K = "q4_k", Q5K = "q5_k", Q6K = "q6_k", Q8K = "q8_k", Iq2Xxs = "iq2_xxs", Iq2Xs = "iq2_xs", Iq3Xxs = "iq3_xxs", Iq1S = "iq1_s", Iq4Nl = "iq4_nl", Iq3S = "iq3_s", Iq2S = "iq2_s", Iq4Xs = "iq4_xs", Iq1M = "iq1_m", Tq10 = "tq1_0", Tq20 = "tq2_0", Mxfp4 = "mxfp4", Nvfp4 = "nvfp4", Q10 = "q1_0");
+
 /// Ready-made settings. Each lists fraction, fallback, `min_free_bytes`, free buffers
 /// of a bucket, and of all buckets together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -483,59 +653,6 @@ impl BufferLocation {
 }
 
 named!(BufferLocation: Gpu = "gpu", Cpu = "cpu");
-
-/// Type of the elements of a buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(i32)]
-#[non_exhaustive]
-pub enum DType {
-    /// 32-bit floating point.
-    #[default]
-    F32 = sys::FERRUM_DTYPE_F32,
-    /// 16-bit floating point.
-    F16 = sys::FERRUM_DTYPE_F16,
-    /// 16-bit floating point with the exponent of the 32-bit type (bfloat16).
-    Bf16 = sys::FERRUM_DTYPE_BF16,
-    /// 64-bit floating point.
-    F64 = sys::FERRUM_DTYPE_F64,
-    /// 8-bit floating point.
-    F8 = sys::FERRUM_DTYPE_F8,
-    /// 8-bit signed integer.
-    I8 = sys::FERRUM_DTYPE_I8,
-    /// 8-bit unsigned integer.
-    U8 = sys::FERRUM_DTYPE_U8,
-    /// 16-bit signed integer.
-    I16 = sys::FERRUM_DTYPE_I16,
-    /// 32-bit signed integer.
-    I32 = sys::FERRUM_DTYPE_I32,
-    /// 64-bit signed integer.
-    I64 = sys::FERRUM_DTYPE_I64,
-}
-
-impl DType {
-    /// Of a value as C has it; an unknown one is the one that is told last.
-    pub(crate) fn from_raw(raw: sys::ferrum_dtype) -> Self {
-        match raw {
-            sys::FERRUM_DTYPE_F16 => Self::F16,
-            sys::FERRUM_DTYPE_BF16 => Self::Bf16,
-            sys::FERRUM_DTYPE_F64 => Self::F64,
-            sys::FERRUM_DTYPE_F8 => Self::F8,
-            sys::FERRUM_DTYPE_I8 => Self::I8,
-            sys::FERRUM_DTYPE_U8 => Self::U8,
-            sys::FERRUM_DTYPE_I16 => Self::I16,
-            sys::FERRUM_DTYPE_I32 => Self::I32,
-            sys::FERRUM_DTYPE_I64 => Self::I64,
-            _ => Self::F32,
-        }
-    }
-
-    /// The value as C has it.
-    pub(crate) fn to_raw(self) -> sys::ferrum_dtype {
-        self as i32
-    }
-}
-
-named!(DType, Display: F32 = "f32", F16 = "f16", Bf16 = "bf16", F64 = "f64", F8 = "f8", I8 = "i8", U8 = "u8", I16 = "i16", I32 = "i32", I64 = "i64");
 
 /// Allowed sides of a new buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -683,6 +800,92 @@ impl AccessPattern {
 }
 
 named!(AccessPattern, Display: Unknown = "unknown", Sequential = "sequential", Random = "random", Burst = "burst", Mixed = "mixed");
+
+/// Where a source is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+pub enum WeightsSourceKind {
+    /// A file, the index of several files, or a folder.
+    #[default]
+    File = sys::FERRUM_WEIGHTS_SOURCE_FILE,
+    /// The bytes of a file in memory of the caller.
+    Memory = sys::FERRUM_WEIGHTS_SOURCE_MEMORY,
+    /// An address of the web. The library does not use the network, so this is
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    Url = sys::FERRUM_WEIGHTS_SOURCE_URL,
+    /// A model of the Hugging Face hub, which is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) too.
+    HuggingFace = sys::FERRUM_WEIGHTS_SOURCE_HUGGING_FACE,
+    /// An object of an S3 store, which is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) too.
+    S3 = sys::FERRUM_WEIGHTS_SOURCE_S3,
+}
+
+impl WeightsSourceKind {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_weights_source_kind) -> Self {
+        match raw {
+            sys::FERRUM_WEIGHTS_SOURCE_MEMORY => Self::Memory,
+            sys::FERRUM_WEIGHTS_SOURCE_URL => Self::Url,
+            sys::FERRUM_WEIGHTS_SOURCE_HUGGING_FACE => Self::HuggingFace,
+            sys::FERRUM_WEIGHTS_SOURCE_S3 => Self::S3,
+            _ => Self::File,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_weights_source_kind {
+        self as i32
+    }
+}
+
+named!(WeightsSourceKind, Display: File = "file", Memory = "memory", Url = "url", HuggingFace = "hugging_face", S3 = "s3");
+
+/// How a file stores tensors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+pub enum WeightsFormat {
+    /// The content of the file decides.
+    #[default]
+    Any = sys::FERRUM_WEIGHTS_FORMAT_ANY,
+    /// Files of torch.save.
+    Pytorch = sys::FERRUM_WEIGHTS_FORMAT_PYTORCH,
+    /// Files of safetensors.
+    Safetensors = sys::FERRUM_WEIGHTS_FORMAT_SAFETENSORS,
+    /// Files of NumPy: npy and npz.
+    Numpy = sys::FERRUM_WEIGHTS_FORMAT_NUMPY,
+    /// One tensor without a header.
+    Raw = sys::FERRUM_WEIGHTS_FORMAT_RAW,
+    /// The initialisers of an ONNX model.
+    Onnx = sys::FERRUM_WEIGHTS_FORMAT_ONNX,
+    /// Files of GGUF.
+    Gguf = sys::FERRUM_WEIGHTS_FORMAT_GGUF,
+    /// The format of a decoder of the program.
+    Custom = sys::FERRUM_WEIGHTS_FORMAT_CUSTOM,
+}
+
+impl WeightsFormat {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_weights_format) -> Self {
+        match raw {
+            sys::FERRUM_WEIGHTS_FORMAT_PYTORCH => Self::Pytorch,
+            sys::FERRUM_WEIGHTS_FORMAT_SAFETENSORS => Self::Safetensors,
+            sys::FERRUM_WEIGHTS_FORMAT_NUMPY => Self::Numpy,
+            sys::FERRUM_WEIGHTS_FORMAT_RAW => Self::Raw,
+            sys::FERRUM_WEIGHTS_FORMAT_ONNX => Self::Onnx,
+            sys::FERRUM_WEIGHTS_FORMAT_GGUF => Self::Gguf,
+            sys::FERRUM_WEIGHTS_FORMAT_CUSTOM => Self::Custom,
+            _ => Self::Any,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_weights_format {
+        self as i32
+    }
+}
+
+named!(WeightsFormat, Display: Any = "any", Pytorch = "pytorch", Safetensors = "safetensors", Numpy = "numpy", Raw = "raw", Onnx = "onnx", Gguf = "gguf", Custom = "custom");
 
 /// Sum of [`DebugFlags`](crate::DebugFlags) flags; 0: none. `FERRUM_DEBUG` in the environment adds
 /// flags for all pools. Every call of a pool in debug mode bypasses the thread

@@ -1,0 +1,289 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/weights"
+)
+
+// TensorSet is a load, and the tensors that it has put into memory.
+type TensorSet struct {
+	object
+	// name is that of the source.
+	name string
+	// devices are those of the memory; none for mapped and preloaded tensors.
+	devices []*Device
+	// places are the pools of the memory.
+	places []tensorPlace
+	// token is that of the callback; 0: it has none.
+	token uint64
+
+	mu sync.Mutex
+	// loading is nil before the load starts, and for a set that is not loaded. cancelled states
+	// that Cancel was called.
+	loading   *weights.Loading
+	cancelled bool
+	stop      context.CancelFunc
+
+	// done and total are the bytes of a preload.
+	done, total atomic.Uint64
+
+	// over is closed when the load is over. The fields below are written before.
+	over      chan struct{}
+	set       *weights.Set
+	preloaded *weights.Preloaded
+	err       error
+	byName    map[string]int
+
+	// source is kept open for the pages of a preload; nil: it is not.
+	source *sharedSource
+	// using is held for reading by Check, and for writing when the memory is freed.
+	using sync.RWMutex
+	ended atomic.Bool
+}
+
+// tensorPlace is a pool with tensors of a set; model is that of an elastic pool.
+type tensorPlace struct {
+	holder *tensorHolder
+	model  string
+}
+
+// tensorHolder is the part of a pool that knows the sets with tensors in it.
+type tensorHolder struct {
+	mu   sync.Mutex
+	sets map[*TensorSet]bool
+}
+
+// holderOf returns the part of a pool that knows its sets; nil: it is no pool that has one.
+func holderOf(m member) *tensorHolder {
+	switch p := m.(type) {
+	case *Pool:
+		return &p.held
+	case *VPool:
+		return &p.held
+	case *ElasticPool:
+		return &p.held
+	}
+	return nil
+}
+
+func (h *tensorHolder) list(model string) (sets []*TensorSet) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.sets {
+		inside := func(p tensorPlace) bool { return p.holder == h && (model == "" || p.model == model) }
+		if slices.ContainsFunc(s.places, inside) {
+			sets = append(sets, s)
+		}
+	}
+	return sets
+}
+
+// vacate is called before a pool, or one of its models, ends. Without force it returns CodeBusy while a
+// set has tensors there. With force it ends the loads that go there; the sets stay.
+func (h *tensorHolder) vacate(op, model string, force bool) error {
+	sets := h.list(model)
+	for _, s := range sets {
+		if !force {
+			return device.Errorf(device.CodeBusy, op, "tensor set handle %#x, loaded from %s, has its tensors there", s.id(), s.name)
+		}
+		if err := s.notInside(op); err != nil {
+			return err
+		}
+	}
+	for _, s := range sets {
+		s.Cancel()
+		<-s.over
+	}
+	return nil
+}
+
+// TensorSet finds a set by its handle.
+func (l *Loader) TensorSet(op string, id uint64) (*TensorSet, error) {
+	return find(l.library, l.library.registry.tensorSets, op, id)
+}
+
+func (s *TensorSet) hasEnded() bool { return s.ended.Load() }
+
+func (s *TensorSet) known() (uint64, *engine.Engine) {
+	if len(s.devices) == 0 {
+		return s.id(), nil
+	}
+	return s.id(), s.devices[0].Engine
+}
+
+func (s *TensorSet) of(d *Device) bool {
+	if d == nil {
+		return len(s.devices) == 0
+	}
+	return slices.Contains(s.devices, d)
+}
+
+func (s *TensorSet) leak() leak {
+	_, e := s.known()
+	found := s.alive("tensor_set", e)
+	found.Tag = s.name
+	return found
+}
+
+// endByForce first waits for another call that frees the set.
+func (s *TensorSet) endByForce(*Library, uint64) error {
+	if err := s.notInside("tensor_set.free"); err != nil {
+		return err
+	}
+	s.destroying.Lock()
+	defer s.destroying.Unlock()
+	return s.end(true)
+}
+
+// isLoaded states whether the load is over, with or without success.
+func (s *TensorSet) isLoaded() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// notInside rejects a call that would wait for the callback on whose thread it is made.
+func (s *TensorSet) notInside(op string) error {
+	if s.token == 0 || s.isLoaded() || !s.library.running.insideCallback(s.token) {
+		return nil
+	}
+	return device.Errorf(device.CodeInvalidState, op, "called from the progress callback of tensor set handle %#x, for which the call would wait", s.id())
+}
+
+// Cancel makes the load end soon. It does not wait.
+func (s *TensorSet) Cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancelled = true
+	if s.loading != nil {
+		s.loading.Cancel()
+	}
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
+// Wait waits until the load is over, and returns its error. Errors: CodeTimeout; CodeInvalidState
+// inside the callback of the load.
+func (s *TensorSet) Wait(timeout time.Duration) error {
+	if s.isLoaded() {
+		return s.err
+	}
+	if err := s.notInside("tensor_set.wait"); err != nil {
+		return err
+	}
+	if timeout == device.Forever {
+		<-s.over
+		return s.err
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-s.over:
+		return s.err
+	case <-timer.C:
+		return device.Errorf(device.CodeTimeout, "tensor_set.wait", "the load is not over after %v", timeout)
+	}
+}
+
+// Progress tells how far the load is. It never waits for the load.
+func (s *TensorSet) Progress() weights.Progress {
+	s.mu.Lock()
+	loading := s.loading
+	s.mu.Unlock()
+	p := weights.Progress{DoneBytes: s.done.Load(), TotalBytes: s.total.Load()}
+	if loading != nil {
+		p = loading.Progress()
+	}
+	p.IsOver = s.isLoaded()
+	return p
+}
+
+// Free frees the memory that the load has allocated. Without force it returns CodeBusy while the load
+// runs, and an error of the device leaves the set as it is. With force it ends the load, and gives up
+// memory that the device does not take back.
+func (s *TensorSet) Free(force bool) error {
+	if !s.destroying.TryLock() {
+		return device.Errorf(device.CodeBusy, "tensor_set.free", "tensor set handle %#x: another call is freeing the set", s.id())
+	}
+	defer s.destroying.Unlock()
+	return s.end(force)
+}
+
+// end frees the set. The caller holds destroying.
+func (s *TensorSet) end(force bool) error {
+	const op = "tensor_set.free"
+	l := s.library
+	if s.ended.Load() {
+		return endedError(s)
+	}
+	if !s.isLoaded() {
+		if !force {
+			p := s.Progress()
+			return device.Errorf(device.CodeBusy, op, "tensor set handle %#x: its load runs, %v of %v are read", s.id(), device.Size(p.DoneBytes), device.Size(p.TotalBytes))
+		}
+		if err := s.notInside(op); err != nil {
+			return err
+		}
+		s.Cancel()
+		<-s.over
+	}
+	if err := s.release(); err != nil {
+		if !force {
+			return err
+		}
+		l.log.printf(LogError, "tensor set handle %#x, loaded from %s: memory is given up: %v", s.id(), s.name, err)
+	}
+	s.ended.Store(true)
+	s.leavePlaces()
+	_, err := l.registry.tensorSets.Remove(s.id())
+	return err
+}
+
+// release frees what the set has.
+func (s *TensorSet) release() error {
+	s.using.Lock()
+	defer s.using.Unlock()
+	if s.set != nil {
+		if err := s.set.Free(); err != nil {
+			return err
+		}
+	}
+	if s.preloaded != nil {
+		s.preloaded.Undo()
+	}
+	if s.source != nil {
+		s.source.release(s.library.log)
+		s.source = nil
+	}
+	return nil
+}
+
+func (s *TensorSet) enterPlaces() {
+	for _, p := range s.places {
+		p.holder.mu.Lock()
+		if p.holder.sets == nil {
+			p.holder.sets = map[*TensorSet]bool{}
+		}
+		p.holder.sets[s] = true
+		p.holder.mu.Unlock()
+	}
+}
+
+func (s *TensorSet) leavePlaces() {
+	for _, p := range s.places {
+		p.holder.mu.Lock()
+		delete(p.holder.sets, s)
+		p.holder.mu.Unlock()
+	}
+}

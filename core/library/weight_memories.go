@@ -1,0 +1,132 @@
+package library
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/weights"
+)
+
+// WeightMemory names memory for tensors by handles. Exactly one of them is not 0.
+type WeightMemory struct {
+	Pool, VPool, ElasticPool, Device uint64
+	// Model is that of ElasticPool; OffsetBytes is for VPool.
+	Model       string
+	OffsetBytes uint64
+	Tag         string
+}
+
+// heldMemory is memory in a pool that may end before the tensors in it.
+type heldMemory struct {
+	weights.Memory
+	// of is the pool.
+	of member
+	// isGone states that the pool, or the model, has ended.
+	isGone func() bool
+}
+
+func (m *heldMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
+	addr, err := m.Memory.Alloc(size, stream)
+	return addr, CallError(err, m.of)
+}
+
+// Free frees memory, unless it has ended with its pool.
+func (m *heldMemory) Free(addr device.Addr, size uint64) error {
+	err := m.Memory.Free(addr, size)
+	if err != nil && m.isGone() {
+		return nil
+	}
+	return CallError(err, m.of)
+}
+
+// callersMemory is a device whose tensors all have memory of the caller.
+type callersMemory struct{ device *Device }
+
+func (m *callersMemory) Engine() *engine.Engine { return m.device.Engine }
+
+func (m *callersMemory) Alloc(uint64, device.Stream) (device.Addr, error) {
+	return 0, device.Errorf(device.CodeInvalidArgument, "weights.load", "the memory is a device: each of its tensors needs memory of the caller").On(m.device.Engine.ID())
+}
+
+func (m *callersMemory) Free(device.Addr, uint64) error { return nil }
+
+// memories finds the memories of a load, and adds their pools and devices to its set.
+func (l *Loader) memories(op string, requests []WeightMemory, set *TensorSet) ([]weights.Memory, error) {
+	memories := make([]weights.Memory, len(requests))
+	for at := range requests {
+		r := &requests[at]
+		wrong := func(format string, values ...any) error {
+			return device.Errorf(device.CodeInvalidArgument, op, "request->memories[%d] "+format, append([]any{at}, values...)...)
+		}
+		chosen := 0
+		for _, handle := range []uint64{r.Pool, r.VPool, r.ElasticPool, r.Device} {
+			if handle != 0 {
+				chosen++
+			}
+		}
+		switch {
+		case chosen != 1:
+			return nil, wrong("has %d of pool, vpool, elastic_pool and device: want one", chosen)
+		case r.Model != "" && r.ElasticPool == 0:
+			return nil, wrong("has the model %q and no elastic_pool", r.Model)
+		case r.ElasticPool != 0 && r.Model == "":
+			return nil, wrong("has an elastic_pool and no model")
+		case r.OffsetBytes != 0 && r.VPool == 0:
+			return nil, wrong("has offset_bytes %d and no vpool", r.OffsetBytes)
+		}
+		memory, of, err := l.memory(op, r, set)
+		if err != nil {
+			return nil, err
+		}
+		memories[at] = memory
+		if !slices.Contains(set.devices, of) {
+			set.devices = append(set.devices, of)
+		}
+	}
+	return memories, nil
+}
+
+func (l *Loader) memory(op string, r *WeightMemory, set *TensorSet) (weights.Memory, *Device, error) {
+	held := func(m weights.Memory, of member, isGone func() bool, holder *tensorHolder) weights.Memory {
+		set.places = append(set.places, tensorPlace{holder: holder, model: r.Model})
+		return &heldMemory{Memory: m, of: of, isGone: isGone}
+	}
+	switch {
+	case r.Pool != 0:
+		p, err := l.library.Pool(op, r.Pool)
+		if err != nil {
+			return nil, nil, err
+		}
+		return held(weights.InPool(p.Pool, r.Tag), p, p.HasEnded, &p.held), p.device, nil
+	case r.VPool != 0:
+		p, err := l.library.VPool(op, r.VPool)
+		if err != nil {
+			return nil, nil, err
+		}
+		return held(weights.InRange(p.Pool, r.OffsetBytes, r.Tag), p, p.HasEnded, &p.held), p.device, nil
+	case r.ElasticPool != 0:
+		p, err := l.library.ElasticPool(op, r.ElasticPool)
+		if err != nil {
+			return nil, nil, err
+		}
+		memory, err := weights.InModel(p.Elastic, r.Model, r.Tag)
+		if err != nil {
+			return nil, nil, CallError(err, p)
+		}
+		model, err := p.Model(r.Model)
+		if err != nil {
+			return nil, nil, CallError(err, p)
+		}
+		isGone := func() bool {
+			now, err := p.Model(r.Model)
+			return err != nil || now != model
+		}
+		return held(memory, p, isGone, &p.held), p.device, nil
+	}
+	d, err := l.library.Device(op, r.Device)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &callersMemory{device: d}, d, nil
+}
