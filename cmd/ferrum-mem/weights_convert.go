@@ -12,12 +12,14 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/weights"
 	"ferrum_mem/core/weights/header"
+	"ferrum_mem/drivers/host"
 )
 
 // convertFlags are the flags of weights convert as the user wrote them.
 type convertFlags struct {
 	sourceFlags
 	format, dtype   string
+	maxFile         string
 	replace, asJSON bool
 }
 
@@ -27,7 +29,9 @@ type conversion struct {
 	Output      string         `json:"output"`
 	Format      weights.Format `json:"format"`
 	TensorCount int            `json:"tensor_count"`
-	// SizeBytes is the size of the output file.
+	// Files are the paths of the files, an index last.
+	Files []string `json:"files"`
+	// SizeBytes is the size of all output files.
 	SizeBytes uint64 `json:"size_bytes"`
 }
 
@@ -45,13 +49,15 @@ func newWeightsConvert(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert PATH OUTPUT",
 		Short: "Write tensors of files to a file of another format or type",
-		Long: `Write tensors of files to one file: safetensors, GGUF, npy (one tensor), npz, or raw (one
-tensor). The ending of OUTPUT decides the format, unless --format states it. The model goes through
+		Long: `Write tensors of files to a file: safetensors, GGUF, npy (one tensor), npz, or raw (one
+tensor). With --max-file-size a model is written to several files of safetensors and an index,
+model-00001-of-00002.safetensors and so on, if one file would be larger. The ending of OUTPUT decides the format, unless --format states it. The model goes through
 a few megabytes of memory. OUTPUT appears when it is complete; after an error or an interrupt
 nothing of it is left. The free space of the disk is checked first.
 
-Metadata are kept from safetensors to safetensors. Other conversions write none, so a GGUF file
-has tensors only. Nothing is quantised; blocks of GGUF go to GGUF as they are.`,
+Metadata are kept from safetensors to safetensors and from GGUF to GGUF. Other conversions write
+none, so a GGUF file of another format has tensors only. Nothing is quantised; blocks of GGUF go to
+GGUF as they are.`,
 		Example: `  ferrum-mem weights convert pytorch_model.bin model.safetensors
   ferrum-mem weights convert model.gguf model.safetensors --dtype bf16`,
 		Args: usageArgs(cobra.ExactArgs(2)),
@@ -61,6 +67,7 @@ has tensors only. Nothing is quantised; blocks of GGUF go to GGUF as they are.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "the `FORMAT` of OUTPUT: "+strings.Join(convertFormats, ", ")+" (default: by its ending)")
 	addCastFlag(cmd, &f.dtype)
+	flags.StringVar(&f.maxFile, "max-file-size", "", "the largest `SIZE` of a file, such as 5GiB; more files and an index are written if needed (default: one file)")
 	flags.BoolVar(&f.replace, "replace", false, "replace OUTPUT if it is there already")
 	addJSONFlag(cmd, &f.asJSON)
 	// Another subcommand has a flag of the same name with other values.
@@ -74,6 +81,10 @@ func runConvert(cmd *cobra.Command, s streams, f convertFlags, path, output stri
 		return err
 	}
 	cast, err := castTo(cmd, f.dtype)
+	if err != nil {
+		return err
+	}
+	most, err := f.maxFileBytes(cmd)
 	if err != nil {
 		return err
 	}
@@ -93,10 +104,9 @@ func runConvert(cmd *cobra.Command, s streams, f convertFlags, path, output stri
 	if err := castSpecs(source, specs, cast); err != nil {
 		return err
 	}
-	to := weights.ConvertOptions{Format: format, Replace: f.replace}
-	if source.Format == header.Safetensors && format == header.Safetensors {
-		to.Texts = source.Metadata().Extra.Texts
-	}
+	r := conversion{Path: path, Output: output, Format: format, TensorCount: len(specs)}
+	to := weights.ConvertOptions{Format: format, Replace: f.replace, KeepMetadata: true, MaxFileBytes: most}
+	to.Written = func(paths []string) { r.Files = paths }
 	bar := newByteBar(s.progress, "convert")
 	to.Progress = func(now weights.Progress) { bar.bytes(now.DoneBytes, now.TotalBytes) }
 	err = source.Convert(cmd.Context(), specs, output, to)
@@ -108,16 +118,35 @@ func runConvert(cmd *cobra.Command, s streams, f convertFlags, path, output stri
 	if err != nil {
 		return unlessStopped(cmd.Context(), err, "converting "+path)
 	}
-	info, err := os.Stat(output)
-	if err != nil {
-		return err
+	for _, file := range r.Files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		r.SizeBytes += uint64(info.Size())
 	}
-	r := conversion{Path: path, Output: output, Format: format, TensorCount: len(specs), SizeBytes: uint64(info.Size())}
 	if f.asJSON {
 		return printJSON(s, r)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %s, %s, %s\n", r.Output, r.Format, counted(r.TensorCount, "tensor"), formatBytes(r.SizeBytes))
+	last := r.Files[len(r.Files)-1]
+	_, err = fmt.Fprintf(s.out, "%s: %s, %s, %s", last, r.Format, counted(r.TensorCount, "tensor"), formatBytes(r.SizeBytes))
+	if len(r.Files) > 1 {
+		fmt.Fprintf(s.out, ", %s", counted(len(r.Files), "file"))
+	}
+	fmt.Fprintln(s.out)
 	return err
+}
+
+// maxFileBytes is the largest size of a file that the user wants; 0: any.
+func (f convertFlags) maxFileBytes(cmd *cobra.Command) (uint64, error) {
+	if f.maxFile == "" {
+		return 0, nil
+	}
+	bytes, err := host.ParseSize(f.maxFile)
+	if err != nil || bytes == 0 {
+		return 0, usagef(cmd, "--max-file-size %q is no size such as 5GiB", f.maxFile)
+	}
+	return bytes, nil
 }
 
 // outputFormat is the format that the user named, or the one of the ending.

@@ -60,7 +60,7 @@ func TestConvertsEveryFormat(t *testing.T) {
 		c := converting(t, append(args, weightFiles+name, direct)...)
 		info, err := os.Stat(direct)
 		require.NoError(t, err)
-		assert.Equal(t, conversion{Path: weightFiles + name, Output: direct, Format: "safetensors", TensorCount: len(want), SizeBytes: uint64(info.Size())}, c)
+		assert.Equal(t, conversion{Path: weightFiles + name, Output: direct, Format: "safetensors", TensorCount: len(want), Files: []string{direct}, SizeBytes: uint64(info.Size())}, c)
 		assert.Equal(t, want, sumsIn(t, direct), name)
 		hasBF16 := false
 		for _, of := range file.Tensors {
@@ -87,7 +87,8 @@ func TestConvertKeepsWhatItCan(t *testing.T) {
 	converting(t, weightFiles+"model.gguf", copied)
 	r := inspecting(t, copied)[0]
 	assert.Equal(t, "q8_0", r.Extra.Tensors["packed"].DType)
-	assert.Empty(t, r.Extra.Texts)
+	assert.Equal(t, inspecting(t, weightFiles+"model.gguf")[0].Extra.Texts["general.architecture"], r.Extra.Texts["general.architecture"])
+	assert.NotEmpty(t, r.Extra.Texts)
 	o := invoke(t, "weights", "convert", weightFiles+"model.gguf", out, "--replace")
 	assert.Equal(t, exitUsage, o.status)
 	assert.Contains(t, o.err, `"packed": cannot be written as safetensors`)
@@ -101,6 +102,28 @@ func TestConvertKeepsWhatItCan(t *testing.T) {
 	array := filepath.Join(folder, "one.npy")
 	converting(t, one, array, "--raw", "i64:1x6")
 	assert.Equal(t, []uint64{1, 6}, inspecting(t, array)[0].Tensors["one"])
+}
+
+func TestConvertsToSeveralFiles(t *testing.T) {
+	folder := t.TempDir()
+	out := filepath.Join(folder, "m.safetensors")
+	c := converting(t, weightFiles+"plain.safetensors", out, "--max-file-size", "1KiB")
+	require.Greater(t, len(c.Files), 2)
+	assert.Equal(t, out+".index.json", c.Files[len(c.Files)-1])
+	size := uint64(0)
+	for _, file := range c.Files {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		size += uint64(info.Size())
+	}
+	assert.Equal(t, size, c.SizeBytes)
+	r := inspecting(t, folder)[0]
+	assert.Len(t, r.Extra.Files, len(c.Files)-1)
+	assert.Equal(t, map[string]string{"format": "np"}, r.Extra.Texts)
+	o := invoke(t, "weights", "convert", weightFiles+"plain.safetensors", out, "--max-file-size", "1KiB", "--replace")
+	assert.Equal(t, exitDone, o.status, o.err)
+	assert.Contains(t, o.out, out+".index.json: safetensors, 8 tensors, ")
+	assert.Contains(t, o.out, " files\n")
 }
 
 func TestConvertRejects(t *testing.T) {
@@ -118,6 +141,8 @@ func TestConvertRejects(t *testing.T) {
 		{[]string{folder, target, "--format", "raw"}, "a raw file holds one tensor and not 3"},
 		{[]string{folder, target, "--dtype", "i8"}, `--dtype "i8"`},
 		{[]string{folder, target, "--filter", "x"}, `"x"`},
+		{[]string{folder, target, "--max-file-size", "much"}, `--max-file-size "much" is no size`},
+		{[]string{folder, target, "--max-file-size", "0"}, `--max-file-size "0" is no size`},
 		{[]string{filepath.Join(folder, "gone"), target}, filepath.Join(folder, "gone")},
 		{[]string{folder, filepath.Join(folder, "no", "m.safetensors")}, filepath.Join(folder, "no")},
 	} {

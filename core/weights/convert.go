@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -24,15 +25,27 @@ type ConvertOptions struct {
 	Format Format
 	// Texts are the metadata of the file. Formats without metadata need them empty.
 	Texts map[string]string
+	// KeepMetadata keeps what the source says besides its tensors, if the file is of its format: the
+	// texts of safetensors, where Texts come before them, and the keys of GGUF except those of its
+	// places and parts. Other formats keep nothing.
+	KeepMetadata bool
+	// MaxFileBytes is the largest size of a file. If all tensors do not fit in one, path is the common
+	// part of the names of several files, which are safetensors with an index beside them. A tensor
+	// that is larger has a file of its own. 0: one file of any size.
+	MaxFileBytes uint64
+	// Written is called with the paths of the files that were written, an index last; nil: nobody
+	// asks.
+	Written func(paths []string)
 	// Replace states that a file of that name may be replaced.
 	Replace bool
 	// Progress is called with the bytes of tensors that are written; nil: nobody listens.
 	Progress func(Progress)
 }
 
-// Convert writes tensors to a file. They are read and written in parts, so a model larger than memory
+// Convert writes tensors to a file, or to several ones. They are read and written in parts, so a model larger than memory
 // is converted with a few megabytes. The file appears at the end, complete: until then its bytes are in
-// a hidden file of the same folder, which an error or the end of ctx removes. A write needs the room on
+// a hidden file of the same folder, which an error or the end of ctx removes. Several files appear one
+// after the other, the index last; an error removes all of them. A write needs the room on
 // the disk, which is checked first.
 //
 // Memory and Into of the specs are not used. GGUF takes plain types, and blocks as they are; nothing is
@@ -40,55 +53,79 @@ type ConvertOptions struct {
 // type that the format lacks; CodeAlreadyExists; CodeResourceExhausted for a disk without room;
 // CodeInvalidArgument, CodePermissionDenied, CodeIO, CodeCancelled.
 func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options ConvertOptions) error {
-	pieces, err := s.pieces(specs, path, options)
+	contents, err := s.contents(specs, path, options)
 	if err != nil {
 		return err
-	}
-	if _, err := os.Lstat(path); err == nil && !options.Replace {
-		return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file is there already", path)
 	}
 	all, tensors := uint64(0), uint64(0)
-	for _, p := range pieces {
-		all += uint64(len(p.before)) + p.size + 2*uint64(len(p.member)) + 256
-		tensors += p.size
+	for _, of := range contents {
+		if _, err := os.Lstat(of.path); err == nil && !options.Replace {
+			return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file is there already", of.path)
+		}
+		for _, p := range of.pieces {
+			all += uint64(len(p.before)) + p.size + 2*uint64(len(p.member)) + 256
+			tensors += p.size
+		}
 	}
-	folder := filepath.Dir(path)
-	if err := checkRoom(folder, all); err != nil {
+	if err := checkRoom(filepath.Dir(path), all); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*.part")
-	if err != nil {
-		return convertError(folder, err)
-	}
-	w := &writer{ctx: ctx, path: path, all: tensors, tell: options.Progress}
-	err = w.write(file, pieces)
-	if err == nil {
-		err = convertError(path, file.Sync())
-	}
-	if closed := file.Close(); err == nil {
-		err = convertError(path, closed)
+	w := &writer{ctx: ctx, all: tensors, tell: options.Progress}
+	out := &outputs{}
+	var paths []string
+	for _, of := range contents {
+		w.path = of.path
+		if err = out.add(of.path, func(file io.Writer) error { return w.write(file, of.pieces) }); err != nil {
+			break
+		}
+		paths = append(paths, of.path)
 	}
 	if err == nil {
-		err = convertError(path, os.Chmod(file.Name(), 0o644))
-	}
-	if err == nil {
-		err = convertError(path, os.Rename(file.Name(), path))
+		err = out.place()
 	}
 	if err != nil {
-		return errors.Join(err, ignoreMissing(os.Remove(file.Name())))
+		return errors.Join(err, out.undo())
 	}
-	return nil
+	if options.Written != nil {
+		options.Written(paths)
+	}
+	return out.end()
 }
 
-func ignoreMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
+// content is one file that is written.
+type content struct {
+	path   string
+	pieces []piece
 }
 
-// pieces is the layout of the file.
-func (s *Source) pieces(specs []Spec, path string, options ConvertOptions) ([]piece, error) {
+// contents are the layouts of the files.
+func (s *Source) contents(specs []Spec, path string, options ConvertOptions) ([]content, error) {
+	tensors, err := s.named(specs)
+	if err != nil {
+		return nil, err
+	}
+	var kept keptKeys
+	if options.KeepMetadata && s.Format == options.Format {
+		switch s.Format {
+		case header.Safetensors:
+			texts := maps.Clone(s.extra)
+			maps.Copy(texts, options.Texts)
+			options.Texts = texts
+		case header.GGUF:
+			if kept, err = s.keptKeys(options.Texts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if options.MaxFileBytes > 0 {
+		return shardContents(tensors, path, options)
+	}
+	pieces, err := piecesOf(tensors, path, options, kept)
+	return []content{{path: path, pieces: pieces}}, err
+}
+
+// named gives the tensors of specs with their names.
+func (s *Source) named(specs []Spec) ([]named, error) {
 	var tensors []named
 	seen := map[string]bool{}
 	for at := range specs {
@@ -103,11 +140,16 @@ func (s *Source) pieces(specs []Spec, path string, options ConvertOptions) ([]pi
 		}
 		tensors = append(tensors, named{name: spec.Name, plan: p, size: (&job{plan: p}).size()})
 	}
+	return tensors, nil
+}
+
+// piecesOf is the layout of one file.
+func piecesOf(tensors []named, path string, options ConvertOptions, kept keptKeys) ([]piece, error) {
 	switch options.Format {
 	case header.Safetensors:
 		return safetensorsPieces(tensors, options.Texts)
 	case header.GGUF:
-		return ggufPieces(tensors, options.Texts)
+		return ggufPieces(tensors, options.Texts, kept)
 	case header.NumPy, header.RawFormat:
 		if len(options.Texts) > 0 {
 			return nil, device.Errorf(device.CodeUnsupported, opConvert, "%s: a file of the format %s has no metadata", path, options.Format)

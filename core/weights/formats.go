@@ -1,9 +1,11 @@
 package weights
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -124,12 +126,43 @@ func numpyPieces(tensors []named, isArchive bool) ([]piece, error) {
 	return pieces, nil
 }
 
-// ggufPieces writes version 3 with texts as metadata. Blocks pass through as they are.
-func ggufPieces(tensors []named, texts map[string]string) ([]piece, error) {
+// keptKeys are keys and values of a GGUF file as its bytes.
+type keptKeys struct {
+	count uint64
+	bytes []byte
+}
+
+// keptKeys reads the keys that a copy of a GGUF file keeps: all but those of texts, and those that say
+// where tensors are and in which of several files.
+func (s *Source) keptKeys(texts map[string]string) (keptKeys, error) {
+	kept, from := keptKeys{}, s.files[0]
+	names := slices.Collect(maps.Keys(s.values))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(s.values[a].Offset, s.values[b].Offset) })
+	for _, name := range names {
+		_, isGiven := texts[name]
+		if isGiven || name == ggufAlignment || strings.HasPrefix(name, partKeys) {
+			continue
+		}
+		at := s.values[name]
+		record := make([]byte, at.SizeBytes)
+		if n, err := from.reader.ReadAt(record, int64(at.Offset)); n < len(record) {
+			return keptKeys{}, device.Errorf(device.CodeIO, opConvert, "%s: %s: the key cannot be read, or the file became shorter: %w", from.name, name, err)
+		}
+		kept.count++
+		kept.bytes = append(kept.bytes, record...)
+	}
+	return kept, nil
+}
+
+const ggufAlignment = "general.alignment"
+
+// ggufPieces writes version 3 with kept keys, then texts, as metadata. Blocks pass through as they are.
+func ggufPieces(tensors []named, texts map[string]string, kept keptKeys) ([]piece, error) {
 	const alignment = 32
 	out := append([]byte("GGUF"), 3, 0, 0, 0)
 	out = binary.LittleEndian.AppendUint64(out, uint64(len(tensors)))
-	out = binary.LittleEndian.AppendUint64(out, uint64(len(texts)))
+	out = binary.LittleEndian.AppendUint64(out, kept.count+uint64(len(texts)))
+	out = append(out, kept.bytes...)
 	appendText := func(text string) {
 		out = append(binary.LittleEndian.AppendUint64(out, uint64(len(text))), text...)
 	}
@@ -139,7 +172,7 @@ func ggufPieces(tensors []named, texts map[string]string) ([]piece, error) {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if key == "" || key == "general.alignment" {
+		if key == "" || key == ggufAlignment {
 			return nil, cannotWrite(header.GGUF, key, "a text has no such key")
 		}
 		appendText(key)

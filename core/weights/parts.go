@@ -14,6 +14,7 @@ import (
 
 const (
 	partEnding = ".gguf"
+	partKeys   = "split."
 	partCount  = "split.count"
 	partNumber = "split.no"
 	partTotal  = "split.tensors.count"

@@ -45,6 +45,8 @@ type Value struct {
 	Numbers []uint64
 	// IsNegative says that a whole number, or one of Numbers, is below 0.
 	IsNegative bool
+	// Offset and SizeBytes are the place of the key and the value in the file.
+	Offset, SizeBytes uint64
 }
 
 // The kinds of values, by their numbers in the format.
@@ -237,6 +239,7 @@ func (r *ggufReader) start() (tensors, keys uint64) {
 }
 
 func (r *ggufReader) keyValue() {
+	start := r.at
 	key := r.text("a key", maxName, false)
 	if r.err == nil && (key == "" || !utf8.ValidString(key)) {
 		r.fail("a key before byte %d is empty or not UTF-8", r.at)
@@ -246,6 +249,7 @@ func (r *ggufReader) keyValue() {
 	}
 	value := r.value(key, uint32(r.number(4)), 0)
 	if r.err == nil {
+		value.Offset, value.SizeBytes = start, r.at-start
 		r.header.Values[key] = value
 		r.header.Extra[key] = value.String()
 	}

@@ -1,0 +1,98 @@
+package weights
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// outputs are the files of one conversion. They get their names together at the end, or none does. Until
+// then their bytes are in hidden files of the same folder.
+type outputs struct{ list []output }
+
+type output struct {
+	path string
+	// part is the hidden file. former is a second name of the file that is replaced; "": there is none.
+	part, former string
+	// isPlaced states that path is the new file.
+	isPlaced bool
+}
+
+// add writes one more file.
+func (o *outputs) add(path string, write func(io.Writer) error) error {
+	folder := filepath.Dir(path)
+	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return convertError(folder, err)
+	}
+	o.list = append(o.list, output{path: path, part: file.Name()})
+	err = write(file)
+	if err == nil {
+		err = convertError(path, file.Sync())
+	}
+	if closed := file.Close(); err == nil {
+		err = convertError(path, closed)
+	}
+	if err == nil {
+		err = convertError(path, os.Chmod(file.Name(), 0o644))
+	}
+	return err
+}
+
+// place gives the files their names, in their order. A single file replaces another one in one step.
+func (o *outputs) place() error {
+	for at := range o.list {
+		of := &o.list[at]
+		if len(o.list) > 1 {
+			former := of.part + ".former"
+			switch err := os.Link(of.path, former); {
+			case err == nil:
+				of.former = former
+			case !errors.Is(err, fs.ErrNotExist):
+				return convertError(of.path, err)
+			}
+		}
+		if err := os.Rename(of.part, of.path); err != nil {
+			return convertError(of.path, err)
+		}
+		of.isPlaced = true
+	}
+	return nil
+}
+
+// undo removes all files, and brings back those that they have replaced.
+func (o *outputs) undo() error {
+	var failed error
+	for _, of := range o.list {
+		var err error
+		switch {
+		case of.isPlaced && of.former != "":
+			err = os.Rename(of.former, of.path)
+		case of.isPlaced:
+			err = os.Remove(of.path)
+		default:
+			err = errors.Join(os.Remove(of.part), remove(of.former))
+		}
+		failed = errors.Join(failed, convertError(of.path, err))
+	}
+	return failed
+}
+
+// end forgets the files that were replaced.
+func (o *outputs) end() error {
+	var failed error
+	for _, of := range o.list {
+		failed = errors.Join(failed, convertError(of.path, remove(of.former)))
+	}
+	return failed
+}
+
+// remove removes a file; "": there is none.
+func remove(path string) error {
+	if path == "" {
+		return nil
+	}
+	return os.Remove(path)
+}
