@@ -812,7 +812,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(tracker_destroy_owned, INVALID_STATE, "only be read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_destroy(t); })) \
     X(tracker_clear_owned, INVALID_STATE, "only be read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_clear(t); })) \
     X(generic_pool_create_fraction, INVALID_CONFIG, "gpu_memory_fraction", ({ ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT; c.gpu_memory_fraction = 0; ferrum_generic_pool_create(&c, OUT(ferrum_generic_pool, {0})); })) \
-    X(generic_pool_destroy_busy, BUSY, "1 of 100 bytes are pooled", ferrum_generic_pool_destroy(f->generic, 0)) \
+    X(generic_pool_destroy_busy, BUSY, "1 of 100 bytes pooled", ferrum_generic_pool_destroy(f->generic, 0)) \
     X(generic_pool_record_allocation_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_record_allocation(f->generic, 0, NULL, OUT(uint64_t, {0}))) \
     X(generic_pool_record_allocation_overflow, OVERFLOW, "18446744073709551615", ferrum_generic_pool_record_allocation(f->generic, UINT64_MAX, NULL, OUT(uint64_t, {0}))) \
     X(generic_pool_try_get_size_0, INVALID_SIZE, "min_bytes is 0", ferrum_generic_pool_try_get(f->generic, 0, NULL, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
@@ -835,10 +835,10 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(fallback_manager_adopt_unknown, INVALID_ADDRESS, "0x1000", adopt_with(f->fallback_manager, FERRUM_LOCATION_GPU, 4096)) \
     X(fallback_manager_release_unknown, INVALID_ADDRESS, "0x1000", ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_CPU, 4096, (ferrum_stream){0})) \
     X(fallback_manager_release_live, INVALID_ADDRESS, "not storage that was detached", ({ ferrum_address a; MUST(ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_GPU, &a)); ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_GPU, a, (ferrum_stream){0}); })) \
-    X(fallback_buffer_free_pinned, BUSY, "pinned 1 times", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
+    X(fallback_buffer_free_pinned, BUSY, "pinned 1 time", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
     X(fallback_buffer_free_other_device, INVALID_ARGUMENT, "cpu:0", ferrum_fallback_buffer_free(f->buffer, f->stream)) \
     X(fallback_buffer_get_address_other, INVALID_STATE, "on the GPU", ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_CPU, OUT(ferrum_address, {0}))) \
-    X(fallback_buffer_move_pinned, BUSY, "pinned 1 times", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_move(f->buffer, FERRUM_LOCATION_CPU); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
+    X(fallback_buffer_move_pinned, BUSY, "pinned 1 time", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_move(f->buffer, FERRUM_LOCATION_CPU); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
     X(fallback_buffer_unpin_none, INVALID_STATE, "not pinned", ferrum_fallback_buffer_unpin(f->buffer)) \
     X(fallback_buffer_write_size_0, INVALID_SIZE, "size_bytes is 0", ferrum_fallback_buffer_write(f->buffer, 0, "x", 0)) \
     X(fallback_buffer_write_outside, INVALID_OFFSET, "offset_bytes 4000 + size_bytes 97", ferrum_fallback_buffer_write(f->buffer, 4000, long_text, 97)) \
