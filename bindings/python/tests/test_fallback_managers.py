@@ -44,7 +44,7 @@ def test_buffer_falls_back_and_moves_to_the_device(manager, device, other_device
     with buffer.pinned() as address:
         assert address == buffer.address(fm.BufferLocation.GPU)
         assert buffer.pins == 1
-        with pytest.raises(fm.BusyError, match="pinned 1 times"):
+        with pytest.raises(fm.BusyError, match="pinned 1 time"):
             buffer.to_cpu()
     asyncio.run(buffer.to_cpu_async())
     assert buffer.is_cpu_fallback

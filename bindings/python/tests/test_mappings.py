@@ -35,7 +35,7 @@ def test_mapping_is_the_block(manager: fm.Manager) -> None:
             assert not mapping.is_staged
             mapping.view()[:6] = b"mapped"
             assert block.info().is_mapped
-            with pytest.raises(fm.BusyError, match="1 mappings"):
+            with pytest.raises(fm.BusyError, match="1 mapping"):
                 block.close()
             with block.map(fm.HostAccess.READ_ONLY, offset_bytes=3, size_bytes=3) as reader:
                 view = reader.view()
