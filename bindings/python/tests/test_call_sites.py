@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import random
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 
 import ferrum_mem as fm
@@ -198,3 +200,75 @@ with fm.Pool("cpu:0") as pool, pool.alloc(100) as block:
     for words, want in (("red_zones,call_sites", "('<string>:3 (<module>)',)"), ("poison", "()")):
         done = run_python(program, FERRUM_DEBUG=words)
         assert (done.returncode, done.stdout.strip()) == (0, want), done.stderr
+
+
+def stack() -> list[str]:
+    """The caller's lines, as the traceback module has them, innermost first."""
+    frames = traceback.walk_stack(inspect.currentframe())
+    lines = [f"{f.f_code.co_filename}:{line} ({f.f_code.co_name})" for f, line in frames]
+    return lines[1:17]
+
+
+class Walk:
+    """Random calls, from functions, generators and compiled code, down to an allocation.
+    Each allocation has the lines that the traceback module has at that moment."""
+
+    def __init__(self, device: fm.Device, pool: fm.Pool, seed: int) -> None:
+        self.device, self.pool, self.random = device, pool, random.Random(seed)
+        self.checked = 0
+        self.numbers = self.produce()
+
+    def check(self) -> None:
+        # Both on one line, so that the lines are equal.
+        address, lines = self.pool.alloc_address(64), stack()
+        site = self.device.call_site_of(address)
+        assert list(site[: len(lines)]) == lines
+        self.pool.free_address(address)
+        self.checked += 1
+
+    def one(self, depth: int) -> None:
+        self.down(depth - 1)
+        self.down(depth - self.random.randrange(2, 20))
+
+    def other(self, depth: int) -> None:
+        for step in range(2):
+            if step == 1:
+                self.down(depth - 1)
+            else:
+                self.down(depth - self.random.randrange(2, 20))
+
+    def produce(self) -> Iterator[int]:
+        # One activation with different callers.
+        while True:
+            self.check()
+            yield 1
+            self.check()
+            yield 2
+
+    def resume(self, _depth: int) -> None:
+        next(self.numbers)
+
+    def compiled(self, depth: int) -> None:
+        # The code is freed after the call, and its place in memory is used again.
+        name = f"made-{self.random.randrange(1000)}.py"
+        source = "\n" * self.random.randrange(5) + "walk.down(depth)"
+        exec(compile(source, name, "exec"), {"walk": self, "depth": depth - 1})
+
+    def down(self, depth: int) -> None:
+        if depth <= 0:
+            self.check()
+            return
+        self.random.choice([self.one, self.other, self.resume, self.compiled])(depth)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lines_equal_those_of_the_traceback_module(device, monkeypatch, seed):
+    from ferrum_mem import _sites
+
+    # So few texts that they are forgotten often.
+    monkeypatch.setattr(_sites, "_TEXTS_MAX", 20 if seed % 2 else 4096)
+    with fm.Pool(device, SITES) as pool:
+        walk = Walk(device, pool, seed)
+        while walk.checked < 400:
+            walk.down(walk.random.randrange(2, 20))
+        assert len(_sites._texts) <= _sites._TEXTS_MAX
