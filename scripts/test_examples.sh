@@ -43,6 +43,18 @@ readme_c() {
         "$CC" -std=c11 "${warnings[@]}" "$folder/readme.c" -o "$folder/readme_c" "${link[@]}" &&
         "$folder/readme_c"
 }
+# The programs of docs/weights.md load a small file.
+weights_file=core/weights/header/testdata/plain.safetensors
+weights_c() {
+    snippet c "$folder/weights.c" docs/weights.md "The C interface" &&
+        "$CC" -std=c11 "${warnings[@]}" "$folder/weights.c" -o "$folder/weights_c" "${link[@]}" &&
+        "$folder/weights_c" "$weights_file"
+}
+weights_cpp() {
+    snippet cpp "$folder/weights.cpp" docs/weights.md "The C++ classes" &&
+        "$CXX" -std=c++17 "${warnings[@]}" "$folder/weights.cpp" -o "$folder/weights_cpp" "${link[@]}" &&
+        "$folder/weights_cpp" "$weights_file"
+}
 readme_python() {
     snippet python "$folder/readme.py" &&
         FERRUM_MEM_LIBRARY=build/lib/libferrum_mem.so PYTHONPATH=bindings/python/src build/venv/bin/python "$folder/readme.py"
@@ -97,6 +109,8 @@ step "README, Rust" readme_rust
 step "docs/choosing.md, a paged KV cache" choosing_c choosing_kv "A paged KV cache"
 step "docs/choosing.md, two models" choosing_rust
 step "docs/choosing.md, staging buffers" choosing_c choosing_staging "Staging buffers"
+step "docs/weights.md, C" weights_c
+step "docs/weights.md, C++" weights_cpp
 step "examples/c/quickstart.c" quickstart_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "the Rust examples build" examples_rust

@@ -1,0 +1,112 @@
+/* The classes of weights: ownership, callables and failures. */
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "ferrum_mem.hpp"
+
+namespace {
+
+/* A file of safetensors in memory, with one tensor "a" of four f32. */
+struct small_file {
+    std::string bytes;
+    small_file() {
+        std::string header = "{\"a\":{\"dtype\":\"F32\",\"shape\":[4],"
+                             "\"data_offsets\":[0,16]}}";
+        header.resize((header.size() + 7) / 8 * 8, ' ');
+        const std::uint64_t size = header.size();
+        const float numbers[4] = {1, 2, 3, 4};
+        bytes.assign(reinterpret_cast<const char *>(&size), sizeof size);
+        bytes += header;
+        bytes.append(reinterpret_cast<const char *>(numbers), sizeof numbers);
+    }
+    ferrum::weights open() const {
+        ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
+        source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
+        source.data = bytes.data();
+        source.data_bytes = bytes.size();
+        ferrum::weights::check(source);
+        return ferrum::weights::open(source);
+    }
+};
+
+TEST(CppWeights, test_load_into_a_pool) {
+    ferrum::library library;
+    ferrum::device device = ferrum::device::open("cpu:0");
+    ferrum::pool pool = device.create_pool();
+    const small_file file;
+    ferrum::weights weights = file.open();
+    EXPECT_EQ(weights.find("a").size_bytes, 16u);
+    EXPECT_NE(weights.metadata_json().find("\"a\":[4]"), std::string::npos);
+    ferrum::tensor_set set = weights.load(pool, "{\"prefix\":\"m.\"}");
+    EXPECT_EQ(set.count(), 1u);
+    EXPECT_EQ(set.tensor_name(0), "m.a");
+    const ferrum_tensor_info info = set.find("m.a");
+    float last = 0;
+    std::memcpy(&last, reinterpret_cast<const float *>(info.address) + 3,
+                sizeof last);
+    EXPECT_EQ(last, 4.0f);
+    EXPECT_EQ(pool.try_destroy().status(), FERRUM_ERROR_BUSY);
+    weights.close();
+    set.free();
+    pool.destroy();
+}
+
+TEST(CppWeights, test_callable_cancels_a_load) {
+    ferrum::library library;
+    ferrum::device device = ferrum::device::open("cpu:0");
+    ferrum::pool pool = device.create_pool();
+    std::string bytes(32 << 20, 'x');
+    ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
+    source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
+    source.data = bytes.data();
+    source.data_bytes = bytes.size();
+    source.format = FERRUM_WEIGHTS_FORMAT_RAW;
+    source.raw_dtype = FERRUM_DTYPE_U8;
+    source.raw_rank = 1;
+    source.raw_shape[0] = bytes.size();
+    ferrum::weights weights = ferrum::weights::open(source);
+    int calls = 0;
+    ferrum::weights_load_request request;
+    ferrum_weights_memory memory{};
+    memory.pool = pool;
+    request.memories.push_back(memory);
+    request.progress = [&calls](const ferrum_weights_progress &) {
+        calls++;
+        return false;
+    };
+    ferrum::tensor_set set = weights.load(request);
+    EXPECT_EQ(set.try_wait().status(), FERRUM_ERROR_CANCELLED);
+    EXPECT_GE(calls, 1);
+    /* A moved set is freed with its callable. */
+    ferrum::tensor_set moved = std::move(set);
+    moved = ferrum::tensor_set();
+    EXPECT_FALSE(moved);
+}
+
+TEST(CppWeights, test_verify_and_convert) {
+    ferrum::library library;
+    const small_file file;
+    ferrum::weights weights = file.open();
+    const std::string path = testing::TempDir() + "ferrum_cpp_weights.safetensors";
+    ferrum::weights_convert_request request;
+    int calls = 0;
+    request.replaces = true;
+    request.progress = [&calls](const ferrum_weights_progress &now) {
+        calls += now.total_bytes == 16;
+        return true;
+    };
+    weights.convert(path, request);
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(weights.try_convert(path).status(), FERRUM_ERROR_ALREADY_EXISTS);
+    ferrum::weights converted = ferrum::weights::open(path);
+    EXPECT_EQ(converted.map().count(), 1u);
+    const std::string sums = std::string(64, '0') + "  memory\n";
+    EXPECT_NE(weights.verify().find("\"sha256\""), std::string::npos);
+    EXPECT_EQ(weights.try_verify(&sums).status(), FERRUM_ERROR_CORRUPTED);
+    std::remove(path.c_str());
+}
+
+} // namespace
