@@ -2,6 +2,7 @@ package weights
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -48,8 +49,9 @@ type layout struct {
 // layoutOf checks specs and places the tensors. It allocates and reads nothing.
 func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
 	l := &layout{itemOf: make([]int, len(specs))}
-	named := map[string]bool{}
-	tied := map[string]int{}
+	named := make(map[string]bool, len(specs))
+	tied := make(map[tie]int, len(specs))
+	l.items = make([]item, 0, len(specs))
 	for at := range specs {
 		spec := &specs[at]
 		if spec.Name == "" || named[spec.Name] {
@@ -70,7 +72,7 @@ func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
 		case it.into != nil && it.into.SizeBytes < it.job.size():
 			return nil, device.Errorf(device.CodeInvalidSize, opLoad, "%q: takes %v, and the memory of the caller has %v", spec.Name, device.Size(it.job.size()), device.Size(it.into.SizeBytes))
 		case it.into == nil:
-			key := fmt.Sprintf("%p %s", it.memory, p.key(spec.Transformations))
+			key := tie{it.memory, p.key(spec.Transformations)}
 			if other, is := tied[key]; is {
 				l.items[other].names = append(l.items[other].names, at)
 				continue
@@ -99,29 +101,48 @@ func (s *Source) checked(spec *Spec) (*plan, error) {
 	return p, err
 }
 
-// key is equal for two plans that give the same bytes.
+// tie is equal for two specs that share their bytes in one memory.
+type tie struct {
+	memory Memory
+	plan   string
+}
+
+// key is equal for two plans of a source that give the same bytes.
 func (p *plan) key(transformations []Transformation) string {
 	t := p.tensor
-	key := fmt.Sprintf("%p %d %d %d %d %d %v %v", t.file, t.Offset, t.Size, t.Type, t.Shape, t.Strides, t.IsBigEndian, t.Compressed != nil)
+	key := make([]byte, 0, 128)
+	for _, number := range []uint64{uint64(t.file.number), t.Offset, t.Size, uint64(t.Type), uint64(len(t.Shape))} {
+		key = binary.LittleEndian.AppendUint64(key, number)
+	}
+	for _, side := range t.Shape {
+		key = binary.LittleEndian.AppendUint64(key, side)
+	}
+	if len(t.Strides) > 0 || t.IsBigEndian || t.Compressed != nil {
+		key = fmt.Appendf(key, "%d %v %v", t.Strides, t.IsBigEndian, t.Compressed != nil)
+	}
 	for _, of := range transformations {
-		key += fmt.Sprintf(" %s %d %d %d %d %v", of.Kind, of.Dim0, of.Dim1, of.Shape, of.Type, of.Factor)
+		key = fmt.Appendf(key, " %s %d %d %d %d %v", of.Kind, of.Dim0, of.Dim1, of.Shape, of.Type, of.Factor)
 		for _, bound := range []*uint64{of.Start, of.End} {
 			if bound != nil {
-				key += fmt.Sprint(" ", *bound)
+				key = fmt.Append(key, " ", *bound)
 			} else {
-				key += " -"
+				key = append(key, " -"...)
 			}
 		}
 	}
-	return key
+	return string(key)
 }
 
 // pack orders the items by file and place, and gives each its place in a segment.
 func (l *layout) pack() {
-	slices.SortStableFunc(l.items, func(a, b item) int {
+	order := func(a, b item) int {
 		x, y := a.job.plan.tensor, b.job.plan.tensor
 		return cmp.Or(cmp.Compare(x.file.number, y.file.number), cmp.Compare(x.Offset, y.Offset))
-	})
+	}
+	// Specs mostly come in this order, and items are long.
+	if !slices.IsSortedFunc(l.items, order) {
+		slices.SortStableFunc(l.items, order)
+	}
 	open := map[Memory]int{}
 	for at := range l.items {
 		it := &l.items[at]

@@ -302,6 +302,10 @@ func baseOf(f *file) string {
 
 func (s *Source) addTensors(f *file, h *header.Header, belongs func(tensor string) bool) error {
 	outside := map[string]*file{}
+	s.tensors = slices.Grow(s.tensors, len(h.Tensors))
+	if len(s.byName) == 0 {
+		s.byName = make(map[string]int, len(h.Tensors))
+	}
 	for _, t := range h.Tensors {
 		if at, twice := s.byName[t.Name]; twice {
 			return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %q: the tensor is in %s too", f.name, t.Name, s.tensors[at].File())

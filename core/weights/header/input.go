@@ -22,11 +22,11 @@ type Input struct {
 
 // wrong is an error of the content.
 func (in Input) wrong(format string, args ...any) error {
-	return device.Errorf(device.CodeInvalidFormat, opHeader, in.Name+": "+format, args...)
+	return device.Errorf(device.CodeInvalidFormat, opHeader, "%s: "+format, append([]any{in.Name}, args...)...)
 }
 
 func (in Input) unsupported(format string, args ...any) error {
-	return device.Errorf(device.CodeUnsupported, opHeader, in.Name+": "+format, args...)
+	return device.Errorf(device.CodeUnsupported, opHeader, "%s: "+format, append([]any{in.Name}, args...)...)
 }
 
 // failed is an error of reading. Callers have compared with Size before, so that an end of the

@@ -18,10 +18,17 @@ type scanner struct {
 	text string
 	at   int
 	err  error
+	// inside is the name of the entry that is being read, which errors begin with; "": none is. A
+	// header has many entries and at most one error, so no text is made for each.
+	inside string
 }
 
 func (s *scanner) fail(format string, args ...any) {
-	if s.err == nil {
+	switch {
+	case s.err != nil:
+	case s.inside != "":
+		s.err = s.in.wrong("%s"+format, append([]any{quote(s.inside)}, args...)...)
+	default:
 		s.err = s.in.wrong(format, args...)
 	}
 }

@@ -131,6 +131,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 	_, err := Read(fromMemory("text", []byte("this is no file of tensors")))
 	require.ErrorIs(t, err, device.CodeUnsupported)
+	_, err = Read(fromMemory("100%d.safetensors", []byte("this is no file of tensors")))
+	assert.ErrorContains(t, err, "100%d.safetensors: ")
 	_, err = Read(fromMemory("empty", nil))
 	require.ErrorIs(t, err, device.CodeUnsupported)
 }

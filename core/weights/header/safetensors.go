@@ -1,6 +1,7 @@
 package header
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"unicode/utf8"
@@ -79,6 +80,9 @@ func SafetensorsName(t dtype.DType) (name string, known bool) {
 // safetensorsPrefix is the length of the header, as the first 8 bytes have it.
 const safetensorsPrefix = 8
 
+// firstTensors bounds the tables of a header before its tensors are read.
+const firstTensors = 1 << 14
+
 // readSafetensors reads a header: its length in 8 bytes, then JSON that gives type, shape and
 // place of each tensor. The places count from the end of the header, and cover the rest of the
 // file without a hole.
@@ -104,11 +108,13 @@ func readSafetensors(in Input) (*Header, error) {
 	if !utf8.Valid(text) {
 		return nil, in.wrong("the header is not UTF-8")
 	}
+	// Tables that grow are copied. A header that only pretends to have many tensors gets a small table.
+	tensors := min(bytes.Count(text, []byte("data_offsets")), firstTensors)
 	r := safetensorsReader{
 		scanner: scanner{in: in, text: string(text)},
 		start:   safetensorsPrefix + length,
-		seen:    map[string]bool{},
-		header:  &Header{Format: Safetensors, Extra: map[string]string{}},
+		seen:    make(map[string]bool, tensors),
+		header:  &Header{Format: Safetensors, Tensors: make([]Tensor, 0, tensors), Extra: map[string]string{}},
 	}
 	r.read()
 	if r.err != nil {
@@ -177,13 +183,15 @@ const (
 )
 
 func (r *safetensorsReader) tensor(name string) {
-	where := quote(name)
+	const where = ""
 	switch {
 	case len(r.header.Tensors) >= MaxTensors:
 		r.fail("has more than %d tensors", MaxTensors)
 	case name == "" || len(name) > maxName:
 		r.fail("the name of tensor %d is empty or longer than %v", len(r.header.Tensors), device.Size(maxName))
 	}
+	r.inside = name
+	defer func() { r.inside = "" }()
 	t := Tensor{Name: name}
 	var offsets []uint64
 	has := 0
@@ -198,19 +206,19 @@ func (r *safetensorsReader) tensor(name string) {
 			t.TypeName = r.string(where)
 			known := false
 			if t.Type, known = safetensorsType(t.TypeName); !known {
-				r.fail("%s.dtype: %s is not a type of the format", where, quote(t.TypeName))
+				r.fail(".dtype: %s is not a type of the format", quote(t.TypeName))
 			}
 		case "shape":
 			bit = hasShape
-			t.Shape = r.list(where+".shape", MaxDimensions)
+			t.Shape = r.list(".shape", MaxDimensions)
 		case "data_offsets":
 			bit = hasOffsets
-			offsets = r.list(where+".data_offsets", 2)
+			offsets = r.list(".data_offsets", 2)
 		default:
-			r.fail("%s.%s: is not a field of a tensor", where, quote(field))
+			r.fail(".%s: is not a field of a tensor", quote(field))
 		}
 		if has&bit != 0 {
-			r.fail("%s.%s: the key is there twice", where, field)
+			r.fail(".%s: the key is there twice", field)
 		}
 		has |= bit
 	}
@@ -219,10 +227,10 @@ func (r *safetensorsReader) tensor(name string) {
 	}
 	if missing := (hasType | hasShape | hasOffsets) &^ has; missing != 0 {
 		names := [...]string{hasType: "dtype", hasShape: "shape", hasOffsets: "data_offsets"}
-		r.fail("%s.%s: is missing", where, names[missing&-missing])
+		r.fail(".%s: is missing", names[missing&-missing])
 		return
 	}
-	r.place(&t, where, offsets)
+	r.place(&t, offsets)
 	r.header.Tensors = append(r.header.Tensors, t)
 }
 
@@ -240,14 +248,14 @@ func (r *safetensorsReader) list(where string, longest int) []uint64 {
 }
 
 // place compares a shape with the offsets, and these with the file.
-func (r *safetensorsReader) place(t *Tensor, where string, offsets []uint64) {
+func (r *safetensorsReader) place(t *Tensor, offsets []uint64) {
 	if len(offsets) != 2 {
-		r.fail("%s.data_offsets: has %d entries and not 2", where, len(offsets))
+		r.fail(".data_offsets: has %d entries and not 2", len(offsets))
 		return
 	}
 	begin, end, data := offsets[0], offsets[1], r.in.Size-r.start
 	if begin > end || end > data {
-		r.fail("%s.data_offsets: %d to %d do not lie in the %v of data", where, begin, end, device.Size(data))
+		r.fail(".data_offsets: %d to %d do not lie in the %v of data", begin, end, device.Size(data))
 		return
 	}
 	var fits bool
@@ -257,11 +265,11 @@ func (r *safetensorsReader) place(t *Tensor, where string, offsets []uint64) {
 	}
 	size, err := t.Type.Size(t.Elements)
 	if err != nil {
-		r.fail("%s.shape: %s", where, strings.TrimPrefix(err.Error(), "dtype: "))
+		r.fail(".shape: %s", strings.TrimPrefix(err.Error(), "dtype: "))
 		return
 	}
 	if size != end-begin {
-		r.fail("%s.data_offsets: has %v, where %d elements of %s take %d", where, device.Size(end-begin), t.Elements, t.TypeName, size)
+		r.fail(".data_offsets: has %v, where %d elements of %s take %d", device.Size(end-begin), t.Elements, t.TypeName, size)
 	}
 	t.Offset, t.Size = r.start+begin, size
 }
