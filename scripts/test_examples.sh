@@ -50,6 +50,10 @@ weights_c() {
         "$CC" -std=c11 "${warnings[@]}" "$folder/weights.c" -o "$folder/weights_c" "${link[@]}" &&
         "$folder/weights_c" "$weights_file"
 }
+weights_python() {
+    snippet python "$folder/weights.py" docs/weights.md "The Python classes" &&
+        FERRUM_MEM_LIBRARY=build/lib/libferrum_mem.so PYTHONPATH=bindings/python/src build/venv/bin/python "$folder/weights.py" "$weights_file"
+}
 weights_cpp() {
     snippet cpp "$folder/weights.cpp" docs/weights.md "The C++ classes" &&
         "$CXX" -std=c++17 "${warnings[@]}" "$folder/weights.cpp" -o "$folder/weights_cpp" "${link[@]}" &&
@@ -111,6 +115,7 @@ step "docs/choosing.md, two models" choosing_rust
 step "docs/choosing.md, staging buffers" choosing_c choosing_staging "Staging buffers"
 step "docs/weights.md, C" weights_c
 step "docs/weights.md, C++" weights_cpp
+step "docs/weights.md, Python" weights_python
 step "examples/c/quickstart.c" quickstart_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "the Rust examples build" examples_rust

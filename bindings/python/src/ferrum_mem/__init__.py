@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         VirtualPoolConfig,
         VirtualPoolInfo,
         WakeReport,
+        WeightsProgress,
     )
     from .devices import Device, Registration, backends
     from .discovery import (
@@ -198,6 +199,7 @@ if TYPE_CHECKING:
         ProcessUse,
     )
     from .virtual_pools import VirtualPool
+    from .weights import DecodedFile, Decoder, Tensor, TensorInfo, TensorSet, Weights, load
 
 __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FERRUM_VERSION_PATCH}"
 
@@ -243,6 +245,8 @@ __all__ = [
     "CorruptedError",
     "DType",
     "DebugFlags",
+    "DecodedFile",
+    "Decoder",
     "DefragmentationStats",
     "Device",
     "DeviceError",
@@ -349,6 +353,9 @@ __all__ = [
     "Snapshot",
     "Statistics",
     "Stream",
+    "Tensor",
+    "TensorInfo",
+    "TensorSet",
     "TrackerTotals",
     "TrackerView",
     "UnmappingFailedError",
@@ -361,6 +368,8 @@ __all__ = [
     "VirtualPoolConfig",
     "VirtualPoolInfo",
     "WakeReport",
+    "Weights",
+    "WeightsProgress",
     "__version__",
     "abi_version",
     "backend_summary",
@@ -381,6 +390,7 @@ __all__ = [
     "init_backend_with_memory_check",
     "leak_report",
     "library_version",
+    "load",
     "native_handle",
     "pressure_from_utilization",
     "pressure_level_of",
@@ -459,6 +469,7 @@ _HOMES = {
         "VirtualPoolConfig",
         "VirtualPoolInfo",
         "WakeReport",
+        "WeightsProgress",
     ),
     "devices": (
         "Device",
@@ -623,6 +634,15 @@ _HOMES = {
         "ProcessUse",
     ),
     "virtual_pools": ("VirtualPool",),
+    "weights": (
+        "DecodedFile",
+        "Decoder",
+        "Tensor",
+        "TensorInfo",
+        "TensorSet",
+        "Weights",
+        "load",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

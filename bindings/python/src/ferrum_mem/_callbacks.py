@@ -9,17 +9,19 @@ An exception in a callback goes to sys.unraisablehook and never into C.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _abi, _native
 from ._enums import LogLevel
 from ._enums_by_hand import PressureLevel
 from ._values import i32
+from .errors import FerrumError
 
 HostFunction = Callable[[], object]
 LogFunction = Callable[[LogLevel, str], object]
@@ -34,6 +36,8 @@ _pressure_functions: dict[int, Callable[[PressureLevel], object]] = {}
 _reclaim_functions: dict[int, Callable[[int], int]] = {}
 _monitor_functions: dict[int, Callable[[Any, int], object]] = {}
 _enqueue_functions: dict[int, Callable[[Callable[[], None]], object]] = {}
+_progress_functions: dict[int, Callable[[Any], object]] = {}
+_decoder_functions: dict[int, tuple[Callable[[bytes, int], object], Callable[[Any], bytes]]] = {}
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 
 # Whether a host function was ever queued. Only then does the exit wait for them.
@@ -174,6 +178,52 @@ def _run_enqueue(work: Any, work_data: int | None, key: int) -> int:
 
 # These exist as long as the module. Threads of the library may run longer, but _library has
 # then removed all callbacks.
+def _run_progress(progress: Any, key: int) -> int:
+    """Returns 0 to go on. An exception cancels as False does."""
+    function = _progress_functions.get(key)
+    if function is None:
+        return 0
+    from ._records import WeightsProgress
+
+    with _Inside():
+        try:
+            return int(function(WeightsProgress.from_abi(progress.contents)) is False)
+        except BaseException as error:
+            _report(function, error)
+            return 1
+
+
+def _run_recognises(start: int | None, size: int, file_bytes: int, key: int) -> int:
+    functions = _decoder_functions.get(key)
+    if functions is None:
+        return 0
+    with _Inside():
+        try:
+            return int(bool(functions[0](ctypes.string_at(start or 0, size), file_bytes)))
+        except BaseException as error:
+            _report(functions[0], error)
+            return 0
+
+
+def _run_decode(file: Any, key: int) -> int:
+    functions = _decoder_functions.get(key)
+    if functions is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    with _Inside():
+        try:
+            text = functions[1](file.contents)
+            status: int = file.contents.describe(file.contents.file, text, len(text))
+            return status
+        except FerrumError as error:
+            return error.status
+        except BaseException as error:
+            _report(functions[1], error)
+            return _abi.FERRUM_ERROR_INVALID_FORMAT
+
+
+_recognises_trampoline = _abi.ferrum_weights_recognises_fn(_run_recognises)
+_decode_trampoline = _abi.ferrum_weights_decode_fn(_run_decode)
+_progress_trampoline = _abi.ferrum_weights_progress_fn(_run_progress)
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
 _log_trampoline = _abi.ferrum_log_fn(_run_log)
 _pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
@@ -214,6 +264,41 @@ def add_pressure(
         _pressure_functions.pop(key, None)
         raise error
     return registration, lambda: _forget(_pressure_functions, key)
+
+
+def decoder_of(
+    recognises: Callable[[bytes, int], object], describe: Callable[[Any], bytes]
+) -> tuple[Any, Any, int, Callable[[], None]]:
+    """Returns the C functions of a decoder, their user_data, and a function that removes the
+    entry.
+    """
+    key = next(_keys)
+    _decoder_functions[key] = (recognises, describe)
+    return (
+        _recognises_trampoline,
+        _decode_trampoline,
+        key,
+        lambda: _forget(_decoder_functions, key),
+    )
+
+
+@contextlib.contextmanager
+def progress_of(
+    function: Callable[[Any], object] | None,
+) -> Iterator[tuple[Any, int, Callable[[], None]]]:
+    """The C function, its user_data, and a function that removes the entry, which happens at once
+    if the block raises.
+    """
+    if function is None:
+        yield _abi.ferrum_weights_progress_fn(), 0, lambda: None
+        return
+    key = next(_keys)
+    _progress_functions[key] = function
+    try:
+        yield _progress_trampoline, key, lambda: _forget(_progress_functions, key)
+    except BaseException:
+        _progress_functions.pop(key, None)
+        raise
 
 
 def add_reclaim(

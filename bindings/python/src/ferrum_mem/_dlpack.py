@@ -9,6 +9,7 @@ capsule is created.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -81,8 +82,10 @@ class _Export:
         self._block: DeviceArray | None = block
         self._name = _NAME_VERSIONED if versioned else _NAME
         address, size_bytes, self._release = block._held_range()
-        self._shape = (ctypes.c_int64 * 1)(size_bytes)
-        self._stride = (ctypes.c_int64 * 1)(1)
+        shape, code, bits = block._elements() or ((size_bytes,), _UINT, 8)
+        places = ctypes.c_int64 * max(len(shape), 1)
+        self._shape = places(*shape)
+        self._strides = places(*(math.prod(shape[at + 1 :]) for at in range(len(shape))))
         kind, ordinal = block.__dlpack_device__()
         managed: Any = _ManagedVersioned() if versioned else _Managed()
         if versioned:
@@ -90,9 +93,9 @@ class _Export:
             managed.flags = _READ_ONLY if block._read_only else 0
         managed.tensor.data = address
         managed.tensor.device_type, managed.tensor.device_id = kind, ordinal
-        managed.tensor.code, managed.tensor.bits, managed.tensor.lanes = _UINT, 8, 1
-        managed.tensor.ndim = 1
-        managed.tensor.shape, managed.tensor.strides = self._shape, self._stride
+        managed.tensor.code, managed.tensor.bits, managed.tensor.lanes = code, bits, 1
+        managed.tensor.ndim = len(shape)
+        managed.tensor.shape, managed.tensor.strides = self._shape, self._strides
         managed.deleter = _Deleter(self._deleted)
         self._managed = managed
         # The capsule has no destructor: the destructor would have to run Python code with
@@ -123,8 +126,9 @@ class _Export:
 class DeviceArray(_owned.Resource):
     """The array side of a block on any device: DLPack and the CUDA array interface.
 
-    Both show its bytes as a vector of uint8. DLPack waits for the work of other streams
-    than the consumer's when the capsule is created. The CUDA array interface does not wait.
+    Both show the bytes of a block as a vector of uint8. DLPack shows a tensor with its type. It
+    waits for the work of other streams than the consumer's when the capsule is created. The CUDA
+    array interface does not wait.
     """
 
     # For memory that was adopted as read only.
@@ -133,6 +137,10 @@ class DeviceArray(_owned.Resource):
     def _array_range(self) -> tuple[int, int, Device]:
         """Address on the device, length and device."""
         raise NotImplementedError
+
+    def _elements(self) -> tuple[tuple[int, ...], int, int] | None:
+        """Shape, and DLPack's code and number of bits of the elements; None: bytes."""
+        return None
 
     def _held_range(self) -> tuple[int, int, Callable[[], None]]:
         """Address, length, and a function that releases the address."""

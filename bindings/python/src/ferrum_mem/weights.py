@@ -1,0 +1,713 @@
+"""Weights: files of tensors, and loads of the tensors into memory."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, _callbacks, _library, _native
+from ._buffers import HostBuffer
+from ._calls import TensorSetCalls, WeightsCalls
+from ._dlpack import DeviceArray
+from ._enums import DType
+from ._owned import Node, Owned, Resource
+from ._records import WeightsProgress
+from ._values import u32, u64
+from .devices import Device
+from .elastic_pools import Model
+from .errors import NotFoundError, UnsupportedError
+from .pools import Pool
+from .virtual_pools import VirtualPool
+
+if TYPE_CHECKING:
+    import numpy
+
+Progress = Callable[[WeightsProgress], object]
+
+# The types of NumPy, by the number of a type; those of the package ml_dtypes are texts.
+_NUMPY = {
+    DType.F32: "float32",
+    DType.F16: "float16",
+    DType.F64: "float64",
+    DType.I8: "int8",
+    DType.U8: "uint8",
+    DType.I16: "int16",
+    DType.I32: "int32",
+    DType.I64: "int64",
+    DType.U16: "uint16",
+    DType.U32: "uint32",
+    DType.U64: "uint64",
+    DType.BOOL: "bool",
+    DType.C64: "complex64",
+}
+_ML_DTYPES = {
+    DType.BF16: "bfloat16",
+    DType.F8: "float8_e4m3fn",
+    DType.F8_E5M2: "float8_e5m2",
+    DType.F8_E8M0: "float8_e8m0fnu",
+    DType.F8_E4M3FNUZ: "float8_e4m3fnuz",
+    DType.F8_E5M2FNUZ: "float8_e5m2fnuz",
+}
+
+
+# DLPack's code and number of bits of a type.
+_DLPACK = {
+    DType.I8: (0, 8),
+    DType.I16: (0, 16),
+    DType.I32: (0, 32),
+    DType.I64: (0, 64),
+    DType.U8: (1, 8),
+    DType.U16: (1, 16),
+    DType.U32: (1, 32),
+    DType.U64: (1, 64),
+    DType.F16: (2, 16),
+    DType.F32: (2, 32),
+    DType.F64: (2, 64),
+    DType.BF16: (4, 16),
+    DType.C64: (5, 64),
+    DType.BOOL: (6, 8),
+}
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """A tensor of a source or of a set.
+
+    Attributes:
+        name: its name.
+        dtype: type of its elements.
+        shape: its shape, the slowest side first.
+        size_bytes: size of its elements.
+        address: where its elements are; 0 for a tensor of a source.
+        device: its device, such as "cpu:0"; empty for a tensor of a source.
+        is_tied: whether it has the memory of an earlier tensor of its set.
+        is_compressed: whether the file has its bytes compressed.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    size_bytes: int
+    address: int = 0
+    device: str = ""
+    is_tied: bool = False
+    is_compressed: bool = False
+
+
+def _info(name: str, raw: _abi.ferrum_tensor_info) -> TensorInfo:
+    return TensorInfo(
+        name=name,
+        dtype=DType(raw.dtype),
+        shape=tuple(raw.shape[: raw.rank]),
+        size_bytes=raw.size_bytes,
+        address=raw.address,
+        device=raw.device.decode(),
+        is_tied=bool(raw.flags & _abi.FERRUM_TENSOR_TIED),
+        is_compressed=bool(raw.flags & _abi.FERRUM_TENSOR_COMPRESSED),
+    )
+
+
+def numpy_dtype(dtype: DType) -> Any:
+    """The type of NumPy for a type of elements.
+
+    Raises:
+        UnsupportedError: NumPy has no such type, or the package ml_dtypes is not installed.
+    """
+    import numpy
+
+    if dtype in _NUMPY:
+        return numpy.dtype(_NUMPY[dtype])
+    if dtype in _ML_DTYPES:
+        try:
+            ml_dtypes: Any = importlib.import_module("ml_dtypes")
+        except ImportError:
+            raise UnsupportedError(
+                _abi.FERRUM_ERROR_UNSUPPORTED,
+                f"arrays of {dtype.name.lower()} need the package ml_dtypes",
+            ) from None
+        return numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype]))
+    raise UnsupportedError(
+        _abi.FERRUM_ERROR_UNSUPPORTED,
+        f"NumPy has no type for {dtype.name.lower()}: use view(), which has the bytes",
+    )
+
+
+class _Order:
+    """The order of a load as JSON."""
+
+    def __init__(self, order: Mapping[str, Any]) -> None:
+        given = {key: value for key, value in order.items() if value is not None}
+        self.text = json.dumps(given).encode() if given else None
+        self.size = len(self.text) if self.text else 0
+
+
+def _order(
+    include: Iterable[str] | str | None,
+    exclude: Iterable[str] | str | None,
+    rename: Mapping[str, str] | None,
+    prefix: str | None,
+    dtype: DType | str | None,
+    tensors: Iterable[Mapping[str, Any]] | None,
+) -> _Order:
+    def patterns(given: Iterable[str] | str | None) -> list[str] | None:
+        if given is None or isinstance(given, str):
+            return None if given is None else [given]
+        return list(given)
+
+    names = {DType.F8: "f8_e4m3"}
+    return _Order(
+        {
+            "include": patterns(include),
+            "exclude": patterns(exclude),
+            "rename": None
+            if rename is None
+            else [{"from": old, "to": new} for old, new in rename.items()],
+            "prefix": prefix,
+            "float_dtype": names.get(dtype, dtype.name.lower())
+            if isinstance(dtype, DType)
+            else dtype,
+            "tensors": None if tensors is None else [dict(each) for each in tensors],
+        }
+    )
+
+
+class Weights(WeightsCalls, Mapping[str, TensorInfo]):
+    """An open source of tensors: a mapping of their names to what is known of them.
+
+    Args:
+        path: a file, the index of several files, or a folder.
+
+    Raises:
+        NotFoundError, PermissionDeniedError, IoError: for a file.
+        InvalidFormatError: for its content.
+        UnsupportedError: for a part of a format that is not read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        _library.ensure_started()
+        library, handle = _native.functions(), _abi.ferrum_weights()
+        source = _abi.ferrum_weights_source.init()
+        source.path = os.fsencode(path)
+        _native.check(library.ferrum_weights_open(ctypes.byref(source), ctypes.byref(handle)))
+        end = library.ferrum_weights_close
+        label = f"Weights of {os.fspath(path)}"
+        self._own(Owned(label, lambda flags: end(handle, flags), _library.opens), handle)
+        self._names: dict[str, list[int]] = self.metadata()["tensors"]
+
+    @staticmethod
+    def check(path: str | os.PathLike[str]) -> None:
+        """Opens a source and closes it again. The error says why it cannot be loaded."""
+        _library.ensure_started()
+        source = _abi.ferrum_weights_source.init()
+        source.path = os.fsencode(path)
+        _native.check(_native.functions().ferrum_weights_check(ctypes.byref(source)))
+
+    @staticmethod
+    def capabilities() -> dict[str, Any]:
+        """What can be loaded: the fields are in docs/weights.md."""
+        _library.ensure_started()
+        found: dict[str, Any] = _native.read_json(
+            _native.functions().ferrum_weights_capabilities_json
+        )
+        return found
+
+    def find(self, name: str) -> TensorInfo:
+        """Finds a tensor by its name.
+
+        Raises:
+            NotFoundError: the source has no tensor of the name.
+        """
+        raw = _abi.ferrum_tensor_info.init()
+        _native.check(
+            _native.functions().ferrum_weights_find(
+                self._handle, _native.encode("name", name), ctypes.byref(raw)
+            )
+        )
+        return _info(name, raw)
+
+    def __getitem__(self, name: str) -> TensorInfo:
+        try:
+            return self.find(name)
+        except NotFoundError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def load(
+        self,
+        memory: Pool | VirtualPool | Model,
+        *,
+        include: Iterable[str] | str | None = None,
+        exclude: Iterable[str] | str | None = None,
+        rename: Mapping[str, str] | None = None,
+        prefix: str | None = None,
+        dtype: DType | str | None = None,
+        tensors: Iterable[Mapping[str, Any]] | None = None,
+        offset_bytes: int = 0,
+        tag: str | None = None,
+        threads: int = 0,
+        staging_bytes: int = 0,
+        progress: Progress | None = None,
+        wait: bool = True,
+    ) -> TensorSet:
+        """Loads tensors into memory: all that are chosen, or none.
+
+        Args:
+            memory: a pool, a virtual pool, or a model of an elastic pool.
+            include: patterns of which a name matches at least one; None: all names.
+            exclude: patterns that no name matches.
+            rename: beginnings of names, and what replaces them.
+            prefix: stands before all names.
+            dtype: the type that tensors of floating point are converted to.
+            tensors: an order of single tensors, instead of all arguments above; its form is in
+                docs/weights.md.
+            offset_bytes: the place of the first page in a virtual pool.
+            tag: tag of the memory.
+            threads: number of threads that read; 0: one for each processor, at most 8.
+            staging_bytes: bound of the host memory for devices that the host cannot write.
+            progress: called on a thread of the library; it cancels the load with False.
+            wait: whether to wait for the end of the load.
+
+        Raises:
+            CancelledError: progress has cancelled the load.
+            OutOfMemoryError and others: of the memory.
+        """
+        raw = _abi.ferrum_weights_memory()
+        if isinstance(memory, Model):
+            raw.elastic_pool = memory._pool._handle
+            raw.model = _native.encode("model", memory.id)
+        elif isinstance(memory, VirtualPool):
+            raw.vpool = memory._handle
+            raw.offset_bytes = u64("offset_bytes", offset_bytes)
+        else:
+            raw.pool = memory._handle
+        raw.tag = _native.encode("tag", tag)
+        request = _abi.ferrum_weights_load_request.init()
+        request.memories, request.memory_count = ctypes.pointer(raw), 1
+        request.threads = u32("threads", threads)
+        request.staging_bytes = u64("staging_bytes", staging_bytes)
+        order = _order(include, exclude, rename, prefix, dtype, tensors)
+        made = self._start(request, order, memory._owned, progress, device=memory.device)
+        if not wait:
+            return made
+        with _freed_after_error(made):
+            made.wait()
+        return made
+
+    def map(
+        self,
+        *,
+        include: Iterable[str] | str | None = None,
+        exclude: Iterable[str] | str | None = None,
+        tensors: Iterable[Mapping[str, Any]] | None = None,
+    ) -> TensorSet:
+        """Maps tensors without a copy: they are the pages of the files, which are only read.
+
+        Raises:
+            UnsupportedError: a tensor is not in its file as it is to be.
+        """
+        request = _abi.ferrum_weights_load_request.init()
+        request.flags = _abi.FERRUM_WEIGHTS_LOAD_MAP
+        order = _order(include, exclude, None, None, None, tensors)
+        return self._start(request, order, _library.opens, None)
+
+    def preload(
+        self,
+        *,
+        include: Iterable[str] | str | None = None,
+        exclude: Iterable[str] | str | None = None,
+        progress: Progress | None = None,
+        wait: bool = True,
+    ) -> TensorSet:
+        """Reads the bytes of tensors into the page cache of the system. The end of the set gives
+        the pages back that were not in the cache before.
+        """
+        request = _abi.ferrum_weights_load_request.init()
+        request.flags = _abi.FERRUM_WEIGHTS_LOAD_PRELOAD
+        order = _order(include, exclude, None, None, None, None)
+        made = self._start(request, order, _library.opens, progress)
+        if wait:
+            with _freed_after_error(made):
+                made.wait()
+        return made
+
+    def _start(
+        self,
+        request: Any,
+        order: _Order,
+        parent: Node,
+        progress: Progress | None,
+        *,
+        device: Device | None = None,
+    ) -> TensorSet:
+        request.specs_json, request.specs_bytes = order.text, order.size
+        library, handle = _native.functions(), _abi.ferrum_tensor_set()
+        with _callbacks.progress_of(progress) as (function, key, forget):
+            request.progress, request.user_data = function, key
+            _native.check(
+                library.ferrum_weights_load(
+                    self._handle, ctypes.byref(request), ctypes.byref(handle)
+                )
+            )
+        return TensorSet(self._owned.label, handle, parent, forget, device)
+
+    def verify(
+        self, sums: str | None = None, *, progress: Progress | None = None
+    ) -> dict[str, str]:
+        """Reads all files and returns their SHA-256 sums, by the paths of the files.
+
+        Args:
+            sums: lines of the form that sha256sum prints, with which the sums are compared.
+            progress: called on the thread of the call; it cancels with False.
+
+        Raises:
+            CorruptedError: a file has another sum.
+            NotFoundError: the lines do not have a file.
+        """
+        text = None if sums is None else sums.encode()
+        function = _native.functions().ferrum_weights_verify
+        with _callbacks.progress_of(progress) as (call, key, forget):
+            try:
+                found = _native.read_json(
+                    lambda *room: function(self._handle, text, len(text or b""), call, key, *room)
+                )
+            finally:
+                forget()
+        return {each["file"]: each["sha256"] for each in found["files"]}
+
+    def convert(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        include: Iterable[str] | str | None = None,
+        exclude: Iterable[str] | str | None = None,
+        rename: Mapping[str, str] | None = None,
+        prefix: str | None = None,
+        dtype: DType | str | None = None,
+        texts: Mapping[str, str] | None = None,
+        replace: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Writes tensors to a file, whose ending states the format: .safetensors, .gguf, .npz or
+        .npy.
+
+        Args:
+            path: the file.
+            include, exclude, rename, prefix, dtype: as for load().
+            texts: metadata of the file.
+            replace: whether to replace a file of that name.
+            progress: called on the thread of the call; it cancels with False.
+
+        Raises:
+            AlreadyExistsError: there is such a file.
+            UnsupportedError: for a type that the format does not have.
+        """
+        order = _order(include, exclude, rename, prefix, dtype, None)
+        request = _abi.ferrum_weights_convert_request.init()
+        request.flags = _abi.FERRUM_WEIGHTS_CONVERT_REPLACE if replace else 0
+        request.specs_json, request.specs_bytes = order.text, order.size
+        if texts is not None:
+            request.texts_json = json.dumps(dict(texts)).encode()
+            request.texts_bytes = len(request.texts_json)
+        with _callbacks.progress_of(progress) as (function, key, forget):
+            request.progress, request.user_data = function, key
+            try:
+                _native.check(
+                    _native.functions().ferrum_weights_convert(
+                        self._handle, os.fsencode(path), ctypes.byref(request)
+                    )
+                )
+            finally:
+                forget()
+
+    def close(self, *, force: bool = False) -> None:
+        """Closes the source. Sets keep their tensors.
+
+        Args:
+            force: also while loads read it; they are cancelled.
+
+        Raises:
+            BusyError: a load reads it.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+
+@contextlib.contextmanager
+def _freed_after_error(made: TensorSet) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        made.close(force=True)
+        raise
+
+
+class Tensor(HostBuffer, DeviceArray):
+    """A tensor in memory. Its set owns the memory and cannot be freed while a view exists.
+
+    Attributes:
+        info: its name, type, shape and place.
+    """
+
+    def __init__(self, of: TensorSet, info: TensorInfo) -> None:
+        self.info = info
+        self._set = of
+        self._owned = of._owned
+        self._read_only = of._device is None
+
+    def _host_range(self) -> tuple[int | None, int]:
+        is_host = self.info.device.startswith("cpu")
+        return (self.info.address if is_host else None), self.info.size_bytes
+
+    def _array_range(self) -> tuple[int, int, Device]:
+        if self._set._device is None:
+            raise UnsupportedError(
+                _abi.FERRUM_ERROR_UNSUPPORTED,
+                "a mapped tensor is no memory of a device: use numpy()",
+            )
+        return self.info.address, self.info.size_bytes, self._set._device
+
+    def _elements(self) -> tuple[tuple[int, ...], int, int]:
+        if self.info.dtype not in _DLPACK:
+            raise UnsupportedError(
+                _abi.FERRUM_ERROR_UNSUPPORTED,
+                f"DLPack has no type for {self.info.dtype.name.lower()} here: use view()",
+            )
+        return (self.info.shape, *_DLPACK[self.info.dtype])
+
+    def close(self) -> None:
+        """Does nothing: the set owns the memory."""
+
+    def numpy(self) -> numpy.ndarray[Any, Any]:
+        """The tensor as an array of NumPy without a copy; read-only for mapped tensors.
+
+        Raises:
+            UnsupportedError: the host cannot address it, or NumPy has no such type.
+        """
+        import numpy
+
+        element = numpy_dtype(self.info.dtype)
+        if self.info.size_bytes == 0:
+            return numpy.empty(self.info.shape, element)
+        return self.as_numpy(element, self.info.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self.info.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self.info.dtype
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        array: dict[str, Any] = self.numpy().__array_interface__
+        return {**array, "data": self.numpy()} if not array["data"] else array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype, copy=bool(copy))
+
+    def __repr__(self) -> str:
+        return f"<ferrum_mem.Tensor {self.info.name} {self.dtype.name} {list(self.shape)}>"
+
+
+class _SetOwned(Owned):
+    """The record of a set. A silent one ends without a warning when its wrapper is collected."""
+
+    is_silent = False
+
+    def abandon(self) -> None:
+        if not self.is_silent:
+            super().abandon()
+        elif not self.ended and not _native.is_forked():
+            self.is_abandoned = True
+            self.end_quietly()
+
+
+class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
+    """A load, and a mapping of names to the tensors that it has put into memory."""
+
+    def __init__(
+        self,
+        source: str,
+        handle: _abi.ferrum_tensor_set,
+        parent: Node,
+        forget: Callable[[], None],
+        device: Device | None,
+    ) -> None:
+        end = _native.functions().ferrum_tensor_set_free
+        label = f"TensorSet of the {source}"
+        self._owned: _SetOwned
+        self._own(_SetOwned(label, lambda flags: end(handle, flags), parent, forget), handle)
+        # None for mapped tensors, which are read-only.
+        self._device = device
+
+    def find(self, name: str) -> TensorInfo:
+        """Finds a tensor by its name.
+
+        Raises:
+            NotFoundError: the set has no tensor of the name.
+            InvalidStateError: the load runs.
+        """
+        raw = _abi.ferrum_tensor_info.init()
+        _native.check(
+            _native.functions().ferrum_tensor_set_find(
+                self._handle, _native.encode("name", name), ctypes.byref(raw)
+            )
+        )
+        return _info(name, raw)
+
+    def tensor(self, index: int) -> Tensor:
+        """A tensor by its place in the order of the load.
+
+        Raises:
+            InvalidArgumentError: there is no tensor at the place.
+        """
+        raw = _abi.ferrum_tensor_info.init()
+        _native.check(
+            _native.functions().ferrum_tensor_set_get_tensor(
+                self._handle, u64("index", index), ctypes.byref(raw)
+            )
+        )
+        return Tensor(self, _info(self.tensor_name(index), raw))
+
+    def __getitem__(self, name: str) -> Tensor:
+        try:
+            return Tensor(self, self.find(name))
+        except NotFoundError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (each["name"] for each in self.tensors()["tensors"])
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def close(self, *, force: bool = False) -> None:
+        """Frees the tensors.
+
+        Args:
+            force: also while the load runs; it is cancelled.
+
+        Raises:
+            BusyError: the load runs.
+            ViewExistsError: an array uses a tensor.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+
+class DecodedFile:
+    """A file of a format of the program, for the call that describes it.
+
+    Attributes:
+        name: its path, or the name of the memory.
+        size_bytes: its length.
+    """
+
+    def __init__(self, raw: _abi.ferrum_weights_file) -> None:
+        self._file, self._read_at = raw.file, raw.read_at
+        self.name = (raw.name or b"").decode("utf-8", "replace")
+        self.size_bytes: int = raw.size_bytes
+
+    def read(self, offset_bytes: int, size_bytes: int) -> bytes:
+        """Reads bytes of the file.
+
+        Raises:
+            InvalidSizeError: they are beyond its end.
+        """
+        if offset_bytes + size_bytes > self.size_bytes:
+            # No buffer is created for them.
+            size = 0
+            offset_bytes = max(offset_bytes, self.size_bytes + 1)
+        else:
+            size = size_bytes
+        buffer = ctypes.create_string_buffer(max(size, 1))
+        _native.check(self._read_at(self._file, u64("offset_bytes", offset_bytes), buffer, size))
+        return buffer.raw[:size]
+
+
+class Decoder(Resource):
+    """A decoder of a further format, registered until close().
+
+    Args:
+        name: name of the format, which no other format has.
+        recognises: gets the first bytes of a file and its length, and returns whether the file is
+            of the format.
+        describe: returns the description of a file: a dictionary with "tensors" and "texts", whose
+            form is in docs/weights.md. An exception becomes the error of the call that opens the
+            file.
+
+    Raises:
+        AlreadyExistsError: there is a reader of the format.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        recognises: Callable[[bytes, int], bool],
+        describe: Callable[[DecodedFile], Mapping[str, Any]],
+    ) -> None:
+        _library.ensure_started()
+        made, number = _abi.ferrum_weights_decoder.init(), ctypes.c_uint32()
+        registration = _abi.ferrum_registration()
+        made.format = _native.encode("name", name)
+        library = _native.functions()
+        made.recognises, made.decode, made.user_data, forget = _callbacks.decoder_of(
+            recognises, lambda raw: json.dumps(describe(DecodedFile(raw))).encode()
+        )
+        status = library.ferrum_weights_decoder_add(
+            ctypes.byref(made), ctypes.byref(number), ctypes.byref(registration)
+        )
+        if status < 0:
+            error = _native.error_of(status)
+            forget()
+            raise error
+        end = library.ferrum_registration_remove
+        label = f"Decoder of {name}"
+        self._own(Owned(label, lambda _: end(registration), _library.opens, forget), registration)
+        self.number = number.value
+
+
+def load(path: str | os.PathLike[str]) -> dict[str, numpy.ndarray[Any, Any]]:
+    """Maps all tensors of a file or folder, as read-only arrays of NumPy by their names. The
+    memory ends with the last array.
+
+    Raises:
+        UnsupportedError: a tensor is not in its file as it is to be, or NumPy has no such type.
+    """
+    with Weights(path) as source:
+        tensors = source.map()
+    arrays: dict[str, numpy.ndarray[Any, Any]] = {}
+    with _freed_after_error(tensors):
+        # Types without a form in NumPy are found before an array exists.
+        for name in tensors:
+            numpy_dtype(tensors[name].dtype)
+        for name in tensors:
+            arrays[name] = tensors[name].numpy()
+    # The set ends without a warning when its last array is collected.
+    tensors._owned.is_silent = True
+    return arrays
+
+
+__all__ = [
+    "DecodedFile",
+    "Decoder",
+    "Tensor",
+    "TensorInfo",
+    "TensorSet",
+    "Weights",
+    "load",
+    "numpy_dtype",
+]
