@@ -55,6 +55,22 @@ def test_buffer_falls_back_and_moves_to_the_device(manager, device, other_device
     buffer.close()
 
 
+def test_memory_of_a_buffer_is_reused_after_the_work_of_the_stream(manager, other_device, gate):
+    with fm.Stream(other_device) as stream:
+        buffer = manager.alloc(MIB, fm.DType.U8)
+        address = buffer.address(fm.BufferLocation.GPU)
+        stream.host_function(gate.wait)
+        assert gate.reached.wait(60)
+        with buffer.pinned(), pytest.raises(fm.BusyError):
+            buffer.free(stream)
+        buffer.free(stream)
+        buffer.free(stream)
+        with manager.alloc(MIB, fm.DType.U8) as other:
+            assert other.address(fm.BufferLocation.GPU) != address
+        gate.open()
+        stream.synchronize()
+
+
 def test_storage_can_be_taken_and_adopted(manager):
     taken = manager.cpu(b"storage of a buffer", tag="a")
     with pytest.raises(fm.InvalidStateError, match="on the CPU"):

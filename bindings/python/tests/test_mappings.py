@@ -49,7 +49,7 @@ def test_mapping_is_the_block(manager: fm.Manager) -> None:
                 block.map(fm.HostAccess.WRITE_ONLY, offset_bytes=99)
         assert block.read(6) == b"mapped"
         assert not block.info().is_mapped
-        mapping.close()
+        mapping.unmap()
         with pytest.raises(fm.InvalidHandleError):
             mapping.view()
 

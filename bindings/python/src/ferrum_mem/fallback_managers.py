@@ -279,17 +279,33 @@ def _request(num_elements: int, dtype: DType, tag: str | None) -> _abi.ferrum_bu
     return raw
 
 
-def _end(handle: _abi.ferrum_fallback_buffer, flags: int) -> int:
-    """Frees a buffer; with force also a pinned one."""
-    library, stream = _native.functions(), optional_handle(None)
-    status: int = library.ferrum_fallback_buffer_free(handle, stream)
-    if flags & _abi.FERRUM_FORCE:
-        while (
-            status == _abi.FERRUM_ERROR_BUSY
-            and library.ferrum_fallback_buffer_unpin(handle) == _abi.FERRUM_OK
-        ):
-            status = library.ferrum_fallback_buffer_free(handle, stream)
-    return status
+class _LiveBuffer(Owned):
+    """A buffer of a fallback manager that is not freed yet."""
+
+    def __init__(self, manager: FallbackManager, handle: _abi.ferrum_fallback_buffer) -> None:
+        self._handle = handle
+        self._stream = optional_handle(None)
+        super().__init__(f"FallbackBuffer on {manager.device.id}", self._free, manager._owned)
+
+    def close_on(self, stream: Stream | None) -> None:
+        """Frees it after the work that is queued on a stream."""
+        self._stream = optional_handle(stream)
+        try:
+            self.close()
+        finally:
+            self._stream = optional_handle(None)
+
+    def _free(self, flags: int) -> int:
+        """Frees it; with force also a pinned one."""
+        library, stream = _native.functions(), self._stream
+        status: int = library.ferrum_fallback_buffer_free(self._handle, stream)
+        if flags & _abi.FERRUM_FORCE:
+            while (
+                status == _abi.FERRUM_ERROR_BUSY
+                and library.ferrum_fallback_buffer_unpin(self._handle) == _abi.FERRUM_OK
+            ):
+                status = library.ferrum_fallback_buffer_free(self._handle, stream)
+        return status
 
 
 class FallbackBuffer(FallbackBufferCalls):
@@ -297,23 +313,27 @@ class FallbackBuffer(FallbackBufferCalls):
     by several threads.
     """
 
+    _owned: _LiveBuffer
+
     def __init__(self, manager: FallbackManager, handle: _abi.ferrum_fallback_buffer) -> None:
         self._manager = manager
-        self._own(
-            Owned(
-                f"FallbackBuffer on {manager.device.id}",
-                lambda flags: _end(handle, flags),
-                manager._owned,
-            ),
-            handle,
-        )
+        self._own(_LiveBuffer(manager, handle), handle)
         raw = self._info()
         self._id, self._dtype = BufferId(raw.buffer_id), DType(raw.dtype)
         self._len, self._size_bytes = raw.num_elements, raw.size_bytes
 
-    def free(self) -> None:
-        """Frees the buffer, as close() does. Does nothing if it was freed."""
-        self._owned.close()
+    def free(self, stream: Stream | None = None) -> None:
+        """Frees the buffer after the work that is queued now on a stream. Does nothing if it was
+        freed. The manager may then move buffers back to the device, which waits for the
+        default stream of the device.
+
+        Args:
+            stream: the stream that used it; None: the default stream.
+
+        Raises:
+            BusyError: it is pinned; nothing has changed.
+        """
+        self._owned.close_on(stream)
 
     def _info(self) -> _abi.ferrum_fallback_buffer_info:
         raw = _abi.ferrum_fallback_buffer_info.init()

@@ -17,7 +17,7 @@ from ._values import u64
 class HostMapping(HostBuffer):
     """A range of a block that the host can address. Memory.map() creates it.
 
-    view(), as_numpy() and buffer show it. close(), or the end of the context, ends the
+    view(), as_numpy() and buffer show it. unmap(), or the end of the context, ends the
     mapping and writes a staging copy back.
 
     Attributes:
@@ -36,13 +36,18 @@ class HostMapping(HostBuffer):
         label = f"mapping of {self.size_bytes} bytes of the {block._owned.label}"
         self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
 
-    def close(self) -> None:
-        """Ends the mapping. A staging copy that is not read-only is written back.
+    def unmap(self) -> None:
+        """Ends the mapping. A staging copy that is not read-only is written back. Does nothing
+        if it has ended.
 
         Raises:
             ViewExistsError: the mapping has a view; nothing has changed.
         """
         self._owned.close()
+
+    def close(self) -> None:
+        """The same as unmap()."""
+        self.unmap()
 
     async def close_async(self) -> None:
         """The same as close(), which may have to write a staging copy back."""
