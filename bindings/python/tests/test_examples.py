@@ -9,10 +9,12 @@ import ferrum_mem as fm
 from .conftest import ROOT, program_of
 
 
-def test_the_readmes_program(run_python):
+def test_the_readmes_programs(run_python):
     text = (ROOT / "bindings/python/README.md").read_text()
-    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    result = run_python(program)
+    blocks, models = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    result = run_python(models)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "True\n", "")
+    result = run_python(blocks)
     assert (result.returncode, result.stderr) == (0, "")
     used, first = result.stdout.split(" ", 1)
     assert int(used) >= 1 << 20

@@ -144,6 +144,16 @@ class Owned(Node):
         self._closing = threading.Lock()
         parent.add(self)
 
+    def in_use(self, label: str) -> ViewExistsError:
+        """The error of a call that would leave the views of this object without memory.
+
+        Args:
+            label: the object or the call.
+        """
+        count, used = len(self.views), "it" if self.label == label else f"the {self.label}"
+        views = "1 view still uses" if count == 1 else f"{count} views still use"
+        return ViewExistsError(_abi.FERRUM_ERROR_BUSY, f"{label}: {views} {used}")
+
     def subject(self) -> Node:
         """The node whose dependents keep this object from ending."""
         return self
@@ -264,10 +274,7 @@ def doom(doomed: Iterable[Owned], label: str) -> None:
                     view.end()  # type: ignore[attr-defined]
         seen = next((owned for owned in doomed if owned.views), None)
         if seen is not None:
-            raise ViewExistsError(
-                _abi.FERRUM_ERROR_BUSY,
-                f"{label}: {len(seen.views)} view(s) still use the {seen.label}",
-            )
+            raise seen.in_use(label)
         for owned in doomed:
             owned.doomed = True
 

@@ -14,7 +14,7 @@ from ._enums import SleepBacking
 from ._owned import LateEnds, Owned, Resource, views_lock
 from ._records import WakeReport
 from ._values import nanoseconds, u32
-from .errors import InvalidStateError, ViewExistsError
+from .errors import InvalidStateError
 from .streams import Stream, optional_handle
 
 
@@ -70,11 +70,7 @@ class Sleeper(Resource):
         with views_lock:
             for owned in list(self._owned.below):
                 if owned.views and self._takes(tag, getattr(owned, "tag", None)):
-                    raise ViewExistsError(
-                        _abi.FERRUM_ERROR_BUSY,
-                        f"sleep of {self._owned.label}: {len(owned.views)} view(s) still use "
-                        f"the {owned.label}",
-                    )
+                    raise owned.in_use(f"sleep of {self._owned.label}")
             self._dozing.append(tag)
         try:
             yield
