@@ -121,5 +121,6 @@ step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "the Rust examples build" examples_rust
 step "ferrum-mem's example quickstart.rs" example_rust quickstart
 step "ferrum-mem's example phases.rs" example_rust phases
+step "ferrum-mem's example weights.rs" example_rust weights
 step "ferrum-mem-interfaces' example engine.rs" example_rust engine
 finish

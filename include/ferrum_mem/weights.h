@@ -190,7 +190,7 @@ FERRUM_API ferrum_status ferrum_weights_capabilities_json(char *buffer,
 #define FERRUM_TENSOR_COMPRESSED UINT32_C(2)
 
 /** A tensor of a source or of a set.
- *  @by-hand python its shape is a tuple
+ *  @by-hand python,rust its shape is a list
  *  @go library.TensorInfo */
 typedef struct ferrum_tensor_info {
     uint32_t struct_size;
@@ -204,12 +204,14 @@ typedef struct ferrum_tensor_info {
     /** Its shape, the slowest side first. */
     uint64_t shape[16];
     /** Where its elements are, in the order of the shape and without gaps; 0 for a
-     *  tensor of a source, and for one without elements. */
+     *  tensor of a source, and for one without elements.
+     *  @none 0 */
     ferrum_address address;
     /** Size of its elements. */
     uint64_t size_bytes;
     /** Its device, such as "cpu:0"; for a mapped tensor "cpu:0"; empty for a tensor of
-     *  a source. */
+     *  a source.
+     *  @optional */
     char device[64];
 } ferrum_tensor_info;
 
@@ -223,7 +225,7 @@ typedef struct ferrum_tensor_info {
  * @return FERRUM_ERROR_NOT_FOUND.
  *
  * @long name
- * @by-hand python the shape is a tuple
+ * @by-hand python,rust the shape is a list
  */
 FERRUM_API ferrum_status ferrum_weights_find(ferrum_weights weights,
                                              const char *name,
@@ -239,9 +241,11 @@ typedef struct ferrum_weights_progress {
     uint32_t is_over;
     /** Number of bytes that are done. */
     uint64_t done_bytes;
-    /** Number of all bytes; 0 before they are known. */
+    /** Number of all bytes; 0 before they are known.
+     *  @none 0 */
     uint64_t total_bytes;
-    /** The mean rate since the beginning; 0 where it is not known. */
+    /** The mean rate since the beginning; 0 where it is not known.
+     *  @none 0 */
     double bytes_per_second;
 } ferrum_weights_progress;
 
@@ -396,7 +400,7 @@ FERRUM_API ferrum_status ferrum_tensor_set_get_count(ferrum_tensor_set set,
  * @return FERRUM_ERROR_INVALID_ARGUMENT for a place without a tensor; errors of
  *         ferrum_tensor_set_get_count.
  *
- * @by-hand python the shape is a tuple
+ * @by-hand python,rust the shape is a list
  */
 FERRUM_API ferrum_status ferrum_tensor_set_get_tensor(
     ferrum_tensor_set set, uint64_t index, ferrum_tensor_info *info_out);
@@ -417,7 +421,7 @@ FERRUM_API ferrum_status ferrum_tensor_set_get_tensor_name(
  * @return FERRUM_ERROR_NOT_FOUND; errors of ferrum_tensor_set_get_count.
  *
  * @long name
- * @by-hand python the shape is a tuple
+ * @by-hand python,rust the shape is a list
  */
 FERRUM_API ferrum_status ferrum_tensor_set_find(ferrum_tensor_set set,
                                                 const char *name,

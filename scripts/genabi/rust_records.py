@@ -244,6 +244,8 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
         return Member(new, f"Option<{type_}>", doc, meant, sets)
     if none:
         constant = constant_of(none.words[0])
+        if type_ in {"f32", "f64"}:
+            constant = f"{float(constant)}"
         if type_ == "Duration":
             sets_to = f"optional_ns(self.{new}, {constant})"
             return member(

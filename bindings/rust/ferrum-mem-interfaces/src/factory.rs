@@ -18,6 +18,7 @@ use crate::manager::FerrumMemoryManager;
 use crate::monitor::FerrumMemoryMonitor;
 use crate::strategy::FerrumAllocationStrategy;
 use crate::stream::FerrumStreamManager;
+use crate::weight_loader::FerrumWeightLoader;
 
 /// Settings that the traits lack.
 #[derive(Clone, Debug)]
@@ -92,6 +93,17 @@ impl FerrumMem {
     /// Those of `ferrum_placement_create`.
     pub fn create_strategy(&self, strategy: PlacementStrategy) -> Result<FerrumAllocationStrategy> {
         FerrumAllocationStrategy::new(self.hub.clone(), strategy)
+    }
+
+    /// Creates a loader of weights. Its tensors are in pools of its own.
+    pub fn create_weight_loader(&self) -> FerrumWeightLoader {
+        FerrumWeightLoader::new(self.hub.clone())
+    }
+
+    /// The library, for calls that the traits lack, such as
+    /// [`add_decoder`](ferrum_mem::Library::add_decoder).
+    pub fn library(&self) -> &Library {
+        self.hub.devices.library()
     }
 
     #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The memory traits of `ferrum-interfaces` on ferrum_mem.
+//! The memory traits and the weight loader of `ferrum-interfaces` on ferrum_mem.
 //!
 //! An engine that is written against [`DeviceMemoryManager`], [`AdvancedMemoryManager`],
-//! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`] and [`AllocationStrategy`] runs on
-//! ferrum_mem when [`FerrumMem::start`] creates its factory:
+//! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`], [`AllocationStrategy`] and [`WeightLoader`]
+//! runs on ferrum_mem when [`FerrumMem::start`] creates its factory:
 //!
 //! ```no_run
 //! use ferrum_interfaces::memory::{MemoryManagerConfig, MemoryManagerFactory};
@@ -41,10 +41,12 @@
 //! [`MemoryManagerFactory`]: ferrum_interfaces::memory::MemoryManagerFactory
 //! [`GlobalMemoryMonitor`]: ferrum_interfaces::memory::GlobalMemoryMonitor
 //! [`AllocationStrategy`]: ferrum_interfaces::memory::AllocationStrategy
+//! [`WeightLoader`]: ferrum_interfaces::backend::WeightLoader
 
 mod advanced;
 mod completion;
 mod config;
+mod data_types;
 mod devices;
 mod error;
 mod events;
@@ -57,9 +59,11 @@ mod monitor;
 mod pressure;
 mod strategy;
 mod stream;
+mod tensor;
 #[cfg(test)]
 mod testing;
 mod transfer_slots;
+mod weight_loader;
 mod workers;
 
 pub use factory::{FerrumMem, Settings};
@@ -67,3 +71,5 @@ pub use manager::FerrumMemoryManager;
 pub use monitor::FerrumMemoryMonitor;
 pub use strategy::FerrumAllocationStrategy;
 pub use stream::FerrumStreamManager;
+pub use tensor::FerrumTensor;
+pub use weight_loader::FerrumWeightLoader;

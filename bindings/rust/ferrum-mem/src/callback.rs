@@ -11,7 +11,7 @@ use crate::fallback_manager::FallbackManager;
 use crate::kept::Kept;
 use crate::library::Library;
 use crate::rejected::{ended, Rejected};
-use crate::{sys, LogLevel, PressureLevel, ReclaimConfig, Result};
+use crate::{sys, LogLevel, PressureLevel, ReclaimConfig, Result, WeightsDecoder};
 
 /// Runs a closure of the caller for C. A panic ends here, after the panic hook has run.
 pub(crate) fn run<T: Default>(closure: impl FnOnce() -> T) -> T {
@@ -34,8 +34,15 @@ type ReclaimFn = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
 /// The closure of a registration.
 enum Held {
-    Pressure { _closure: Arc<PressureFn> },
-    Reclaim { _closure: Arc<ReclaimFn> },
+    Pressure {
+        _closure: Arc<PressureFn>,
+    },
+    Reclaim {
+        _closure: Arc<ReclaimFn>,
+    },
+    Decoder {
+        _decoder: Arc<Box<dyn WeightsDecoder>>,
+    },
 }
 
 static KEPT: Kept<Held> = Kept::new();
@@ -151,6 +158,18 @@ impl Registration {
         Self {
             raw,
             held: KEPT.take(raw.id),
+            _library: library.clone(),
+        }
+    }
+
+    pub(crate) fn decoder(
+        library: &Library,
+        raw: sys::ferrum_registration,
+        decoder: Arc<Box<dyn WeightsDecoder>>,
+    ) -> Self {
+        Self {
+            raw,
+            held: Some(Held::Decoder { _decoder: decoder }),
             _library: library.clone(),
         }
     }

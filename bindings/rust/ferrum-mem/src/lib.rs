@@ -108,7 +108,7 @@ pub use generated::enums::{
     AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, DType,
     DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType, Paging, PlacementReason,
     PlacementStrategy, PressureLevel, PressureProfile, ReadyPages, SegmentSource, Strategy,
-    ThreadCache, UsageHint, WeightsFormat, WeightsSourceKind,
+    ThreadCache, UsageHint, WeightsFormat,
 };
 pub use generated::records::{
     AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BatchOptions, BlockInfo,
@@ -117,8 +117,8 @@ pub use generated::records::{
     EstimateRequest, FallbackStats, Gauge, GraphInfo, HostInfo, InferenceMemoryEstimate,
     KvCacheShape, LinkRequest, MemoryConfig, MemoryInfo, MemoryStats, ModelConfig, ModelInfo,
     ModelLimits, ModelRequest, ModelShape, MonitorConfig, MonitorPressure, PageSizes,
-    PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics, TensorInfo,
-    TrackerTotals, UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
+    PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics, TrackerTotals,
+    UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
     WeightsProgress,
 };
 pub use generic_pool::{BufferLease, GenericMemoryPool};
@@ -138,7 +138,11 @@ pub use sleep::{SleepBacking, SleepReport, SleepRequest, WakeRequest};
 pub use stream::{Event, Stream};
 pub use tracker::{AllocationTracker, BufferId, BufferMetadata, TrackerView};
 pub use virtual_pool::VirtualPool;
-pub use weights::{TensorSet, Weights};
+pub use weights::{
+    ConvertRequest, DecodedFile, DescribedTensor, Description, Element, FileSum, FoundTensor,
+    LoadMemory, LoadRequest, Order, Selection, Tensor, TensorMetadata, TensorOrder, TensorSet,
+    Transformation, Weights, WeightsCapabilities, WeightsDecoder, WeightsMetadata, WeightsSource,
+};
 
 /// The C ABI.
 pub use ferrum_mem_sys as sys;

@@ -252,10 +252,7 @@ fn pointers_to_unmapped_ranges_are_rejected() {
     for asleep in [&kept, &range] {
         let error = asleep.as_ptr().unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidState);
-        assert!(
-            error.message.contains("offset 0, size 131072"),
-            "{error}"
-        );
+        assert!(error.message.contains("offset 0, size 131072"), "{error}");
     }
     pool.wake(&WakeRequest::default()).unwrap();
     model.wake(&WakeRequest::default()).unwrap();

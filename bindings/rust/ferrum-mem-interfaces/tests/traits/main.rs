@@ -9,3 +9,4 @@ mod strategies;
 mod streams;
 mod support;
 mod threads;
+mod weights;

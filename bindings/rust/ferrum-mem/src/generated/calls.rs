@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::enums::*;
 use super::records::*;
 use crate::error::check;
-use crate::library::c_text;
 use crate::library::json_of;
 use crate::library::listed;
 use crate::raw::ns;
@@ -936,26 +935,11 @@ impl crate::TensorSet {
         Ok(out)
     }
 
-    /// Returns a tensor by its place in the order of the load, from 0 on.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a place without a tensor;
-    /// errors of [`TensorSet::count`](crate::TensorSet::count).
-    ///
-    /// C function: [`ferrum_tensor_set_get_tensor`](crate::sys::ferrum_tensor_set_get_tensor).
-    pub fn tensor(&self, index: u64) -> Result<TensorInfo> {
-        let mut out = sys::ferrum_tensor_info::default();
-        // SAFETY: out is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_tensor_set_get_tensor(self.raw(), index, &mut out) })?;
-        Ok((&out).into())
-    }
-
     /// Returns the name of a tensor by its place.
     ///
     /// # Errors
     ///
-    /// Errors of [`TensorSet::tensor`](crate::TensorSet::tensor).
+    /// Errors of [`ferrum_tensor_set_get_tensor`](crate::sys::ferrum_tensor_set_get_tensor).
     ///
     /// C function: [`ferrum_tensor_set_get_tensor_name`](crate::sys::ferrum_tensor_set_get_tensor_name).
     pub fn tensor_name(&self, index: u64) -> Result<String> {
@@ -963,22 +947,6 @@ impl crate::TensorSet {
         json_of(|to, room, length| unsafe {
             sys::ferrum_tensor_set_get_tensor_name(self.raw(), index, to, room, length)
         })
-    }
-
-    /// Finds a tensor of a set by its name.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound); errors of
-    /// [`TensorSet::count`](crate::TensorSet::count).
-    ///
-    /// C function: [`ferrum_tensor_set_find`](crate::sys::ferrum_tensor_set_find).
-    pub fn find(&self, name: &str) -> Result<TensorInfo> {
-        let name = c_text("ferrum_tensor_set_find", "name", name)?;
-        let mut out = sys::ferrum_tensor_info::default();
-        // SAFETY: what goes in lives through the call; out is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_tensor_set_find(self.raw(), name.as_ptr(), &mut out) })?;
-        Ok((&out).into())
     }
 
     /// Returns all tensors of a set in their order, as JSON with the fields of
@@ -1157,20 +1125,5 @@ impl crate::Weights {
         json_of(|to, room, length| unsafe {
             sys::ferrum_weights_metadata_json(self.raw(), to, room, length)
         })
-    }
-
-    /// Finds a tensor of a source by its name.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound).
-    ///
-    /// C function: [`ferrum_weights_find`](crate::sys::ferrum_weights_find).
-    pub fn find(&self, name: &str) -> Result<TensorInfo> {
-        let name = c_text("ferrum_weights_find", "name", name)?;
-        let mut out = sys::ferrum_tensor_info::default();
-        // SAFETY: what goes in lives through the call; out is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_weights_find(self.raw(), name.as_ptr(), &mut out) })?;
-        Ok((&out).into())
     }
 }

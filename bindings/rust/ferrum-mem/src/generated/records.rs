@@ -2178,45 +2178,6 @@ impl SharedMemory {
     }
 }
 
-/// A tensor of a source or of a set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TensorInfo {
-    /// Type of its elements.
-    pub dtype: DType,
-    /// Number of dimensions, at most [`FERRUM_WEIGHTS_RANK_MAX`](crate::sys::FERRUM_WEIGHTS_RANK_MAX).
-    pub rank: u32,
-    /// The tensor has the memory of an earlier tensor of its set.
-    pub tied: bool,
-    /// The file has the bytes of the tensor compressed.
-    pub compressed: bool,
-    /// Its shape, the slowest side first.
-    pub shape: [u64; 16],
-    /// Where its elements are, in the order of the shape and without gaps; 0 for a
-    /// tensor of a source, and for one without elements.
-    pub address: u64,
-    /// Size of its elements.
-    pub size_bytes: u64,
-    /// Its device, such as "cpu:0"; for a mapped tensor "cpu:0"; empty for a tensor of
-    /// a source.
-    pub device: String,
-}
-
-impl From<&sys::ferrum_tensor_info> for TensorInfo {
-    fn from(raw: &sys::ferrum_tensor_info) -> Self {
-        Self {
-            dtype: DType::from_raw(raw.dtype),
-            rank: raw.rank,
-            tied: raw.flags & sys::FERRUM_TENSOR_TIED != 0,
-            compressed: raw.flags & sys::FERRUM_TENSOR_COMPRESSED != 0,
-            shape: raw.shape,
-            address: raw.address,
-            size_bytes: raw.size_bytes,
-            device: text_of(&raw.device),
-        }
-    }
-}
-
 /// How far a load or another call is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -2225,10 +2186,10 @@ pub struct WeightsProgress {
     pub is_over: bool,
     /// Number of bytes that are done.
     pub done_bytes: u64,
-    /// Number of all bytes; 0 before they are known.
-    pub total_bytes: u64,
-    /// The mean rate since the beginning; 0 where it is not known.
-    pub bytes_per_second: f64,
+    /// Number of all bytes; `None` before they are known.
+    pub total_bytes: Option<u64>,
+    /// The mean rate since the beginning; `None` where it is not known.
+    pub bytes_per_second: Option<f64>,
 }
 
 impl From<&sys::ferrum_weights_progress> for WeightsProgress {
@@ -2236,8 +2197,8 @@ impl From<&sys::ferrum_weights_progress> for WeightsProgress {
         Self {
             is_over: raw.is_over != 0,
             done_bytes: raw.done_bytes,
-            total_bytes: raw.total_bytes,
-            bytes_per_second: raw.bytes_per_second,
+            total_bytes: (raw.total_bytes != 0).then_some(raw.total_bytes),
+            bytes_per_second: (raw.bytes_per_second != 0.0).then_some(raw.bytes_per_second),
         }
     }
 }

@@ -1,0 +1,214 @@
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use crate::error::check;
+use crate::raw::{optional_text, pointer};
+use crate::weights::convert;
+use crate::weights::order::Order;
+use crate::weights::progress::{of_load, OnProgress};
+use crate::weights::source::Weights;
+use crate::weights::tensors::{Parent, TensorSet};
+use crate::{sys, Device, Model, Pool, Result, VirtualPool, WeightsProgress};
+
+/// Memory for the tensors of a load.
+#[derive(Clone, Debug)]
+pub struct LoadMemory<'a> {
+    kind: Kind<'a>,
+    tag: Option<&'a str>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind<'a> {
+    Pool(&'a Pool),
+    VirtualPool(&'a VirtualPool, u64),
+    Model(&'a Model),
+    Caller(&'a Device),
+}
+
+impl<'a> LoadMemory<'a> {
+    fn new(kind: Kind<'a>) -> Self {
+        Self { kind, tag: None }
+    }
+
+    /// Blocks of a pool.
+    pub fn pool(pool: &'a Pool) -> Self {
+        Self::new(Kind::Pool(pool))
+    }
+
+    /// Pages of a virtual pool, from an offset on.
+    pub fn virtual_pool(pool: &'a VirtualPool, offset_bytes: u64) -> Self {
+        Self::new(Kind::VirtualPool(pool, offset_bytes))
+    }
+
+    /// Pages of a model of an elastic pool.
+    pub fn model(model: &'a Model) -> Self {
+        Self::new(Kind::Model(model))
+    }
+
+    /// Memory of the program on a device: each tensor has an address of its own, by
+    /// [`TensorOrder::at`](crate::TensorOrder::at).
+    pub fn caller(device: &'a Device) -> Self {
+        Self::new(Kind::Caller(device))
+    }
+
+    /// Tag of the memory, for sleep and reports; otherwise the name of the pool or the id of the
+    /// model.
+    pub fn tag(mut self, tag: &'a str) -> Self {
+        self.tag = Some(tag);
+        self
+    }
+
+    fn parent(&self) -> Parent {
+        match self.kind {
+            Kind::Pool(pool) => Parent::Pool(pool.clone()),
+            Kind::VirtualPool(pool, _) => Parent::VirtualPool(pool.clone()),
+            Kind::Model(model) => Parent::Model(model.clone()),
+            Kind::Caller(device) => Parent::Device(device.clone()),
+        }
+    }
+
+    fn raw(&self) -> sys::ferrum_weights_memory {
+        // SAFETY: all of it is numbers and pointers, for which zeros are values.
+        let mut raw: sys::ferrum_weights_memory = unsafe { std::mem::zeroed() };
+        match self.kind {
+            Kind::Pool(pool) => raw.pool = pool.raw(),
+            Kind::VirtualPool(pool, offset_bytes) => {
+                (raw.vpool, raw.offset_bytes) = (pool.raw(), offset_bytes);
+            }
+            Kind::Model(model) => {
+                (raw.elastic_pool, raw.model) = (model.pool().raw(), model.c_id().as_ptr());
+            }
+            Kind::Caller(device) => raw.device = device.raw(),
+        }
+        raw
+    }
+}
+
+/// What is loaded, and where to.
+#[derive(Clone, Debug, Default)]
+pub struct LoadRequest<'a> {
+    /// The memories. Tensors go to the first, unless the order names another.
+    pub memories: Vec<LoadMemory<'a>>,
+    /// Which tensors, and how.
+    pub order: Order,
+    /// Number of threads that read; `None`: one for each processor, at most 8.
+    pub threads: Option<u32>,
+    /// Bound of the host memory through which tensors go to devices that the host cannot write, at
+    /// most 256 MiB; `None`: 64 MiB.
+    pub staging_bytes: Option<u64>,
+}
+
+impl<'a> LoadRequest<'a> {
+    /// All tensors, to one memory.
+    pub fn to(memory: LoadMemory<'a>) -> Self {
+        Self {
+            memories: vec![memory],
+            ..Default::default()
+        }
+    }
+}
+
+impl Weights {
+    /// Starts to load tensors: all, or none. [`TensorSet::wait`] waits for them. While the set
+    /// lives, its pools cannot be closed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) and
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for the request and the order;
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for a tensor;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a transformation.
+    ///
+    /// C function: [`ferrum_weights_load`](crate::sys::ferrum_weights_load).
+    pub fn load(&self, request: &LoadRequest<'_>) -> Result<TensorSet> {
+        self.start(request, 0, None)
+    }
+
+    /// Starts to load tensors, and tells the closure how far the load is. It runs on a thread of
+    /// the library. It breaks to cancel the load, and so does a panic in it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Weights::load`].
+    ///
+    /// C function: [`ferrum_weights_load`](crate::sys::ferrum_weights_load).
+    pub fn load_with(
+        &self,
+        request: &LoadRequest<'_>,
+        on_progress: impl FnMut(&WeightsProgress) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<TensorSet> {
+        let on: Arc<OnProgress<'static>> = Arc::new(Mutex::new(Box::new(on_progress)));
+        self.start(request, 0, Some(on))
+    }
+
+    /// Loads nothing: the tensors are the pages of the files, which are only read.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a tensor that cannot be mapped;
+    /// the errors of [`Weights::load`] for the order.
+    ///
+    /// C function: [`ferrum_weights_load`](crate::sys::ferrum_weights_load).
+    pub fn map(&self, order: Order) -> Result<TensorSet> {
+        let request = LoadRequest {
+            order,
+            ..Default::default()
+        };
+        self.start(&request, sys::FERRUM_WEIGHTS_LOAD_MAP, None)
+    }
+
+    /// Starts to read the bytes of the tensors into the page cache of the system. The set has no
+    /// tensors; its end gives the pages back that were not in the cache before.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Weights::load`] for the order.
+    ///
+    /// C function: [`ferrum_weights_load`](crate::sys::ferrum_weights_load).
+    pub fn preload(&self, order: Order) -> Result<TensorSet> {
+        let request = LoadRequest {
+            order,
+            ..Default::default()
+        };
+        self.start(&request, sys::FERRUM_WEIGHTS_LOAD_PRELOAD, None)
+    }
+
+    fn start(
+        &self,
+        request: &LoadRequest<'_>,
+        flags: u32,
+        on: Option<Arc<OnProgress<'static>>>,
+    ) -> Result<TensorSet> {
+        const FUNCTION: &str = "ferrum_weights_load";
+        let tags = request.memories.iter();
+        let tags = tags.map(|memory| optional_text(FUNCTION, "tag", memory.tag));
+        let tags = tags.collect::<Result<Vec<_>>>()?;
+        let mut memories: Vec<_> = request.memories.iter().map(LoadMemory::raw).collect();
+        for (memory, tag) in memories.iter_mut().zip(&tags) {
+            memory.tag = pointer(tag);
+        }
+        let order = request.order.json();
+        let (specs_json, specs_bytes) = convert::pointer(&order);
+        let mut raw = sys::ferrum_weights_load_request {
+            flags,
+            memory_count: u32::try_from(memories.len()).unwrap_or(u32::MAX),
+            threads: request.threads.unwrap_or(0),
+            specs_json,
+            specs_bytes,
+            staging_bytes: request.staging_bytes.unwrap_or(0),
+            ..Default::default()
+        };
+        if !memories.is_empty() {
+            raw.memories = memories.as_ptr();
+        }
+        if let Some(on) = &on {
+            raw.progress = Some(of_load);
+            raw.user_data = Arc::as_ptr(on).cast_mut().cast();
+        }
+        let mut set = Default::default();
+        // SAFETY: the request is valid during the call, the closure as long as the set.
+        check(unsafe { sys::ferrum_weights_load(self.raw(), &raw, &mut set) })?;
+        let parents = request.memories.iter().map(LoadMemory::parent).collect();
+        Ok(TensorSet::of(self, set, parents, on))
+    }
+}
