@@ -4,7 +4,7 @@ package diskfile
 const Block = 4096
 
 // windowBytes is how much of a file is looked up in the page cache at a time.
-const windowBytes = 1 << 20
+const windowBytes = 4 << 20
 
 // Counts says how bytes were read, for tests and reports.
 type Counts struct {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -92,7 +93,7 @@ func (f *File) window(out []byte, offset int64) (int, error) {
 func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	memory := int64(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
 	if memory != offset%Block {
-		return f.buffered(out, offset)
+		return f.shifted(out, offset)
 	}
 	done := 0
 	if head := int((Block - offset%Block) % Block); head > 0 {
@@ -115,13 +116,49 @@ func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	return done + n, err
 }
 
-// buffered reads whole blocks into a buffer of its own, and copies what is asked for.
+// shifted reads into memory that is not as far from a multiple of Block as the place in the file. Whole
+// blocks are read to the next place behind that is, and then moved. So the disk writes to the memory of the
+// caller, which mostly has huge pages: the small pages of a buffer would make many requests of one.
+func (f *File) shifted(out []byte, offset int64) (int, error) {
+	head := int((Block - offset%Block) % Block)
+	memory := int(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
+	at := head + Block - (memory+head)%Block
+	whole := (len(out) - at) / Block * Block
+	if whole < shiftedLeast {
+		return f.buffered(out, offset)
+	}
+	if head > 0 {
+		if n, err := f.buffered(out[:head], offset); err != nil {
+			return n, err
+		}
+	}
+	n, err := f.direct.ReadAt(out[at:at+whole], offset+int64(head))
+	f.around.Add(uint64(n))
+	done := head + copy(out[head:], out[at:at+n])
+	if err != nil || done == len(out) {
+		return done, err
+	}
+	n, err = f.buffered(out[done:], offset+int64(done))
+	return done + n, err
+}
+
+// shiftedLeast is the shortest read that is worth the second request for its end.
+const shiftedLeast = 128 << 10
+
+// buffers are those of buffered: a new one for each read would be zeroed first.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// buffered reads whole blocks into a buffer, and copies what is asked for.
 func (f *File) buffered(out []byte, offset int64) (int, error) {
 	first := offset / Block * Block
 	last := (offset + int64(len(out)) + Block - 1) / Block * Block
-	buffer := make([]byte, last-first+Block)
-	unaligned := int(uintptr(unsafe.Pointer(unsafe.SliceData(buffer))) % Block)
-	blocks := buffer[(Block-unaligned)%Block:][:last-first]
+	kept := buffers.Get().(*[]byte)
+	defer buffers.Put(kept)
+	if int64(len(*kept)) < last-first+Block {
+		*kept = make([]byte, last-first+Block)
+	}
+	unaligned := int(uintptr(unsafe.Pointer(unsafe.SliceData(*kept))) % Block)
+	blocks := (*kept)[(Block-unaligned)%Block:][:last-first]
 	n, err := f.direct.ReadAt(blocks, first)
 	skip := int(offset - first)
 	if n <= skip {

@@ -7,8 +7,8 @@
 // the cache, and its pages are given back.
 //
 // Direct reads have whole blocks: place in the file, length and memory are multiples of Block. A
-// read whose place and memory are equally far from a multiple is direct except for its ends; the
-// ends, and reads that are not, go through a buffer.
+// read whose place and memory are equally far from a multiple is direct except for its ends. In other
+// reads whole blocks are read beside their place and moved. Ends and short reads go through a buffer.
 //
 // Which parts the cache holds is asked with mincore on a mapping that nobody reads through, so a
 // file that becomes shorter is an error of reading and never a fault. The system answers truly
