@@ -154,6 +154,29 @@ def other_table(book: Book) -> list[str]:
     return table(["what", "value", "middle half"], rows)
 
 
+def weights_table(book: Book) -> list[str]:
+    """Files of weights, ours beside what the system and a package can do."""
+    texts = {
+        "weights_resident": "load from the page cache into new memory",
+        "weights_warm": "load from the page cache into written memory",
+        "weights_cold": "load of what the page cache does not have",
+        "weights_map": "map 64 GiB with 1000 tensors, first and last byte",
+        "weights_metadata": "header of 10,000 tensors, not in the page cache",
+        "weights_staging": "memory of a load onto a simulated device, less its tensors",
+    }
+    rows = []
+    for name, text in texts.items():
+        for entry in book.named(name):
+            unit = str(UNITS.get(entry["unit"], entry["unit"]))
+            peer: dict[str, Any] | None = entry["spread"]
+            cells = [number(entry["value_ours"]), spread(peer["ours"])] if peer else ["–", "–"]
+            other = str(entry.get("missing") or number(entry["value_peer"]))
+            rows.append([text, unit, *cells, str(entry["peer"] or "–"), other])
+    if not rows:
+        return []
+    return table(["what", "unit", "**ours**", "middle half", "peer", "its value"], rows)
+
+
 def load(results: pathlib.Path) -> tuple[Book, dict[str, Any]]:
     """Reads a file of results and its machine.json."""
     try:
@@ -181,4 +204,7 @@ def render(results: pathlib.Path, pictures: str = "performance") -> str:
         "",
         *other_table(book),
     ]
+    files = weights_table(book)
+    if files:
+        lines += ["", "### Files of weights", "", *files]
     return "\n".join(lines).rstrip()

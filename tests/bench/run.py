@@ -35,6 +35,7 @@ from latency import Latency
 from machine import Watch
 from measure import ROUNDS, ROUNDS_SHORT, Rounds
 from summary import summary_lines
+from weights_files import WeightsFiles
 
 
 def progress(text: str) -> None:
@@ -81,6 +82,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
     results += Elastic(harness, quick).run(progress)
     results += Latency(harness, quick).run(progress)
     results += FromPython(harness, quick).run(progress)
+    results += WeightsFiles(harness, quick).run(progress)
     progress("loading, replay, profile")
     ours = rounds.allocators[OURS]
     results += extras.loading(harness, ours, quick)

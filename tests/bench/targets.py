@@ -12,6 +12,7 @@ from fragmentation import minimalloc_lead
 from harness import ALIGNED, CROSSING, PMR, TAGGED, TRACKING, UNCACHED
 from mixed import CHANGES, change, size_text
 from verdict import Reading, Target, Verdict
+from weights_files import DIRECT, PACKAGE, PREAD
 
 # If a plain loop scales less than this, the machine had no second core free, and the scaling of
 # an allocator cannot be measured.
@@ -266,12 +267,45 @@ def call_targets() -> list[Target]:
     ]  # fmt: skip
 
 
+def rate(name: str, peer: str) -> Callable[[Book], Reading]:
+    """Our rate over that of a peer with the same bytes."""
+    return lambda book: over(book.peer(name, peer), book.ours(name), "ms")
+
+
+def time_against(name: str, peer: str) -> Callable[[Book], Reading]:
+    """Our time over that of a peer."""
+    return lambda book: over(book.ours(name), book.peer(name, peer), "ms")
+
+
+def weights_targets() -> list[Target]:
+    """Files of weights."""
+    return [
+        Target("weights_resident", "weights in the page cache, into new memory: rate ÷ pread's",
+               rate("weights_resident", PREAD), 0.9, least=True),
+        Target("weights_resident_package", "the same: time ÷ the package safetensors'",
+               time_against("weights_resident", PACKAGE), 1),
+        Target("weights_warm", "weights in the page cache, into written memory: rate ÷ pread's",
+               rate("weights_warm", PREAD), 0.9, least=True),
+        Target("weights_cold", "weights not in the page cache: rate ÷ the best direct reads'",
+               rate("weights_cold", DIRECT), 0.95, least=True),
+        Target("weights_map", "64 GiB with 1000 tensors: open, map, first and last byte",
+               ours("weights_map"), 2, "ms"),
+        Target("weights_metadata", "header of 10,000 tensors, not in the page cache",
+               ours("weights_metadata"), 20, "ms"),
+        Target("weights_metadata_package", "the same: time ÷ the package safetensors'",
+               time_against("weights_metadata", PACKAGE), 0.7),
+        Target("weights_staging", "memory of a load onto a simulated device, less its tensors",
+               ours("weights_staging"), 268, "MB"),
+    ]  # fmt: skip
+
+
 TARGETS = (
     *pair_targets(),
     *thread_targets(),
     *phase_targets(),
     *memory_targets(),
     *call_targets(),
+    *weights_targets(),
     *ELASTIC_TARGETS,
 )
 

@@ -1,0 +1,17 @@
+// Command weights measures how fast core/weights loads files, beside what the system itself can do with
+// the same bytes, in the same process and by turns. tests/bench/weights.py starts it.
+//
+//	weights resident FILE THREADS ROUNDS   load from the page cache, and pread into fresh memory
+//	weights warm     FILE THREADS ROUNDS   the same into memory that was written before
+//	weights cold     FILE THREADS ROUNDS   load what the page cache lacks, and the best read around it
+//	weights map      FILE ROUNDS           open, map all tensors, read the first and the last byte
+//	weights describe FILE                  read the header of a file that is not in the cache
+//
+// It prints one JSON object.
+//
+// It owns the memory that it measures with, and changes no file. Lock order: it has no locks.
+//
+// # Files in reading order
+//
+// main.go.
+package main

@@ -1,0 +1,188 @@
+"""Measures how fast files of weights are loaded, mapped and described.
+
+The program tests/bench/weights measures our loads by turns with reads of the same bytes. The
+package safetensors is measured in processes of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from elastic import answer_of
+from harness import ROOT, SOURCES, BenchError, Harness, built, relative
+from measure import Result, nothing, result, summary
+
+MIB = 1 << 20
+GIB = 1 << 30
+PACKAGE = "safetensors"
+PREAD, DIRECT = "pread", "O_DIRECT"
+SIMULATED = ROOT / "build/test/simcuda/12090/libcuda.so.1"
+TENSORS_MAPPED = 1000
+TENSORS_DESCRIBED = 10_000
+
+
+class WeightsFiles:
+    """Measures with files of its own in the folder of the results."""
+
+    def __init__(self, harness: Harness, quick: bool) -> None:
+        self.harness = harness
+        self.quick = quick
+        self.program = harness.folder.absolute() / "weights"
+        go = [os.environ.get("GO", "go"), "build", "-trimpath", "-o", str(self.program)]
+        self.missing = built([*go, "./tests/bench/weights"], ROOT, self.program)
+        self.threads = min(os.cpu_count() or 1, 2)
+        self.rounds = 2 if quick else 15
+
+    def run(self, progress: Callable[[str], None]) -> list[Result]:
+        """All values."""
+        progress("weights")
+        if self.missing:
+            names = ("resident", "warm", "cold", "map", "metadata", "staging")
+            return [nothing(f"weights_{name}", "ms", self.missing) for name in names]
+        results = []
+        with self.file(16 if self.quick else 128, MIB if self.quick else 4 * MIB) as path:
+            results += self.loads(path)
+            results.append(self.staging(path))
+        with self.file(16 if self.quick else 256, MIB if self.quick else 16 * MIB) as path:
+            results.append(self.cold(path))
+        size = 64 * GIB // TENSORS_MAPPED // 64 * 64
+        with self.file(TENSORS_MAPPED, size, is_sparse=True) as path:
+            answer = self.ours("map", path, self.rounds)
+            results.append(self.entry("weights_map", answer["ms"], None, "map", path))
+        with self.file(TENSORS_DESCRIBED, 64) as path:
+            results.append(self.metadata(path))
+        return results
+
+    @contextmanager
+    def file(self, tensors: int, each: int, is_sparse: bool = False) -> Iterator[Path]:
+        """A file of safetensors while it is needed."""
+        path = self.harness.folder / "weights.safetensors"
+        try:
+            write(path, tensors, each, is_sparse)
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def command(self, what: str, path: Path, *rest: object) -> list[str]:
+        """The command line of our program."""
+        return [relative(self.program), what, relative(path), *map(str, rest)]
+
+    def ours(self, what: str, path: Path, *rest: object) -> dict[str, Any]:
+        """What our program printed that ran in a calm moment."""
+        return self.harness.calm.measure(lambda: answer_of(self.command(what, path, *rest)))
+
+    def package(self, what: str, path: Path, *rest: object) -> dict[str, Any]:
+        """What the package safetensors takes for the same."""
+        program = SOURCES / "python" / "safetensors_peer.py"
+        command = [sys.executable, str(program), what, str(path), *map(str, rest)]
+        return self.harness.calm.measure(lambda: answer_of(command))
+
+    def entry(
+        self,
+        name: str,
+        ours: list[float],
+        peer: list[float] | None,
+        what: str,
+        path: Path,
+        **more: Any,
+    ) -> Result:
+        """A result in milliseconds."""
+        command = shlex.join(self.command(what, path, self.threads, self.rounds))
+        theirs = summary(peer) if peer else None
+        return result(
+            name, "ms", summary(ours), theirs, threads=self.threads, command=command, **more
+        )
+
+    def against_package(
+        self, name: str, ours: list[float], what: str, path: Path, *rest: object, runs: int = 1
+    ) -> Result:
+        """A result beside the package, or the reason why it is not there."""
+        try:
+            answers = [self.package(what, path, *rest) for _ in range(runs)]
+        except BenchError as reason:
+            last = str(reason).rpartition(": ")[2]
+            return self.entry(name, ours, None, what, path, peer_name=PACKAGE, missing=last)
+        times = [time for answer in answers for time in answer["ms"]]
+        version = answers[0]["version"]
+        return self.entry(name, ours, times, what, path, peer_name=PACKAGE, peer_version=version)
+
+    def loads(self, path: Path) -> list[Result]:
+        """Loads from the page cache into new memory, and into memory that was written before."""
+        found = []
+        for what in ("resident", "warm"):
+            answer = self.ours(what, path, self.threads, self.rounds)
+            ours, peer = milliseconds(answer)
+            found.append(self.entry(f"weights_{what}", ours, peer, what, path, peer_name=PREAD))
+            if what == "resident":
+                found.append(
+                    self.against_package("weights_resident", ours, "load", path, self.rounds)
+                )
+        return found
+
+    def cold(self, path: Path) -> Result:
+        """Loads what the page cache does not have."""
+        rounds = 2 if self.quick else 5
+        answer = self.ours("cold", path, self.threads, rounds)
+        ours, peer = milliseconds(answer)
+        if answer["residency"] > 0:
+            reason = f"{answer['residency']:.1%} of the file stayed in the page cache"
+            return nothing("weights_cold", "ms", reason)
+        return self.entry(
+            "weights_cold", ours, peer, "cold", path, peer_name=DIRECT,
+            peer_threads=answer["peer_threads"],
+        )  # fmt: skip
+
+    def metadata(self, path: Path) -> Result:
+        """Reads the header of many tensors, not in the page cache, in new processes."""
+        ours = [self.ours("describe", path)["ms"] for _ in range(self.rounds)]
+        return self.against_package("weights_metadata", ours, "describe", path, runs=self.rounds)
+
+    def staging(self, path: Path) -> Result:
+        """The most memory of a load onto a simulated device, less the tensors themselves."""
+        name = "weights_staging"
+        if not SIMULATED.exists():
+            return nothing(name, "MB", f"{relative(SIMULATED)} has not been built")
+        command = ["build/bin/ferrum-mem", "weights", "load", str(path), "--device", "cuda:0"]
+        environment = {**os.environ, "FERRUM_CUDA_LIBRARY": str(SIMULATED)}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise BenchError(f"{shlex.join(command)}: exit status {process.returncode}")
+        above = (usage.ru_maxrss * 1024 - path.stat().st_size) / 1e6
+        return result(name, "MB", summary([above]), None, command=shlex.join(command))
+
+
+def milliseconds(answer: dict[str, Any]) -> tuple[list[float], list[float]]:
+    """The times of both, from their rates."""
+    size = answer["bytes"] * 1000
+    return [size / rate for rate in answer["ours"]], [size / rate for rate in answer["peer"]]
+
+
+def write(path: Path, tensors: int, each: int, is_sparse: bool) -> None:
+    """Writes a file of safetensors: random bytes, or a hole."""
+    entries = {
+        f"model.layers.{number}.mlp.weight": {
+            "dtype": "U8", "shape": [each], "data_offsets": [number * each, (number + 1) * each],
+        }
+        for number in range(tensors)
+    }  # fmt: skip
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        if is_sparse:
+            file.truncate(8 + len(header) + tensors * each)
+            return
+        part = os.urandom(min(each, MIB))
+        for _ in range(tensors * each // len(part)):
+            file.write(part)
