@@ -1,16 +1,16 @@
 //! Weights: files written here are opened, described, loaded into every kind of memory, mapped,
-//! preloaded, verified and converted; cancel, errors, and a decoder of the program.
+//! preloaded, verified and converted; cancel, and errors.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use ferrum_mem::{
-    leak_report_json, Config, ConvertRequest, DType, DecodedFile, DescribedTensor, Description,
-    Device, ElasticPoolConfig, Error, ErrorKind, Library, LoadMemory, LoadRequest, ModelConfig,
-    Order, PoolConfig, Result, Selection, TensorOrder, TensorSet, Transformation,
-    VirtualPoolConfig, Weights, WeightsDecoder, WeightsFormat, WeightsSource,
+    leak_report_json, Config, ConvertRequest, DType, Device, ElasticPoolConfig, ErrorKind, Library,
+    LoadMemory, LoadRequest, ModelConfig, Order, PoolConfig, Result, Selection, TensorOrder,
+    TensorSet, Transformation, VirtualPoolConfig, Weights, WeightsFormat, WeightsSource,
 };
 
 const MIB: u64 = 1 << 20;
@@ -73,7 +73,6 @@ fn weights() {
     cancelled(&library, &device, &folder);
     verified_and_converted(&library, &folder, &path);
     bad_input(&library, &device, &folder);
-    a_decoder(&library, &device, &folder);
     device.close().unwrap();
     library.close().unwrap();
     let left = leak_report_json().unwrap();
@@ -278,6 +277,39 @@ fn cancelled(library: &Library, device: &Device, folder: &Folder) {
     let set = weights.load_with(&request, |_| panic!("provoked")).unwrap();
     assert_eq!(set.wait(None).unwrap_err().kind, ErrorKind::Cancelled);
     drop(set);
+    // The closure itself drops the set.
+    let place = Arc::new(Mutex::new(None));
+    let (own, told) = (place.clone(), calls.clone());
+    let mut locked = place.lock().unwrap();
+    let set = weights
+        .load_with(&request, move |_| {
+            drop(own.lock().unwrap().take());
+            let _ = &told;
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    *locked = Some(set);
+    drop(locked);
+    let end = Instant::now() + Duration::from_secs(60);
+    while Arc::strong_count(&calls) > 1 {
+        assert!(Instant::now() < end, "the set was never freed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Memory that is too small: an error, and nothing is left.
+    let small = device
+        .create_pool(&PoolConfig {
+            initial_size_bytes: Some(MIB),
+            max_size_bytes: Some(8 * MIB),
+            ..Default::default()
+        })
+        .unwrap();
+    let set = weights
+        .load(&LoadRequest::to(LoadMemory::pool(&small)))
+        .unwrap();
+    assert_eq!(set.wait(None).unwrap_err().kind, ErrorKind::OutOfMemory);
+    assert_eq!(small.statistics().unwrap().live_blocks.current, 0);
+    drop(set);
+    small.close().unwrap();
     // A drop cancels.
     drop(weights.load(&request).unwrap());
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
@@ -362,71 +394,4 @@ fn bad_input(library: &Library, device: &Device, folder: &Folder) {
     assert_eq!(none.kind, ErrorKind::InvalidArgument);
     pool.close().unwrap();
     weights.close().unwrap();
-}
-
-/// A format of this test: four letters, then one byte for each element.
-struct Letters;
-
-impl WeightsDecoder for Letters {
-    fn recognises(&self, start: &[u8], file_bytes: u64) -> bool {
-        start.starts_with(b"LTRS") && file_bytes > 4
-    }
-
-    fn decode(&self, file: &DecodedFile<'_>) -> Result<Description> {
-        let mut first = [0];
-        file.read_at(4, &mut first)?;
-        assert!(file.name().ends_with("letters"));
-        let beyond: Error = file.read_at(file.size_bytes(), &mut first).unwrap_err();
-        assert_eq!(beyond.kind, ErrorKind::InvalidSize);
-        match first[0] {
-            b'!' => return Err(beyond),
-            b'?' => panic!("provoked"),
-            _ => (),
-        }
-        let tensor = DescribedTensor {
-            dtype: DType::U8,
-            shape: vec![file.size_bytes() - 4],
-            offset_bytes: 4,
-            ..Default::default()
-        };
-        Ok(Description {
-            tensors: [("letters".to_owned(), tensor)].into(),
-            texts: [("first".to_owned(), first[0].to_string())].into(),
-        })
-    }
-}
-
-fn a_decoder(library: &Library, device: &Device, folder: &Folder) {
-    let (number, registration) = library.add_decoder("letters", Letters).unwrap();
-    let twice = library.add_decoder("letters", Letters).unwrap_err();
-    assert_eq!(twice.kind, ErrorKind::AlreadyExists);
-    let path = folder.file("letters", b"LTRSabc");
-    for source in [
-        WeightsSource::file(&path),
-        WeightsSource::file(&path).decoder(number),
-    ] {
-        let weights = Weights::open_source(library, &source).unwrap();
-        let metadata = weights.metadata().unwrap();
-        assert_eq!(
-            (metadata.format.as_str(), metadata.texts["first"].as_str()),
-            ("letters", "97")
-        );
-        let pool = device.create_pool(&PoolConfig::default()).unwrap();
-        let set = weights
-            .load(&LoadRequest::to(LoadMemory::pool(&pool)))
-            .unwrap();
-        set.wait(None).unwrap();
-        let letters = set.get("letters").unwrap().unwrap();
-        // SAFETY: nothing else uses the memory of the test.
-        assert_eq!(unsafe { letters.bytes() }.unwrap(), b"abc");
-    }
-    for (content, wanted) in [
-        (b"LTRS!", ErrorKind::InvalidSize),
-        (b"LTRS?", ErrorKind::InvalidFormat),
-    ] {
-        let error = Weights::open(library, folder.file("letters", content)).unwrap_err();
-        assert_eq!(error.kind, wanted, "{error}");
-    }
-    registration.close().unwrap();
-    assert!(Weights::open(library, folder.file("letters", b"LTRSabc")).is_err());
 }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::ending::dropped;
@@ -32,7 +33,8 @@ struct Held {
 static KEPT: Kept<Held> = Kept::new();
 
 /// A load, and the tensors that it has put into memory. A drop cancels a load that runs, and frees
-/// the memory that the load has allocated. The work of the program on the tensors must be complete
+/// the memory that the load has allocated; inside its own progress closure, another thread does so
+/// when the closure has returned. The work of the program on the tensors must be complete
 /// before, or its streams recorded for the memory.
 #[must_use = "dropping it cancels the load and frees the tensors"]
 pub struct TensorSet {
@@ -46,12 +48,31 @@ impl Drop for TensorSet {
         if self.raw.id == 0 {
             return;
         }
+        let held = ManuallyDrop::new(std::mem::take(&mut self.held));
         // SAFETY: we own the handle. After it the library uses neither the closure nor the bytes.
         let status = unsafe { sys::ferrum_tensor_set_free(self.raw, sys::FERRUM_FORCE) };
-        if !crate::callback::is_removed(status) {
-            std::mem::forget(std::mem::take(&mut self.held));
+        if status != sys::FERRUM_ERROR_INVALID_STATE {
+            return freed(held, status);
         }
-        dropped("ferrum_tensor_set_free", status);
+        // Inside its own closure, which the call would wait for: another thread frees it.
+        let (raw, library) = (self.raw, self.library.clone());
+        let later = move || {
+            // SAFETY: as above.
+            let status = unsafe { sys::ferrum_tensor_set_free(raw, sys::FERRUM_FORCE) };
+            freed(held, status);
+            drop(library);
+        };
+        if std::thread::Builder::new().spawn(later).is_err() {
+            dropped("ferrum_tensor_set_free", status);
+        }
+    }
+}
+
+/// Drops what a set has held, unless the library may still use it.
+fn freed(held: ManuallyDrop<Held>, status: sys::ferrum_status) {
+    dropped("ferrum_tensor_set_free", status);
+    if crate::callback::is_removed(status) {
+        drop(ManuallyDrop::into_inner(held));
     }
 }
 
