@@ -48,6 +48,7 @@ class registration {
     friend class device;
     friend class elastic_pool;
     friend class fallback_manager;
+    friend class weights;
     using handle =
         detail::unique_handle<ferrum_registration, detail::end_registration>;
     registration(std::shared_ptr<void> callable, ferrum_registration id)

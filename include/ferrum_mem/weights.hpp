@@ -69,6 +69,72 @@ struct weights_convert_request {
     weights_progress_function progress;
 };
 
+/** A file of a format of the program, during the call that describes it. */
+class weights_file {
+  public:
+    explicit weights_file(const ferrum_weights_file &raw) noexcept
+        : raw_(raw) {}
+    /** Its path, or the name of the memory. */
+    const char *name() const noexcept { return raw_.name; }
+    std::uint64_t size_bytes() const noexcept { return raw_.size_bytes; }
+    /** Reads bytes of it. */
+    result<done> try_read(std::uint64_t offset_bytes, void *to,
+                          std::uint64_t size_bytes) const {
+        return detail::outcome(
+            raw_.read_at(raw_.file, offset_bytes, to, size_bytes));
+    }
+    void read(std::uint64_t offset_bytes, void *to,
+              std::uint64_t size_bytes) const {
+        try_read(offset_bytes, to, size_bytes).value();
+    }
+
+  private:
+    const ferrum_weights_file &raw_;
+};
+
+/** A decoder of a format of the program. Exceptions from it end the process, except for
+ *  ferrum::error from describe, which becomes the error of the call that opens the
+ *  file. */
+struct weights_decoder {
+    /** Whether a file with these first bytes and this length is of the format. */
+    std::function<bool(std::string_view start, std::uint64_t file_bytes)>
+        recognises;
+    /** Describes a file, as JSON (docs/weights.md). */
+    std::function<std::string(const weights_file &)> describe;
+};
+
+/** A registered decoder, and its number for a source. */
+struct weights_decoder_registration {
+    registration held;
+    std::uint32_t number = 0;
+};
+
+namespace detail {
+
+inline std::int32_t call_recognises(const void *start, std::size_t size,
+                                    std::uint64_t file_bytes,
+                                    void *data) noexcept {
+    const auto &decoder = *static_cast<weights_decoder *>(data);
+    return decoder.recognises(
+               std::string_view(static_cast<const char *>(start), size),
+               file_bytes)
+               ? 1
+               : 0;
+}
+
+inline ferrum_status call_describe(const ferrum_weights_file *file,
+                                   void *data) noexcept {
+    try {
+        const std::string json =
+            static_cast<weights_decoder *>(data)->describe(weights_file(*file));
+        return file->describe(file->file, json.data(), json.size());
+    } catch (const error &failed) {
+        return failed.status();
+    }
+}
+
+} // namespace detail
+
 /** Owns a ferrum_weights: an open source of tensors. */
 class weights
     : public detail::unique_handle<ferrum_weights, detail::end_weights>,
@@ -99,6 +165,31 @@ class weights
     }
     static void check(const ferrum_weights_source &source) {
         try_check(source).value();
+    }
+
+    /** Registers a decoder of a further format, until the registration ends. */
+    static result<weights_decoder_registration>
+    try_add_decoder(detail::c_text format, weights_decoder decoder) {
+        auto owned = std::make_shared<weights_decoder>(std::move(decoder));
+        ferrum_weights_decoder raw = FERRUM_WEIGHTS_DECODER_INIT;
+        raw.format = format.data();
+        if (owned->recognises)
+            raw.recognises = detail::call_recognises;
+        if (owned->describe)
+            raw.decode = detail::call_describe;
+        raw.user_data = owned.get();
+        std::uint32_t number = 0;
+        ferrum_registration out{};
+        const ferrum_status status =
+            ferrum_weights_decoder_add(&raw, &number, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return weights_decoder_registration{registration(std::move(owned), out),
+                                            number};
+    }
+    static weights_decoder_registration add_decoder(detail::c_text format,
+                                                    weights_decoder decoder) {
+        return try_add_decoder(format, std::move(decoder)).value();
     }
 
     /** Starts a load. The set owns the callable of the request. */

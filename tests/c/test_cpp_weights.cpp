@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "ferrum_mem.hpp"
@@ -90,7 +91,8 @@ TEST(CppWeights, test_verify_and_convert) {
     ferrum::library library;
     const small_file file;
     ferrum::weights weights = file.open();
-    const std::string path = testing::TempDir() + "ferrum_cpp_weights.safetensors";
+    const std::string path =
+        testing::TempDir() + "ferrum_cpp_weights.safetensors";
     ferrum::weights_convert_request request;
     int calls = 0;
     request.replaces = true;
@@ -107,6 +109,44 @@ TEST(CppWeights, test_verify_and_convert) {
     EXPECT_NE(weights.verify().find("\"sha256\""), std::string::npos);
     EXPECT_EQ(weights.try_verify(&sums).status(), FERRUM_ERROR_CORRUPTED);
     std::remove(path.c_str());
+}
+
+TEST(CppWeights, test_decoder_owns_its_functions) {
+    ferrum::library library;
+    const std::string bytes = "OWN!abc";
+    ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
+    source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
+    source.data = bytes.data();
+    source.data_bytes = bytes.size();
+    source.format = FERRUM_WEIGHTS_FORMAT_CUSTOM;
+    auto token = std::make_shared<int>(1);
+    ferrum::weights_decoder decoder;
+    EXPECT_EQ(ferrum::weights::try_add_decoder("own", decoder).status(),
+              FERRUM_ERROR_NULL_POINTER);
+    decoder.recognises = [](std::string_view start, std::uint64_t file_bytes) {
+        return file_bytes == 7 && start.substr(0, 4) == "OWN!";
+    };
+    decoder.describe = [token](const ferrum::weights_file &file) {
+        char letter = 0;
+        file.read(6, &letter, 1);
+        EXPECT_EQ(letter, 'c');
+        if (*token == 2)
+            file.read(7, &letter, 1);
+        return std::string("{\"tensors\":{\"abc\":{\"dtype\":\"u8\","
+                           "\"shape\":[3],\"offset_bytes\":4}}}");
+    };
+    auto added = ferrum::weights::add_decoder("own", std::move(decoder));
+    decoder = ferrum::weights_decoder();
+    source.decoder = added.number;
+    EXPECT_EQ(ferrum::weights::open(source).find("abc").size_bytes, 3u);
+    *token = 2;
+    EXPECT_EQ(ferrum::weights::try_check(source).status(),
+              FERRUM_ERROR_INVALID_SIZE);
+    added.held.remove();
+    EXPECT_EQ(ferrum::weights::try_check(source).status(),
+              FERRUM_ERROR_NOT_FOUND);
+    added = ferrum::weights_decoder_registration();
+    EXPECT_EQ(token.use_count(), 1);
 }
 
 } // namespace

@@ -43,7 +43,7 @@ func (d *Dummy) end(l *Library, id uint64, force bool) error {
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()
-		return over(d)
+		return endedError(d)
 	}
 	work := d.job
 	if work != nil && !force {
