@@ -242,8 +242,9 @@ typedef struct ferrum_config {
  *  environment has the same effect. */
 #define FERRUM_CONFIG_PROBE_IN_PROCESS UINT32_C(2)
 /** Do not add SA_ONSTACK to signal handlers; see ferrum_init. The program then has
- *  to make sure that each handler has the flag. FERRUM_SIGNAL_HANDLERS=leave in the
- *  environment has the same effect. */
+ *  to make sure that each handler has the flag. No handler is installed for SIGBUS
+ *  either, so the use of a page that a mapped file of weights has lost is a signal.
+ *  FERRUM_SIGNAL_HANDLERS=leave in the environment has the same effect. */
 #define FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS UINT32_C(4)
 
 #define FERRUM_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_config), 0, 0, 0, 0}

@@ -197,7 +197,9 @@ FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
 # FERRUM_PROBE=in_process in the environment has the same effect.
 FERRUM_CONFIG_PROBE_IN_PROCESS = 2
 # Do not add SA_ONSTACK to signal handlers; see ferrum_init. The program then has to make sure that
-# each handler has the flag. FERRUM_SIGNAL_HANDLERS=leave in the environment has the same effect.
+# each handler has the flag. No handler is installed for SIGBUS either, so the use of a page that a
+# mapped file of weights has lost is a signal. FERRUM_SIGNAL_HANDLERS=leave in the environment has
+# the same effect.
 FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS = 4
 # Flags of the numbers in ferrum_error_info that a failure states.
 FERRUM_FACT_OFFSET_BYTES = 1

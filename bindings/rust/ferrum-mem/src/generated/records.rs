@@ -25,8 +25,9 @@ pub struct Config {
     /// environment has the same effect.
     pub probe_in_process: bool,
     /// Do not add SA_ONSTACK to signal handlers; see [`ferrum_init`](crate::sys::ferrum_init). The program then has
-    /// to make sure that each handler has the flag. `FERRUM_SIGNAL_HANDLERS`=leave in the
-    /// environment has the same effect.
+    /// to make sure that each handler has the flag. No handler is installed for SIGBUS
+    /// either, so the use of a page that a mapped file of weights has lost is a signal.
+    /// `FERRUM_SIGNAL_HANDLERS`=leave in the environment has the same effect.
     pub leave_signal_handlers: bool,
 }
 
