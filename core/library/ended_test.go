@@ -17,6 +17,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/handle"
 	"ferrum_mem/core/manager"
@@ -55,6 +56,7 @@ var tells = []string{
 	"FallbackManager.Stats", "FallbackManager.FallbackStats", "FallbackManager.Tracker", "FallbackManager.PressureCallbackAdd", "lib.CacheStream",
 	"Pool.Check", "VPool.Compact", "VPool.Trim", "ElasticPool.Compact", "ElasticPool.Trim", "Placement.ExplainJSON",
 	"Tracker.All", "Tracker.FindOld", "Tracker.Totals",
+	"Weights.MetadataJSON", "TensorSet.Cancel", "TensorSet.Progress", "TensorSet.Wait",
 }
 
 // ofTheFactory lists the calls of the library for blocks and streams, which
@@ -70,6 +72,7 @@ var untaken = []string{
 	"lib.DeviceOpenNative", "lib.GenericPoolCreate", "lib.HostGetInfo", "lib.Init", "lib.LeakReportJSON", "lib.Log", "lib.MonitorCreate",
 	"lib.BackendOpen", "lib.PlacementCreate", "lib.PlacementCreateOwn", "lib.ReportDefect", "lib.ReportHandler", "lib.BackendSelect", "lib.SetLog",
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
+	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open",
 }
 
 // kinds has the kinds whose objects are called.
@@ -77,6 +80,7 @@ var kinds = map[string]handle.Kind{
 	"Device": handle.Device, "Pool": handle.Pool, "VPool": handle.VirtualPool, "ElasticPool": handle.ElasticPool,
 	"Manager": handle.Manager, "Monitor": handle.Monitor, "Placement": handle.Placement, "Tracker": handle.Tracker,
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
+	"Weights": handle.Weights, "TensorSet": handle.TensorSet,
 }
 
 // calls has the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc"
@@ -88,7 +92,7 @@ func exportedCalls() []string {
 	if err != nil || len(files) == 0 {
 		panic(fmt.Sprintf("no exports: %v", err))
 	}
-	found := regexp.MustCompile(`object, err := lib\.(\w+)\(|\bobject\.(\w+)\(|\b(lib\.\w+)\(`)
+	found := regexp.MustCompile(`object, err := (?:lib|loader)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader)\.\w+)\(`)
 	var names []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -186,7 +190,21 @@ func newDeathbed(t *testing.T) *deathbed {
 	require.NoError(t, err)
 	add(m.Tracker())
 	add(m.Alloc(BufferRequest{Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}}))
+	w, err := l.Loader.Weights("test", add(l.Loader.Open(rawWeights(t))))
+	require.NoError(t, err)
+	set, err := l.Loader.TensorSet("test", add(w.Load(LoadRequest{Map: true})))
+	require.NoError(t, err)
+	require.NoError(t, set.Wait(device.Forever))
 	return b
+}
+
+// rawWeights is a file of one tensor without a header.
+func rawWeights(t *testing.T) WeightsSource {
+	path := filepath.Join(t.TempDir(), "weights.bin")
+	require.NoError(t, os.WriteFile(path, make([]byte, 64), 0o600))
+	source := WeightsSource{Path: path, Format: FormatRaw, RawDType: dtype.U8, RawRank: 1}
+	source.RawShape[0] = 64
+	return source
 }
 
 // model is the model of the elastic pool.
@@ -227,7 +245,11 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 func (b *deathbed) call(name string) error {
 	word, method, _ := strings.Cut(name, ".")
 	of := reflect.ValueOf(b.Library)
-	if kind := kindOf(name); kind != 0 {
+	kind := kindOf(name)
+	if kind == handle.Weights || kind == handle.TensorSet {
+		of = reflect.ValueOf(&b.Library.Loader)
+	}
+	if kind != 0 {
 		found := of.MethodByName(word).Call([]reflect.Value{reflect.ValueOf("test"), reflect.ValueOf(b.ids[kind])})
 		if err, failed := found[1].Interface().(error); failed {
 			return err
@@ -306,6 +328,15 @@ var ends = map[string]struct {
 	"monitor": {handle.Monitor, func(_ *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.registry.monitors.Get(id)
 		entry.Close(false)
+	}},
+	"source of weights": {handle.Weights, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.registry.weights.Get(id)
+		require.NoError(t, entry.end(true))
+	}},
+	"tensor set": {handle.TensorSet, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.registry.tensorSets.Get(id)
+		require.NoError(t, entry.release())
+		entry.ended.Store(true)
 	}},
 	"placement strategy": {handle.Placement, func(_ *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.registry.placements.Get(id)

@@ -52,6 +52,8 @@ type TensorSet struct {
 type tensorPlace struct {
 	holder *tensorHolder
 	model  string
+	// isGone states that the pool, or the model, has ended.
+	isGone func() bool
 }
 
 // tensorHolder is the part of a pool that knows the sets with tensors in it.

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"math"
+	"slices"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/weights"
@@ -252,13 +253,18 @@ func (w *Weights) preload(s *TensorSet, specs []weights.Spec, callback *WeightCa
 	return nil
 }
 
-// loaded returns the tensors. Errors: CodeInvalidState while the load runs; the error of the load.
+// loaded returns the tensors. Errors: CodeInvalidState while the load runs, and after a pool of the set
+// has ended by force; the error of the load.
 func (s *TensorSet) loaded(op string) ([]weights.Loaded, error) {
 	switch {
+	case s.ended.Load():
+		return nil, endedError(s)
 	case !s.isLoaded():
 		return nil, device.Errorf(device.CodeInvalidState, op, "tensor set handle %#x: the load is not over", s.id())
 	case s.err != nil:
 		return nil, s.err
+	case slices.ContainsFunc(s.places, func(p tensorPlace) bool { return p.isGone() }):
+		return nil, device.Errorf(device.CodeInvalidState, op, "tensor set handle %#x: a pool or model with its tensors has been ended by force", s.id())
 	}
 	return s.set.Tensors, nil
 }

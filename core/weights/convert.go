@@ -237,8 +237,8 @@ func (w *writer) tensor(out io.Writer, p *plan) error {
 	elements := p.view.elements() * p.unit
 	per := p.chunkElements()
 	for first := uint64(0); first < elements; first += per {
-		if err := w.ctx.Err(); err != nil {
-			return device.Errorf(device.CodeCancelled, opConvert, "%s: after %v of %v: %w", w.path, device.Size(w.done), device.Size(w.all), err)
+		if w.ctx.Err() != nil {
+			return cancelled(opConvert, w.path, w.done, w.all)
 		}
 		count := min(per, elements-first)
 		size, err := p.kind.Size(count)

@@ -80,3 +80,8 @@ func inFolder(of, name string) (string, error) {
 	}
 	return filepath.Join(filepath.Dir(of), name), nil
 }
+
+// cancelled is the error of a call whose context has ended.
+func cancelled(op, what string, done, all uint64) error {
+	return device.Errorf(device.CodeCancelled, op, "%s was cancelled after %v of %v", what, device.Size(done), device.Size(all))
+}

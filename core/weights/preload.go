@@ -57,9 +57,9 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 				next.file.Ahead(next.offset, next.size)
 			}
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			p.Undo()
-			return nil, device.Errorf(device.CodeCancelled, opPreload, "%s: after %v of %v: %w", s.Name, device.Size(done), device.Size(all), err)
+			return nil, cancelled(opPreload, s.Name, done, all)
 		}
 		err := of.file.Warm(of.offset, of.size)
 		if missing[at] {

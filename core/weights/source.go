@@ -3,10 +3,10 @@ package weights
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ferrum_mem/core/device"
@@ -374,7 +374,10 @@ func (s *Source) Find(name string) (*Tensor, error) {
 	}
 	hint := ""
 	if near := similar.Names(name, names, 3); len(near) > 0 {
-		hint = fmt.Sprintf("; the most similar are %q", near)
+		for at := range near {
+			near[at] = strconv.Quote(near[at])
+		}
+		hint = "; the most similar are " + strings.Join(near, ", ")
 	}
 	return nil, device.Errorf(device.CodeNotFound, "weights.find", "%s: there is no tensor %q among %d%s", s.Name, name, len(s.tensors), hint)
 }

@@ -272,12 +272,12 @@ func TestRefusedTransformations(t *testing.T) {
 		code device.Code
 		says string
 	}{
-		{source, []Transformation{{Kind: Transpose, Dim1: 2}}, device.CodeInvalidArgument, "dimensions 0 and 2 of a shape of [4 6]"},
+		{source, []Transformation{{Kind: Transpose, Dim1: 2}}, device.CodeInvalidArgument, "dimensions 0 and 2 of a shape of [4, 6]"},
 		{source, []Transformation{{Kind: Transpose, Dim0: -3}}, device.CodeInvalidArgument, "dimensions -3"},
 		{source, []Transformation{{Kind: Slice, Dim0: 2}}, device.CodeInvalidArgument, "dimension 2"},
 		{source, []Transformation{{Kind: Slice, Start: &three, End: &one}}, device.CodeInvalidArgument, "3 to 1"},
 		{source, []Transformation{{Kind: Slice, End: &nine}}, device.CodeInvalidArgument, "0 to 9"},
-		{source, []Transformation{{Kind: Cast, Type: dtype.F16}, {Kind: Reshape, Shape: []uint64{5, 5}}}, device.CodeInvalidArgument, "transformation 1, reshape: a shape of [5 5] has 25 elements, and the tensor 24"},
+		{source, []Transformation{{Kind: Cast, Type: dtype.F16}, {Kind: Reshape, Shape: []uint64{5, 5}}}, device.CodeInvalidArgument, "transformation 1, reshape: a shape of [5, 5] has 25 elements, and the tensor 24"},
 		{source, []Transformation{{Kind: Reshape, Shape: []uint64{1 << 40, 1 << 40}}}, device.CodeInvalidArgument, "64 bits"},
 		{source, []Transformation{{Kind: Reshape, Shape: append(slices.Repeat([]uint64{1}, 16), 24)}}, device.CodeInvalidArgument, "17 dimensions"},
 		{ints, []Transformation{{Kind: Scale, Factor: 2}}, device.CodeInvalidArgument, "elements of type i8 are not scaled"},

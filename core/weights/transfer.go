@@ -133,7 +133,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if errors.As(cause, &typed) {
 			return cause
 		}
-		return device.Errorf(device.CodeCancelled, opLoad, "after %v of %v: %w", device.Size(t.done.Load()), device.Size(t.all), cause)
+		return cancelled(opLoad, "the load", t.done.Load(), t.all)
 	}
 	t.report(0)
 	return nil

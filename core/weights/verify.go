@@ -36,8 +36,8 @@ func (s *Source) Sums(ctx context.Context, tell func(done, all uint64)) ([]Sum, 
 	for _, f := range s.files {
 		sum := sha256.New()
 		for at := uint64(0); at < f.size; {
-			if err := ctx.Err(); err != nil {
-				return nil, device.Errorf(device.CodeCancelled, opVerify, "%s: after %v of %v: %w", s.Name, device.Size(done), device.Size(all), err)
+			if ctx.Err() != nil {
+				return nil, cancelled(opVerify, s.Name, done, all)
 			}
 			part := buffer[:min(f.size-at, uint64(len(buffer)))]
 			if n, err := f.reader.ReadAt(part, int64(at)); n < len(part) {

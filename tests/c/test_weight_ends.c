@@ -251,11 +251,16 @@ static void test_set_outlives_its_pools(void **state) {
     assert_ok(ferrum_pool_destroy(pool, FERRUM_FORCE));
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
     assert_ok(ferrum_elastic_pool_destroy(shared, FERRUM_FORCE));
-    ferrum_tensor_info info = FERRUM_TENSOR_INFO_INIT;
-    assert_ok(ferrum_tensor_set_find(sets[0], "a", &info));
-    for (int i = 0; i < 4; i++)
-        if (i != 2)
-            assert_ok(ferrum_tensor_set_free(sets[i], 0));
+    for (int i = 0; i < 4; i++) {
+        if (i == 2)
+            continue;
+        ferrum_tensor_info info = FERRUM_TENSOR_INFO_INIT;
+        assert_status(ferrum_tensor_set_find(sets[i], "a", &info),
+                      FERRUM_ERROR_INVALID_STATE);
+        assert_message("ended by force");
+        assert_true(info.address == 0);
+        assert_ok(ferrum_tensor_set_free(sets[i], 0));
+    }
 }
 
 /* ------------------------------------------------------- inside of callbacks */

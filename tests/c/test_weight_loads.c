@@ -283,7 +283,7 @@ static void test_wrong_orders_are_named(void **state) {
         {"{\"tensors\":[],\"prefix\":\"x\"}", 0, "beside others"},
         {"{\"rename\":[{\"from\":\"a\",\"to\":\"b\"}]}", 0, "both get"},
         {"{\"tensors\":[{\"name\":\"q\"}]}", FERRUM_ERROR_NOT_FOUND, "\"q\""},
-        {ONE("\"shape\":[6]"), 0, "[2 3]"},
+        {ONE("\"shape\":[6]"), 0, "[2, 3]"},
         {ONE("\"shape\":[-6]"), 0, "tensors.shape"},
         {ONE("\"dtype\":\"f16\""), 0, "f32 and not f16"},
         {ONE("\"dtype\":\"f17\""), 0, "\"f17\""},

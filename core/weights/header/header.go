@@ -2,9 +2,11 @@ package header
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"ferrum_mem/core/device"
@@ -110,7 +112,12 @@ func product(sides ...uint64) (uint64, bool) {
 
 // overflow is the error of a tensor whose size cannot be counted.
 func (in Input) overflow(name string, shape []uint64) error {
-	return device.Errorf(device.CodeOverflow, opHeader, "%s: %s: a shape of %d has more elements than 64 bits count", in.Name, quote(name), shape)
+	return device.Errorf(device.CodeOverflow, opHeader, "%s: %s: a shape of %s has more elements than 64 bits count", in.Name, quote(name), ShapeText(shape))
+}
+
+// ShapeText is a shape for an error: "[4096, 1024]".
+func ShapeText(shape []uint64) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }
 
 // quote is a name for an error, not too long to be read.

@@ -125,7 +125,7 @@ func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor
 		return Tensor{}, in.overflow(strings.TrimSuffix(label, ": "), f.shape)
 	}
 	if t.Size != size-begin {
-		return Tensor{}, in.wrong("%s%v follow the header, where a shape of %d of %s takes %d", label, device.Size(size-begin), f.shape, f.descr, t.Size)
+		return Tensor{}, in.wrong("%s%v follow the header, where a shape of %s of %s takes %v", label, device.Size(size-begin), ShapeText(f.shape), f.descr, device.Size(t.Size))
 	}
 	if f.fortran && len(f.shape) > 1 {
 		t.Strides = make([]uint64, len(f.shape))

@@ -273,7 +273,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 		return
 	}
 	if places[0].size != t.Size {
-		r.fail("%s: has %v, where a shape of %d of %s takes %d", label, device.Size(places[0].size), t.Shape, t.TypeName, t.Size)
+		r.fail("%s: has %v, where a shape of %s of %s takes %v", label, device.Size(places[0].size), ShapeText(t.Shape), t.TypeName, device.Size(t.Size))
 	}
 }
 
@@ -302,7 +302,7 @@ func (r *onnxReader) external(t *initialiser, label string) {
 		*into = n
 	}
 	if e.Length != 0 && e.Length != t.Size {
-		r.fail("%s: external data of %v, where a shape of %d of %s takes %d", label, device.Size(e.Length), t.Shape, t.TypeName, t.Size)
+		r.fail("%s: external data of %v, where a shape of %s of %s takes %v", label, device.Size(e.Length), ShapeText(t.Shape), t.TypeName, device.Size(t.Size))
 		return
 	}
 	t.External, t.Offset = e, e.Offset

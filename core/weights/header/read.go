@@ -81,7 +81,7 @@ func Raw(in Input, of dtype.DType, shape []uint64) (*Header, error) {
 		return nil, err
 	}
 	if size != in.Size {
-		return nil, in.wrong("has %v, where a shape of %d of %s takes %v", device.Size(in.Size), shape, of, device.Size(size))
+		return nil, in.wrong("has %v, where a shape of %s of %s takes %v", device.Size(in.Size), ShapeText(shape), of, device.Size(size))
 	}
 	return &Header{Format: RawFormat, Tensors: []Tensor{{Type: of, TypeName: of.String(), Shape: shape, Size: size, Elements: elements}}}, nil
 }

@@ -7937,8 +7937,8 @@ extern "C" {
     ///
     /// While the set lives, the end of its pools without FERRUM_FORCE is
     /// FERRUM_ERROR_BUSY. With FERRUM_FORCE the load is cancelled first, and the memory ends
-    /// with the pool; the set must still be freed. The program must not free memory of a
-    /// set itself.
+    /// with the pool. The set then returns FERRUM_ERROR_INVALID_STATE for its tensors, and
+    /// must still be freed. The program must not free memory of a set itself.
     ///
     /// - `set_out`: the set. The caller frees it with ferrum_tensor_set_free, also
     ///   after an error of the load.
