@@ -77,8 +77,8 @@ func (t *Trace) mooncakeRequest(line int, text []byte) (Request, error) {
 	}
 	request.InputTokens, request.OutputTokens = uint32(input), uint32(output)
 	if most := (input + PrefixTokens - 1) / PrefixTokens; uint64(len(fields.HashIDs)) > most {
-		return request, invalid(t.Name, line, "hash_ids has %d ids, but input_length %d has only %d blocks of %d tokens",
-			len(fields.HashIDs), input, most, PrefixTokens)
+		return request, invalid(t.Name, line, "hash_ids has %d ids, but input_length %d has only %s of %d tokens",
+			len(fields.HashIDs), input, device.Count(most, "block"), PrefixTokens)
 	}
 	for _, raw := range fields.HashIDs {
 		id, err := t.jsonNumber(line, "hash_ids", raw, 1<<62)

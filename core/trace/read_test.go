@@ -109,7 +109,7 @@ func TestReadRejectsDamage(t *testing.T) {
 		{"json not an object", mooncakeJSON + "[1]", `f: line 2: "[1]" is not a JSON object`},
 		{"json ids no list", `{"timestamp":0,"input_length":1,"output_length":1,"hash_ids":3}`, "hash_ids is a JSON number: it must be a list"},
 		{"json negative id", `{"timestamp":0,"input_length":1,"output_length":1,"hash_ids":[-3]}`, "hash_ids is -3: it must not be negative"},
-		{"json too many ids", `{"timestamp":0,"input_length":512,"output_length":1,"hash_ids":[3,4]}`, "hash_ids has 2 ids, but input_length 512 has only 1 blocks"},
+		{"json too many ids", `{"timestamp":0,"input_length":512,"output_length":1,"hash_ids":[3,4]}`, "hash_ids has 2 ids, but input_length 512 has only 1 block"},
 		{"json long line", mooncakeJSON + "{" + strings.Repeat(" ", MaxLineBytes), "f: line 2: the line is longer than 4 MiB"},
 	}
 	seen := map[string]string{}

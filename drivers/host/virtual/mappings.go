@@ -23,8 +23,8 @@ func (m *mappings) take(op string, growth int64) error {
 	if limit := m.bound - m.bound/8; growth > 0 && m.bound != 0 && count > 0 && uint64(count) > limit {
 		m.count.Add(-growth)
 		return device.Errorf(device.CodeResourceExhausted, op,
-			"%d mappings more: virtual memory has %d and may have %d, because vm.max_map_count is %d",
-			growth, count-growth, limit, m.bound)
+			"%s more: virtual memory has %d and may have %d, because vm.max_map_count is %d",
+			device.Count(growth, "mapping"), count-growth, limit, m.bound)
 	}
 	return nil
 }

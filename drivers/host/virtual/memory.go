@@ -291,8 +291,8 @@ func (v *Memory) takeMappings(op string, growth int64) error {
 	if growth > 0 && m.bound != 0 {
 		if err := spare.have(v.system.calls.Virtual); err != nil {
 			return device.Errorf(device.CodeResourceExhausted, op,
-				"%d mappings more: the system did not provide a spare one (vm.max_map_count is %d, and memory or address space may be limited): %w",
-				growth, m.bound, err).WithNative(int64(mapping.Errno(err)))
+				"%s more: the system did not provide a spare one (vm.max_map_count is %d, and memory or address space may be limited): %w",
+				device.Count(growth, "mapping"), m.bound, err).WithNative(int64(mapping.Errno(err)))
 		}
 	}
 	return m.take(op, growth)

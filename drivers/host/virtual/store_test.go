@@ -97,7 +97,7 @@ func TestANegativeCountOfMappingsIsNotTheLimit(t *testing.T) {
 	m.count.Store(-2)
 	require.NoError(t, m.take("op", 1))
 	require.NoError(t, m.take("op", 701))
-	requireCode(t, device.CodeResourceExhausted, m.take("op", 1), "1 mappings more: virtual memory has 700 and may have 700")
+	requireCode(t, device.CodeResourceExhausted, m.take("op", 1), "1 mapping more: virtual memory has 700 and may have 700")
 	require.EqualValues(t, 700, m.count.Load())
 	require.NoError(t, m.take("op", -700))
 }
