@@ -100,7 +100,7 @@ GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drive
 # The longest suites start first: a long suite that starts last leaves processors idle.
 CHECKS := check-go check-rust check-c check-abi check-house check-python check-generated check-contract
 TESTS  := test-go test-race test-asan test-report test-bench test-python test-rust test-gpu-parts test-c test-tables \
-    test-wheel test-cuda test-examples test-gorgonia test-consumers test-fuzz test-cache test-simcuda
+    test-wheel test-cuda test-examples test-gorgonia test-consumers test-cache test-simcuda
 
 # Number of suites that run at the same time. It is one more than the number of processors,
 # because suites wait for sleeping processes and for the builds of other suites.
@@ -360,9 +360,6 @@ test-race: ready-test simcuda
 # In this build tables move each time they grow: a use of the old address ends the test.
 test-tables: ready-test
 	@GOGC=400 $(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/...
-# One second for each target finds what a change breaks at once; `make soak` fuzzes longer.
-test-fuzz: ready-test
-	@$(SUITE) $@ steps -- scripts/fuzz.sh 1 ./core/rangealloc ./core/estimate ./core/trace ./core/weights/header
 
 # A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c is
 # linked with the library and with the other C files of the folder that it uses. With
