@@ -43,10 +43,15 @@ for header in include/ferrum_mem/*.h; do
     step "${header#include/} alone, c11" compile c c11 "$out/probe.c"
     step "${header#include/} alone, c++11" compile c++ c++11 "$out/probe.c"
 done
-# Compiles each C++ header alone, in parallel on all processors.
+# Compiles each C++ header alone, in parallel on all processors. Each header of calls/ is the
+# first include of one of these headers, or of ferrum_mem.hpp, so it is compiled first there.
 cpp_headers() {
-    local header
-    for header in include/ferrum_mem/*.hpp include/ferrum_mem/calls/*.hpp; do echo "$header"; done |
+    local header first
+    first=$(grep -hm1 '^#include' include/ferrum_mem/*.hpp include/ferrum_mem.hpp)
+    for header in include/ferrum_mem/calls/*.hpp; do
+        [[ $first == *"calls/${header##*/}\""* ]] || { echo "$header: no header includes it first"; return 1; }
+    done
+    for header in include/ferrum_mem/*.hpp; do echo "$header"; done |
         xargs -P "$(nproc)" -I{} sh -c '"$@" -include "$0" -fsyntax-only -x c++ /dev/null || { echo "$0"; exit 255; }' {} \
             "${CXX:-c++}" -std=c++17 "${warnings[@]}" -Iinclude
 }
