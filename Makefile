@@ -314,8 +314,9 @@ ready-test:
 .PHONY: $(CHECKS)
 check-house: ready-check
 	@$(SUITE) $@ go -- $(GO) test -json -count=1 ./tests/house/
+# With GOGC=400 staticcheck takes a fifth less time.
 check-go: ready-check
-	@$(SUITE) $@ steps -- scripts/checks/go.sh
+	@GOGC=400 $(SUITE) $@ steps -- scripts/checks/go.sh
 check-c: ready-check
 	@$(SUITE) $@ steps -- scripts/checks/c.sh
 check-python: ready-check
