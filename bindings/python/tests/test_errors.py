@@ -67,7 +67,7 @@ def test_the_detail_is_that_of_the_call(device):
     assert error.operation
     assert error.device == "cpu:0"
     assert "initial_size_bytes" in error.message
-    assert str(1 << 20) in error.message
+    assert "initial_size_bytes 1 MiB" in error.message
 
 
 def test_the_detail_is_per_thread(manager):
