@@ -145,3 +145,26 @@ def test_memory_of_every_kind_has_free_and_close(device, other_device):
         assert not memory.closed
         del view
         memory.free()
+
+
+def test_sizes_in_messages_equal_those_of_the_library():
+    from ferrum_mem._values import size_text
+
+    # The sizes of core/device/size_test.go.
+    for size, text in {
+        0: "0 bytes",
+        1: "1 byte",
+        1000: "1000 bytes",
+        (64 << 10) - 1: "65535 bytes",
+        64 << 10: "64 KiB",
+        96 << 10: "96 KiB",
+        1 << 20: "1 MiB",
+        3 << 19: "1.50 MiB (1572864 bytes)",
+        (1 << 30) - 1: "1024.00 MiB (1073741823 bytes)",
+        8 << 30: "8 GiB",
+        (8 << 30) + 1: "8.00 GiB (8589934593 bytes)",
+        1 << 40: "1024 GiB",
+        16 << 40: "16 TiB",
+        (1 << 64) - 1: "16777216.00 TiB (18446744073709551615 bytes)",
+    }.items():
+        assert size_text(size) == text

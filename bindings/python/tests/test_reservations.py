@@ -212,7 +212,7 @@ def test_what_an_array_rejects(space):
     with pytest.raises(fm.NotMappedError):
         array[0]
     ranges[1].free()
-    assert "bytes mapped" in repr(array)
+    assert "0 bytes of 256 KiB mapped" in repr(array)
 
 
 def test_an_array_over_what_sleeps(space):

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _forked, _native, _owned
+from ._values import size_text
 from .errors import (
     InvalidArgumentError,
     InvalidHandleError,
@@ -135,7 +136,7 @@ class HostBuffer(_owned.Resource):
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
                 f"an array of {lengths} {element} at offset_bytes {offset_bytes} ends outside of "
-                f"the {self._owned.label} of {len(array)} bytes",
+                f"the {self._owned.label}, which has {size_text(len(array))}",
             )
         result: numpy.ndarray[Any, Any] = numpy.ndarray(lengths, element, array, offset_bytes)
         return result

@@ -6,6 +6,7 @@ is checked here first.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import SupportsIndex
@@ -72,3 +73,21 @@ def nanoseconds(name: str, seconds: float | None) -> int:
 def lifetime(name: str, seconds: float | None) -> int:
     """A lifetime as nanoseconds. None becomes 0, which means unknown."""
     return 0 if seconds is None else nanoseconds(name, seconds)
+
+
+# The units of size_text, with the least size that is shown in each.
+_UNITS = (("TiB", 40, 10 << 40), ("GiB", 30, 1 << 30), ("MiB", 20, 1 << 20), ("KiB", 10, 64 << 10))
+
+
+@functools.lru_cache(maxsize=256)
+def size_text(size_bytes: int) -> str:
+    """A size for messages, as in those of the library: in bytes below 64 KiB, else in a larger
+    unit. The exact number of bytes follows unless the size is a whole number of units.
+    """
+    exact = "1 byte" if size_bytes == 1 else f"{size_bytes} bytes"
+    for unit, bits, least in _UNITS:
+        if size_bytes >= least:
+            if size_bytes % (1 << bits) == 0:
+                return f"{size_bytes >> bits} {unit}"
+            return f"{size_bytes / (1 << bits):.2f} {unit} ({exact})"
+    return exact

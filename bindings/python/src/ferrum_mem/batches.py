@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _abi, _native
 from ._owned import Owned, Resource, doom, views_lock
+from ._values import size_text
 from .blocks import LiveBlock, LiveBlocks, PoolBlock, StreamOwned, address_array
 from .streams import optional_handle
 
@@ -137,7 +138,9 @@ class PoolBatch(Resource, Sequence[PoolBlock]):
         self._pool = pool
         # While an object for an index exists, the index returns the same object.
         self._shown: weakref.WeakValueDictionary[int, PoolBlock] = weakref.WeakValueDictionary()
-        label = f"PoolBatch of {len(addresses)} blocks of {size_bytes} bytes on {pool.device.id}"
+        label = (
+            f"PoolBatch of {len(addresses)} blocks of {size_text(size_bytes)} on {pool.device.id}"
+        )
         live = _LiveBatch(label, pool._owned.blocks, self.addresses, stream)
         self._own(live, self.addresses)
 

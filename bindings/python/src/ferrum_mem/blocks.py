@@ -14,7 +14,7 @@ from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._owned import Node, Owned, in_background, views_lock
 from ._quick import new_slip, put_slip_back, take_slip
-from ._values import u64
+from ._values import size_text, u64
 from .errors import InvalidHandleError
 from .streams import NO_STREAM, Stream, optional_handle
 
@@ -272,7 +272,7 @@ class PoolBlock(HostBuffer, DeviceArray):
         return self._pool
 
     def _label(self) -> str:
-        return f"PoolBlock of {self.size_bytes} bytes on {self._pool.device.id}"
+        return f"PoolBlock of {size_text(self.size_bytes)} on {self._pool.device.id}"
 
     # The base classes declare an attribute.
     @property

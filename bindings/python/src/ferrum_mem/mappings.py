@@ -11,7 +11,7 @@ from ._calls import MemoryCalls
 from ._enums import HostAccess
 from ._owned import Owned
 from ._records import AccessStats
-from ._values import u64
+from ._values import size_text, u64
 
 
 class HostMapping(HostBuffer):
@@ -33,7 +33,7 @@ class HostMapping(HostBuffer):
         self._pointer = raw.host_pointer
         memory, mapping_id = block._handle, raw.mapping_id
         end = _native.functions().ferrum_memory_unmap
-        label = f"mapping of {self.size_bytes} bytes of the {block._owned.label}"
+        label = f"mapping of {size_text(self.size_bytes)} of the {block._owned.label}"
         self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
 
     def unmap(self) -> None:

@@ -13,7 +13,7 @@ from ._async import Queued
 from ._dlpack import DeviceArray
 from ._owned import Owned, end_beside, ending
 from ._records import BlockInfo
-from ._values import u32, u64
+from ._values import size_text, u32, u64
 from .errors import InvalidOffsetError
 from .mappings import AdvancedBlock, end_block
 from .streams import Stream, named_handle, optional_handle
@@ -46,7 +46,7 @@ class Memory(AdvancedBlock, DeviceArray):
         self._read_only = read_only
         self.relocatable = relocatable
         self._manager = manager
-        label = f"Memory of {size_bytes} bytes on {manager.device.id}"
+        label = f"Memory of {size_text(size_bytes)} on {manager.device.id}"
         self._own(
             Owned(label, lambda flags: end_block(handle, flags), manager._owned, at_end), handle
         )

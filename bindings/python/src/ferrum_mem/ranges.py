@@ -18,7 +18,7 @@ from . import _abi, _native
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._owned import LateEnds, Node, Owned, doom, views_lock
-from ._values import nanoseconds, u64
+from ._values import nanoseconds, size_text, u64
 from .devices import Device
 from .errors import InvalidSizeError, NotMappedError
 from .sleep import refuse_asleep
@@ -99,7 +99,7 @@ class MappedRange(HostBuffer, DeviceArray):
         self.offset_bytes = offset
         self.size_bytes = size
         self._space = of
-        label = f"MappedRange of {size} bytes at offset {offset} in {of._owned.label}"
+        label = f"MappedRange of {size_text(size)} at offset {offset} in {of._owned.label}"
         self._own(_MappedRange(label, of._owned, offset, size, tag, unmap, of._late), address)
 
     @property
@@ -204,7 +204,7 @@ class MappedSpan(HostBuffer, DeviceArray):
         self.size_bytes = size
         self._space = of
         self._native_handle = self.address
-        label = f"MappedSpan of {size} bytes at offset {offset} in {of._owned.label}"
+        label = f"MappedSpan of {size_text(size)} at offset {offset} in {of._owned.label}"
         self._owned = _RangeGroup(label, ranges)
 
     @property
@@ -395,7 +395,7 @@ class Spanning:
             raise NotMappedError(
                 _abi.FERRUM_ERROR_NOT_MAPPED,
                 f"{self._owned.label}: no range that this program allocated is mapped at "
-                f"offset {at}, in the span of {size} bytes at offset {offset}",
+                f"offset {at}, in the span of {size_text(size)} at offset {offset}",
             )
         return MappedSpan(self, found, offset, size)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi
+from ._values import size_text
 from .errors import InvalidArgumentError, InvalidOffsetError, NotMappedError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class ReservationArray:
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
                 f"an array of {lengths} {self.dtype} at offset_bytes {offset_bytes} ends outside "
-                f"of {label}, which has {info.virtual_capacity_bytes} bytes",
+                f"of {label}, which has {size_text(info.virtual_capacity_bytes)}",
             )
         strides, step = [], self.dtype.itemsize
         for length in reversed(lengths):
@@ -111,7 +112,7 @@ class ReservationArray:
         mapped = sum(size for _, size in self.runs())
         return (
             f"ReservationArray(shape={self.shape}, dtype={self.dtype}, "
-            f"{mapped} of {self.nbytes} bytes mapped)"
+            f"{size_text(mapped)} of {size_text(self.nbytes)} mapped)"
         )
 
     def runs(self) -> list[tuple[int, int]]:
