@@ -19,7 +19,9 @@ TOKEN = re.compile(
 LIST = re.compile(r'^  ("\w+") +', re.MULTILINE)
 CONTINUED = re.compile(r"^ {6,}", re.MULTILINE)
 # A 0 that a sentence or a clause explains.
-ZERO = re.compile(r"(?:(?<=[;.,]\s)|^)0\b(?=:| means| if| when| where| for| before| without)", re.MULTILINE)
+ZERO = re.compile(
+    r"(?:(?<=[;.,]\s)|^)0\b(?=:| means| if| when| where| for| before| without)", re.MULTILINE
+)
 # Remarks about a C number that a Rust bool does not need.
 NUMBERS = re.compile(r" \([01]\)|, or never \(0\)")
 
