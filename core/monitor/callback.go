@@ -77,8 +77,8 @@ func (m *Monitor) listens() bool {
 	return m.callback != nil
 }
 
-// listenToAll begins to listen to the devices without a listener: to all of them, or
-// after an error to none more. The caller holds changing.
+// listenToAll adds a listener to each device without one. After an error it removes the
+// listeners that it has added. The caller holds changing.
 func (m *Monitor) listenToAll() error {
 	var begun []*watched
 	for _, w := range m.listWatched() {

@@ -39,8 +39,8 @@ type Config struct {
 	IgnoreSystem bool
 	// Log receives messages, on any thread, with no lock held; nil: none.
 	Log func(level engine.Level, message string)
-	// Ticks creates the clock of the queries, and a function that stops it; nil: a
-	// ticker.
+	// Ticks creates the clock of the queries and returns a function that stops the clock.
+	// If it is nil, the monitor uses a time.Ticker.
 	Ticks func(every time.Duration) (ticks <-chan time.Time, stop func())
 }
 

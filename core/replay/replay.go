@@ -184,7 +184,7 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	if rangealloc.TraitsOf(o.Strategy).Monotonic {
 		most = max(d.totalBytes, PageBytes) // it reuses no memory
 	}
-	// The whole range or nothing: a smaller range would give other results.
+	// The pool allocates the whole range now, because a smaller range gives other results.
 	c.AutoExpansion, c.PreAlloc = false, true
 	c.InitialSizeBytes = roundUpToPowerOfTwo(min(most, MaxRangeBytes/rangeFactor) * rangeFactor)
 	c.Paging = o.Paging
