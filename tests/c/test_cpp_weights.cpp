@@ -1,5 +1,6 @@
 /* The classes of weights: ownership, callables and failures. */
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -91,8 +92,8 @@ TEST(CppWeights, test_verify_and_convert) {
     ferrum::library library;
     const small_file file;
     ferrum::weights weights = file.open();
-    const std::string path =
-        testing::TempDir() + "ferrum_cpp_weights.safetensors";
+    const std::string path = testing::TempDir() + "ferrum_cpp_weights." +
+                             std::to_string(getpid()) + ".safetensors";
     ferrum::weights_convert_request request;
     int calls = 0;
     request.replaces = true;
