@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/tests/mutation"
 )
 
 // The fuzzers test what is made of files that others wrote: a typed error that names the file, or
@@ -31,7 +32,7 @@ func FuzzConfig(f *testing.F) {
 	}
 	f.Add(`{"model_type":"gemma3","text_config":{"hidden_size":1e9,"num_hidden_layers":-1}}`)
 	f.Add(`{"a":[[[[{"b":null}]]]],"a":1}`)
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(mutation.Also(func(t *testing.T, text string) {
 		x, err := OpenConfig("fuzzed", []byte(text))
 		if err != nil {
 			mustBeTyped(t, err)
@@ -55,5 +56,5 @@ func FuzzConfig(f *testing.F) {
 		if err == nil && more.TotalBytes < v.TotalBytes {
 			t.Fatalf("%d bytes for more, %d for less", more.TotalBytes, v.TotalBytes)
 		}
-	})
+	}))
 }

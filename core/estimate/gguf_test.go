@@ -16,6 +16,7 @@ import (
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/weights"
 	"ferrum_mem/core/weights/header"
+	"ferrum_mem/tests/mutation"
 )
 
 // generate.py in testdata/gguf wrote the files there with the wheel gguf. reader.json has
@@ -277,7 +278,7 @@ func FuzzGGUF(f *testing.F) {
 	}
 	f.Add(new(gguf).set("general.architecture", "nemotron_h").set("nemotron_h.attention.head_count_kv", []int{0, 8}).bytes())
 	f.Add([]byte("GGUF\x03\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(mutation.Also(func(t *testing.T, text []byte) {
 		k, h, err := readGGUFBytes("fuzzed", text)
 		if err == nil {
 			if k.FloatBytes+k.BufferBytes > uint64(len(text)) {
@@ -292,5 +293,5 @@ func FuzzGGUF(f *testing.F) {
 			return
 		}
 		mustBeTyped(t, err)
-	})
+	}))
 }

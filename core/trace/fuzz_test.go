@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/tests/mutation"
 )
 
 // The fuzzers check one promise of each reader. It returns a typed error that names the
@@ -19,21 +20,21 @@ func FuzzAzure(f *testing.F) {
 	f.Add("x,GeneratedTokens,ContextTokens,TIMESTAMP\r\n1,2,3,2023-11-16T18:17:04Z\r\n")
 	f.Add(azureHeader + "\"2023-11-16 18:17:03.9799600\",\"4\n8\",10\n")
 	f.Add(azureHeader + azureLine + "2023-11-16 18:17")
-	f.Fuzz(func(t *testing.T, text string) { checkReader(t, Azure, text, writeAzure) })
+	f.Fuzz(mutation.Also(func(t *testing.T, text string) { checkReader(t, Azure, text, writeAzure) }))
 }
 
 func FuzzMooncake(f *testing.F) {
 	f.Add(mooncakeJSON)
 	f.Add(mooncakeJSON + "\n" + mooncakeJSON + `{"timestamp": 5, "input_len`)
 	f.Add(`{"timestamp":1e3,"input_length":-1,"output_length":null,"hash_ids":{}}`)
-	f.Fuzz(func(t *testing.T, text string) { checkReader(t, Mooncake, text, writeMooncake) })
+	f.Fuzz(mutation.Also(func(t *testing.T, text string) { checkReader(t, Mooncake, text, writeMooncake) }))
 }
 
 func FuzzLifetimes(f *testing.F) {
 	f.Add(lifetimeHeader + "a,0,5,1\nb,5,9,100\n")
 	f.Add(lifetimeHeader + "a,0,5,1\na,5,9,100\n")
 	f.Add(lifetimeHeader + "a,5,0,18446744073709551615\n")
-	f.Fuzz(func(t *testing.T, text string) { checkReader(t, LifetimesCSV, text, writeLifetimes) })
+	f.Fuzz(mutation.Also(func(t *testing.T, text string) { checkReader(t, LifetimesCSV, text, writeLifetimes) }))
 }
 
 func checkReader(t *testing.T, kind Kind, text string, write func(*Trace) string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/tests/mutation"
 )
 
 // FuzzRead, in read_test.go, fuzzes the headers of all formats.
@@ -17,7 +18,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(`{"weight_map":{"a":"../one.safetensors"}}`)
 	f.Add(`{"weight_map":{"a":1,"a":2}}`)
 	f.Add(`{"weight_map":{"\u0061":"b","a":"b\u0000"}}`)
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(mutation.Also(func(t *testing.T, text string) {
 		index, err := ReadIndex(fromMemory("fuzzed", []byte(text)))
 		if err != nil {
 			require.ErrorIs(t, err, device.CodeInvalidFormat)
@@ -29,7 +30,7 @@ func FuzzIndex(f *testing.F) {
 		for _, name := range index.Files {
 			require.False(t, name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00"), "%q", name)
 		}
-	})
+	}))
 }
 
 // Whatever a pickle holds, it ends as plain values or with a typed error.
@@ -41,12 +42,12 @@ func FuzzPickle(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(mutation.Also(func(t *testing.T, data []byte) {
 		m := machine{in: fromMemory("fuzzed", data), data: data, storage: func(any) (any, error) { return nil, nil }}
 		if _, err := m.run(); err != nil {
 			var typed *device.Error
 			require.ErrorAs(t, err, &typed)
 			require.ErrorContains(t, err, "fuzzed: ")
 		}
-	})
+	}))
 }

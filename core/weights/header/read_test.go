@@ -17,6 +17,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/tests/mutation"
 )
 
 // fromFile reads a file of testdata as an input.
@@ -270,7 +271,7 @@ func FuzzRead(f *testing.F) {
 		_, data := fromFile(f, entry.Name())
 		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(mutation.Also(func(t *testing.T, data []byte) {
 		h, err := Read(fromMemory("f", data))
 		if err != nil {
 			var typed *device.Error
@@ -291,5 +292,5 @@ func FuzzRead(f *testing.F) {
 			require.LessOrEqual(t, of.Offset, uint64(len(data)))
 			require.LessOrEqual(t, size, uint64(len(data))-of.Offset, "%+v", of)
 		}
-	})
+	}))
 }

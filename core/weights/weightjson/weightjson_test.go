@@ -11,6 +11,7 @@ import (
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/weights/header"
 	"ferrum_mem/core/weights/weightjson"
+	"ferrum_mem/tests/mutation"
 )
 
 func TestDescriptionsAreInTheOrderOfTheFile(t *testing.T) {
@@ -49,11 +50,11 @@ func TestRefusedTextsNameTheirArgument(t *testing.T) {
 func FuzzOrders(f *testing.F) {
 	f.Add([]byte(`{"include": ["a*"], "transformations": [{"kind": "slice", "dim": 0, "end": 3}]}`))
 	f.Add([]byte(`{"tensors": [{"name": "a", "into": {"address": 1, "size_bytes": 2}}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(mutation.Also(func(t *testing.T, text []byte) {
 		if order, err := weightjson.ParseOrder("text", text); err != nil {
 			require.ErrorIs(t, err, device.CodeInvalidArgument)
 		} else {
 			require.NotNil(t, order)
 		}
-	})
+	}))
 }
