@@ -327,6 +327,9 @@ func TestLongColumns(t *testing.T) {
 		"rows stay together":         {dtype.BF16, []uint64{90, 40, 300}, []Transformation{swap(0, 1)}},
 		"another shape afterwards":   {dtype.F32, []uint64{400, 1000}, []Transformation{swap(0, 1), {Kind: Reshape, Shape: []uint64{400, 1000}}}},
 	} {
+		if testing.Short() && product(of.shape) > 600_000 {
+			continue // it takes seconds with the race detector
+		}
 		t.Run(name, func(t *testing.T) {
 			source := tensorOf(t, of.kind, of.shape...)
 			p, err := planOf(source, of.list)
