@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import pathlib
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,6 +24,14 @@ PAGE = 1 << 16
 VIRTUAL = fm.VirtualPoolConfig(capacity_bytes=1 << 20, page_bytes=PAGE)
 SHARED = fm.ElasticPoolConfig(limit_bytes=1 << 22, page_bytes=PAGE)
 BUFFERS = fm.MemoryConfig(min_free_bytes=0)
+WEIGHTS = (
+    pathlib.Path(__file__).parents[3]
+    / "core"
+    / "weights"
+    / "header"
+    / "testdata"
+    / "plain.safetensors"
+)
 
 
 class Home:
@@ -80,6 +89,33 @@ def pin(_home: Home, block: Any) -> Callable[[], object]:
     return unpin
 
 
+def source(_home: Home) -> fm.Weights:
+    return fm.Weights(WEIGHTS)
+
+
+def tensors(home: Home) -> fm.TensorSet:
+    with source(home) as opened:
+        return opened.load(home.pool)
+
+
+def load_slowly(home: Home, opened: fm.Weights) -> Callable[[], object]:
+    gate = home.gate
+    loading = opened.load(home.pool, progress=lambda _: gate.wait(), wait=False)
+    gate.reached.wait()
+
+    def release() -> None:
+        gate.open()
+        loading.wait()
+        loading.close()
+
+    return release
+
+
+def look_at_tensor(_home: Home, loaded: fm.TensorSet) -> Callable[[], object]:
+    views = [loaded["embed.weight"].view()]
+    return views.clear
+
+
 def occupy(_home: Home, made: fm.ElasticPool) -> Callable[[], object]:
     inside = made.register_model("chat", fm.ModelConfig(virtual_bytes=1 << 20))
     held = inside.alloc(PAGE)
@@ -115,6 +151,8 @@ BUSY: dict[str, tuple[Make, Use]] = {
     "Model": (model, lambda h, m: m.alloc(100).close),
     "FallbackManager": (fallback_manager, lambda h, m: m.alloc(100).close),
     "FallbackBuffer": (lambda h: h.kept(fallback_manager(h)).alloc(100), pin),
+    "Weights": (source, load_slowly),
+    "TensorSet": (tensors, look_at_tensor),
 }
 
 # Contexts whose close always succeeds.
@@ -126,6 +164,7 @@ FREE: dict[str, Make] = {
     "Placement": lambda h: fm.Placement(),
     "GenericMemoryPool": lambda h: fm.GenericMemoryPool(BUFFERS),
     "AllocationTracker": lambda h: fm.AllocationTracker(),
+    "Decoder": lambda h: fm.Decoder("a test", lambda _start, _size: False, lambda _file: {}),
     "pinned": lambda h: h.kept(h.manager.alloc(100)).pinned(),
     "pinned buffer": lambda h: h.kept(h.kept(fallback_manager(h)).alloc(100)).pinned(),
 }
@@ -167,8 +206,9 @@ def test_every_context_has_a_case() -> None:
         if isinstance(value, type) and hasattr(value, "__exit__")
     }
     named = {name.split(",")[0] for name in (*BUSY, *FREE)}
-    # Only a device with captures has graphs. A span owns nothing: its close() does nothing.
-    exempt = {"Graph", "MappedSpan"}
+    # Only a device with captures has graphs. A span and a tensor own nothing: their close() does
+    # nothing.
+    exempt = {"Graph", "MappedSpan", "Tensor"}
     missing = {kind.__name__ for kind in kinds} - named - exempt
     assert not {
         name

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import ferrum_mem as fm
+import numpy
 import pytest
 from ferrum_mem import _native, results
 
@@ -194,6 +195,16 @@ def test_estimate():
     whole = fm.estimate_config(CONFIG, fm.EstimateRequest(context=16, free_bytes=1 << 30))
     assert wrong(whole, fm.Estimate, "estimate") == []
     assert whole["fits"] is True
+
+
+def test_weights(tmp_path, pool):
+    numpy.save(tmp_path / "ids.npy", numpy.arange(6, dtype="int32"))
+    path = tmp_path / "ids.npy"
+    with fm.Weights(path) as source:
+        assert wrong(source.metadata(), fm.WeightsMetadata, "metadata") == []
+        assert wrong(source.capabilities(), fm.WeightsCapabilities, "capabilities") == []
+        with source.load(pool) as loaded:
+            assert wrong(loaded.tensors(), fm.LoadedTensors, "tensors") == []
 
 
 def test_no_public_function_returns_an_untyped_dictionary():

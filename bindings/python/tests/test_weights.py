@@ -138,6 +138,10 @@ def test_array_keeps_its_set(path, pool):
         loaded.close()
 
 
+class OwnError(Exception):
+    """An exception of the program."""
+
+
 def test_progress_cancels(tmp_path, pool):
     write(tmp_path / "big.safetensors", {"big": numpy.zeros(32 * MIB, dtype="uint8")})
     seen: list[Any] = []
@@ -148,6 +152,24 @@ def test_progress_cancels(tmp_path, pool):
             source.load(pool, progress=lambda _: False)
         with pytest.raises(fm.CancelledError):
             source.verify(progress=lambda _: False)
+
+        def fails(_: Any) -> None:
+            raise OwnError
+
+        for call in (
+            lambda: source.load(pool, progress=fails),
+            lambda: source.preload(progress=fails),
+            lambda: source.verify(progress=fails),
+            lambda: source.convert(tmp_path / "copy.safetensors", progress=fails),
+        ):
+            with pytest.raises(OwnError):
+                call()
+        assert not (tmp_path / "copy.safetensors").exists()
+        with source.load(pool, progress=fails, wait=False) as loading:
+            with pytest.raises(OwnError):
+                loading.wait()
+            with pytest.raises(fm.CancelledError):
+                loading.wait()
     assert not [leak for leak in fm.leak_report().leaks if leak.kind == "tensor_set"]
 
 

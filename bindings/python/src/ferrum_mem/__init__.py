@@ -179,10 +179,13 @@ if TYPE_CHECKING:
     from .reservations import ReservationArray
     from .results import (
         Estimate,
+        LoadedTensors,
         ModelBooks,
         MonitorInfo,
         PlacementExplanation,
         Snapshot,
+        WeightsCapabilities,
+        WeightsMetadata,
     )
     from .sharing import AdoptedStream
     from .sleep import SleepReport
@@ -292,6 +295,7 @@ __all__ = [
     "LeakReport",
     "LeakReportEntry",
     "LibraryLoadError",
+    "LoadedTensors",
     "LogLevel",
     "Manager",
     "ManagerConfig",
@@ -369,6 +373,8 @@ __all__ = [
     "VirtualPoolInfo",
     "WakeReport",
     "Weights",
+    "WeightsCapabilities",
+    "WeightsMetadata",
     "WeightsProgress",
     "__version__",
     "abi_version",
@@ -606,10 +612,13 @@ _HOMES = {
     "reservations": ("ReservationArray",),
     "results": (
         "Estimate",
+        "LoadedTensors",
         "ModelBooks",
         "MonitorInfo",
         "PlacementExplanation",
         "Snapshot",
+        "WeightsCapabilities",
+        "WeightsMetadata",
     ),
     "sharing": ("AdoptedStream",),
     "sleep": ("SleepReport",),

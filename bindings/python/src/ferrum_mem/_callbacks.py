@@ -4,7 +4,8 @@ The library gets one C function for each kind of callback, and a number as user_
 function is created once and never freed, so the library never calls a freed function. The
 number is the key of the Python function in a dictionary here.
 
-An exception in a callback goes to sys.unraisablehook and never into C.
+An exception in a callback goes to sys.unraisablehook and never into C. That of a progress function
+is raised by the call that it belongs to.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from . import _abi, _native
 from ._enums import LogLevel
 from ._enums_by_hand import PressureLevel
 from ._values import i32
-from .errors import FerrumError
+from .errors import CancelledError, FerrumError
 
 HostFunction = Callable[[], object]
 LogFunction = Callable[[LogLevel, str], object]
@@ -37,6 +38,8 @@ _reclaim_functions: dict[int, Callable[[int], int]] = {}
 _monitor_functions: dict[int, Callable[[Any, int], object]] = {}
 _enqueue_functions: dict[int, Callable[[Callable[[], None]], object]] = {}
 _progress_functions: dict[int, Callable[[Any], object]] = {}
+# Exceptions of progress functions, until the call that they belong to raises them.
+_progress_errors: dict[int, BaseException] = {}
 _decoder_functions: dict[int, tuple[Callable[[bytes, int], object], Callable[[Any], bytes]]] = {}
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 
@@ -189,7 +192,8 @@ def _run_progress(progress: Any, key: int) -> int:
         try:
             return int(function(WeightsProgress.from_abi(progress.contents)) is False)
         except BaseException as error:
-            _report(function, error)
+            # A load goes on for a few calls after the first exception.
+            _progress_errors.setdefault(key, error)
             return 1
 
 
@@ -295,10 +299,32 @@ def progress_of(
     key = next(_keys)
     _progress_functions[key] = function
     try:
-        yield _progress_trampoline, key, lambda: _forget(_progress_functions, key)
+        yield _progress_trampoline, key, lambda: _forget_progress(key)
     except BaseException:
-        _progress_functions.pop(key, None)
+        _forget_progress(key)
         raise
+
+
+def _forget_progress(key: int) -> None:
+    function = _progress_functions.pop(key, None)
+    error = _progress_errors.pop(key, None)
+    if error is not None:
+        _report(function, error)  # nobody waited for the load
+
+
+@contextlib.contextmanager
+def raising_of(key: int) -> Iterator[None]:
+    """Raises the exception of a progress function in place of the block's CancelledError."""
+    try:
+        yield
+    except CancelledError as cancelled:
+        error = _progress_errors.pop(key, None)
+        if error is not None:
+            raise error from cancelled
+        raise
+    error = _progress_errors.pop(key, None)
+    if error is not None:
+        raise error
 
 
 def add_reclaim(

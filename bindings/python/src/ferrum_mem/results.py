@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-__all__ = ["Estimate", "ModelBooks", "MonitorInfo", "PlacementExplanation", "Snapshot"]
+__all__ = [
+    "Estimate",
+    "LoadedTensors",
+    "ModelBooks",
+    "MonitorInfo",
+    "PlacementExplanation",
+    "Snapshot",
+    "WeightsCapabilities",
+    "WeightsMetadata",
+]
 
 
 class GaugeBooks(TypedDict):
@@ -364,6 +373,70 @@ class PlacementCandidate(TypedDict):
     free_bytes: int
     largest_free_bytes: int
     level_after: str
+
+
+class _StoredTensor(TypedDict, total=False):
+    """Present only if it is true."""
+
+    is_compressed: bool
+
+
+class StoredTensor(_StoredTensor):
+    """Where and how a file stores a tensor. file is an index of the files of the source."""
+
+    dtype: str
+    stored_as: str
+    file: int
+    offset_bytes: int
+    size_bytes: int
+    elements: int
+
+
+class WeightsExtra(TypedDict):
+    """What WeightsMetadata has besides: tensors by their names, files, and texts of the files."""
+
+    tensors: dict[str, StoredTensor]
+    files: list[str]
+    texts: dict[str, str]
+
+
+class WeightsMetadata(TypedDict):
+    """A source of tensors; the result of Weights.metadata(). tensors has the shapes."""
+
+    format: str
+    total_size_bytes: int
+    dtypes: list[str]
+    tensors: dict[str, list[int]]
+    extra: WeightsExtra
+
+
+class WeightsCapabilities(TypedDict):
+    """What can be loaded; the result of Weights.capabilities()."""
+
+    supported_formats: list[str]
+    supported_sources: list[str]
+    max_tensor_size: int
+    supports_streaming: bool
+    supports_concurrent: bool
+    supported_transformations: list[str]
+
+
+class LoadedTensor(TypedDict):
+    """A tensor in memory. tied_to is an earlier tensor of the set with the same memory."""
+
+    name: str
+    dtype: str
+    shape: list[int]
+    device: str
+    address: int
+    size_bytes: int
+    tied_to: str | None
+
+
+class LoadedTensors(TypedDict):
+    """The tensors of a set in their order; the result of TensorSet.tensors()."""
+
+    tensors: list[LoadedTensor]
 
 
 class PlacementExplanation(TypedDict):

@@ -28,6 +28,10 @@ from .virtual_pools import VirtualPool
 if TYPE_CHECKING:
     import numpy
 
+    from .results import LoadedTensors, WeightsCapabilities, WeightsMetadata
+
+    Array = numpy.ndarray[Any, numpy.dtype[Any]]
+
 Progress = Callable[[WeightsProgress], object]
 
 # The types of NumPy, by the number of a type; those of the package ml_dtypes are texts.
@@ -209,12 +213,17 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         _native.check(_native.functions().ferrum_weights_check(ctypes.byref(source)))
 
     @staticmethod
-    def capabilities() -> dict[str, Any]:
+    def capabilities() -> WeightsCapabilities:
         """What can be loaded: the fields are in docs/weights.md."""
         _library.ensure_started()
-        found: dict[str, Any] = _native.read_json(
+        found: WeightsCapabilities = _native.read_json(
             _native.functions().ferrum_weights_capabilities_json
         )
+        return found
+
+    def metadata(self) -> WeightsMetadata:
+        """What the source contains: the fields are in docs/weights.md."""
+        found: WeightsMetadata = super().metadata()
         return found
 
     def find(self, name: str) -> TensorInfo:
@@ -281,6 +290,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         Raises:
             CancelledError: progress has cancelled the load.
             OutOfMemoryError and others: of the memory.
+            What progress raises: it cancels the load.
         """
         raw = _abi.ferrum_weights_memory()
         if isinstance(memory, Model):
@@ -359,7 +369,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
                     self._handle, ctypes.byref(request), ctypes.byref(handle)
                 )
             )
-        return TensorSet(self._owned.label, handle, parent, forget, device)
+        return TensorSet(self._owned.label, handle, parent, forget, device, key)
 
     def verify(
         self, sums: str | None = None, *, progress: Progress | None = None
@@ -377,12 +387,11 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         text = None if sums is None else sums.encode()
         function = _native.functions().ferrum_weights_verify
         with _callbacks.progress_of(progress) as (call, key, forget):
-            try:
+            with _callbacks.raising_of(key):
                 found = _native.read_json(
                     lambda *room: function(self._handle, text, len(text or b""), call, key, *room)
                 )
-            finally:
-                forget()
+            forget()
         return {each["file"]: each["sha256"] for each in found["files"]}
 
     def convert(
@@ -421,14 +430,13 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
             request.texts_bytes = len(request.texts_json)
         with _callbacks.progress_of(progress) as (function, key, forget):
             request.progress, request.user_data = function, key
-            try:
+            with _callbacks.raising_of(key):
                 _native.check(
                     _native.functions().ferrum_weights_convert(
                         self._handle, os.fsencode(path), ctypes.byref(request)
                     )
                 )
-            finally:
-                forget()
+            forget()
 
     def close(self, *, force: bool = False) -> None:
         """Closes the source. Sets keep their tensors.
@@ -546,6 +554,7 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
         parent: Node,
         forget: Callable[[], None],
         device: Device | None,
+        progress_key: int,
     ) -> None:
         end = _native.functions().ferrum_tensor_set_free
         label = f"TensorSet of the {source}"
@@ -553,6 +562,26 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
         self._own(_SetOwned(label, lambda flags: end(handle, flags), parent, forget), handle)
         # None for mapped tensors, which are read-only.
         self._device = device
+        self._progress_key = progress_key
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Waits until the load is over, and returns its result.
+
+        In the main thread a long wait is done in slices, so that Ctrl-C ends it.
+
+        Raises:
+            TimeoutError: it is so.
+            CancelledError: after a cancel; otherwise the error of the load.
+            InvalidStateError: inside the progress callback of the load.
+            What the progress function has raised.
+        """
+        with _callbacks.raising_of(self._progress_key):
+            super().wait(timeout_s)
+
+    def tensors(self) -> LoadedTensors:
+        """All tensors in their order: the fields are in docs/weights.md."""
+        found: LoadedTensors = super().tensors()
+        return found
 
     def find(self, name: str) -> TensorInfo:
         """Finds a tensor by its name.
@@ -680,7 +709,7 @@ class Decoder(Resource):
         self.number = number.value
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, numpy.ndarray[Any, Any]]:
+def load(path: str | os.PathLike[str]) -> dict[str, Array]:
     """Maps all tensors of a file or folder, as read-only arrays of NumPy by their names. The
     memory ends with the last array.
 
@@ -689,7 +718,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, numpy.ndarray[Any, Any]]:
     """
     with Weights(path) as source:
         tensors = source.map()
-    arrays: dict[str, numpy.ndarray[Any, Any]] = {}
+    arrays: dict[str, Array] = {}
     with _freed_after_error(tensors):
         # Types without a form in NumPy are found before an array exists.
         for name in tensors:
