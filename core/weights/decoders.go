@@ -10,25 +10,26 @@ import (
 
 const opDecoder = "weights.decoder"
 
-// SniffBytes is how many bytes of the beginning of a file a decoder is shown.
+// SniffBytes is how many bytes of the beginning of a file a decoder receives.
 const SniffBytes = 4096
 
-// Decoder reads the headers of a further format. It states where the bytes of the tensors are in the
-// file; the library reads them. Its methods may be called from several threads at a time.
+// Decoder reads the headers of a format that package header does not read. It states where the
+// bytes of the tensors are in the file; the library reads them. Several threads may call its
+// methods at a time.
 type Decoder interface {
-	// Format is the name of the format, which no other format has.
+	// Format is the name of the format. No other format has this name.
 	Format() Format
-	// Recognises states whether a file is of the format. start has its first bytes, at most
-	// SniffBytes.
+	// Recognises states whether a file is of the format. start has the first bytes of the file, at
+	// most SniffBytes.
 	Recognises(start []byte, sizeBytes uint64) bool
 	// Read describes the tensors: Name, Type, Shape, Offset, and IsBigEndian. The library computes
-	// the rest and compares everything with the file.
+	// the other fields and compares all fields with the file.
 	Read(in header.Input) ([]header.Tensor, map[string]string, error)
 }
 
-// Decoders are the decoders of further formats. The formats of package header come first: a decoder
-// is asked about files that begin as none of them, in the order of the registrations. The zero value
-// is empty and ready.
+// Decoders are the registered decoders. The formats of package header have precedence: the decoders
+// are called only for a file that begins as none of these formats, in the order of their
+// registration. The zero value is empty and ready.
 type Decoders struct {
 	mu   sync.Mutex
 	last uint32
@@ -40,8 +41,8 @@ type registered struct {
 	decoder Decoder
 }
 
-// Register adds a decoder and returns its number, which Remove takes. Errors: CodeInvalidArgument for a
-// format without a name; CodeAlreadyExists for one that another reader has.
+// Register adds a decoder and returns its number, which Remove takes. Errors: CodeInvalidArgument
+// for a format without a name; CodeAlreadyExists for a format that another reader already has.
 func (d *Decoders) Register(decoder Decoder) (number uint32, err error) {
 	format := decoder.Format()
 	if format == "" {
@@ -58,8 +59,8 @@ func (d *Decoders) Register(decoder Decoder) (number uint32, err error) {
 	return d.last, nil
 }
 
-// Remove removes a decoder. Files that are open stay so. A call of the decoder may still run. Errors:
-// CodeNotFound.
+// Remove removes a decoder. Open files stay open. A call of the decoder may still run when Remove
+// returns. Errors: CodeNotFound.
 func (d *Decoders) Remove(number uint32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,7 @@ func (d *Decoders) Remove(number uint32) error {
 	return nil
 }
 
-// Formats returns the formats of the decoders by their numbers.
+// Formats returns the names of the formats, by the numbers of their decoders.
 func (d *Decoders) Formats() map[uint32]Format {
 	all := map[uint32]Format{}
 	for _, r := range d.all() {
@@ -89,7 +90,8 @@ func (d *Decoders) all() []registered {
 	return slices.Clone(d.list)
 }
 
-// read reads the header of a file, with a decoder if it begins as none of the known formats.
+// read reads the header of a file. It uses a decoder if the file begins as none of the known
+// formats.
 func (d *Decoders) read(in header.Input) (*header.Header, error) {
 	all := d.all()
 	if len(all) == 0 {
@@ -119,7 +121,7 @@ func (d *Decoders) read(in header.Input) (*header.Header, error) {
 	return header.Read(in)
 }
 
-// codeOr is the code of an error, or another one for an error without a code.
+// codeOr returns the code of an error, or otherwise for an error without a code.
 func codeOr(err error, otherwise device.Code) device.Code {
 	if code := device.CodeOf(err); code != device.CodeOK && code != device.CodeInternal {
 		return code

@@ -1,10 +1,10 @@
 // Package weights opens sources of named tensors and loads the tensors into the memory of devices.
 //
-// A source is a file, a folder, a checkpoint of several files, or memory. Package header reads what it
-// holds; no tensor is read for that. A Spec orders one tensor: its name in the source, its name
-// afterwards, what shape and type it must have, and transformations. Load reads all tensors of a list
-// into a Memory (blocks of a pool, pages of a model of an elastic pool, pages of a virtual pool) or into
-// memory of the caller, or it reads none:
+// A source is a file, a folder, a checkpoint of several files, or memory. Package header reads the
+// headers of its files; it reads no tensor. A Spec describes one tensor to load: its name in the source,
+// its name after the load, the shape and type that it must have, and transformations. Load reads the
+// tensors of a list into a Memory (blocks of a pool, pages of a model of an elastic pool, pages of a
+// virtual pool) or into memory of the caller. It reads all tensors, or none:
 //
 //	s, err := weights.Open("model", weights.Options{})
 //	...
@@ -18,34 +18,36 @@
 //		fmt.Println(t.Name, t.Type, t.Shape, t.Addr)
 //	}
 //
-// Start does the same on a worker; a Loading has the progress, the end, and Cancel.
+// Start does the same on a worker. It returns a Loading, which reports the progress and the end of the
+// load and can cancel it.
 //
-// How bytes move. Tensors are packed in the order of the files into one segment of each memory (view.go
-// says where each element of a transformed tensor is stored, tile.go reads it, layout.go places it).
-// Threads read parts of a few megabytes. On a device that the host can write, a part is read straight
-// into its place. For other devices it is read into a page-locked staging buffer and copied from there,
-// with several copies in flight. Package diskfile reads around the page cache what the cache does not
-// hold.
+// How bytes move. Tensors are packed in the order of the files into one segment of each memory: view.go
+// computes where each element of a transformed tensor is stored, tile.go reads it, and layout.go computes
+// its place in memory. Threads read parts of a few megabytes. If the host can write the memory of the
+// device, a part is read straight into its place. For other devices it is read into a page-locked staging
+// buffer and copied from there, with several copies in flight. Package diskfile reads parts that the page
+// cache does not hold around the cache.
 //
-// Map loads without a copy: the tensors are the pages of the files. Preload reads files into the page
-// cache and can be undone. Verify compares the bytes of the files with SHA-256 sums; nothing else
-// computes sums.
+// Map loads without a copy: the tensors are mapped pages of the files. Preload reads files into the page
+// cache and can be undone. Verify compares the bytes of the files with SHA-256 sums. Only Sums and Verify
+// compute sums.
 //
-// Rules of a spec: Shape is compared with the stored shape, before transformations; Type with the type
-// of the result, after them. A folder is opened by its index, else by its files of one format.
+// Rules of a spec: Shape is compared with the stored shape, before transformations. Type is compared with
+// the type of the result, after transformations. If a folder has an index, Open opens the files of the
+// index. Otherwise it opens the files of one format.
 //
-// A Source keeps its files open, so that what was described is what is read later, also when a file of
-// the same name replaces one. Files of other formats that belong to a checkpoint (config.json, a
-// tokenizer) are skipped. A path that an index or a model names stays in the folder of the file that
-// names it. The package never uses the network.
+// A Source keeps its files open. So a load reads the files whose headers were read, even if another file
+// of the same name has replaced one. Files of other formats that belong to a checkpoint (config.json, a
+// tokenizer) are skipped. A path in an index or a model must stay in the folder of that index or model.
+// The package never uses the network.
 //
-// Ownership: Open gives a Source to its caller, who closes it. Memory that a source is opened on
-// belongs to the caller and stays unchanged until Close. A Set belongs to the caller, who frees it; it
-// needs the source no more.
+// Ownership: Open returns a Source to its caller, who closes it. The memory that OpenMemory opens belongs
+// to the caller, who must not change it until Close. A Set belongs to the caller, who frees it. It stays
+// valid after the source is closed.
 //
-// Lock order: Decoders.mu is a leaf; it is not held while a decoder runs. transfer.telling is held while
-// a callback of progress runs, and no other lock is. A Source is read-only once it is open, and may be
-// used from any number of threads until Close.
+// Lock order: Decoders.mu is a leaf. It is not held while a decoder runs. transfer.telling is held while
+// a progress callback runs, and no other lock is. An open Source is read-only, and any number of threads
+// may use it until Close.
 //
 // # Files in reading order
 //

@@ -18,7 +18,7 @@ const opOpen = "weights.open"
 type file struct {
 	// name is the path, as errors show it.
 	name string
-	// number is its place among the files of the source.
+	// number is the index of the file among the files of the source.
 	number int
 	size   uint64
 	reader io.ReaderAt
@@ -30,7 +30,7 @@ func (f *file) input() header.Input {
 	return header.Input{Name: f.name, Bytes: f.reader, Size: f.size}
 }
 
-// openFile opens a regular file. A pipe or device would block or never end.
+// openFile opens a regular file. It rejects pipes and devices, which would block or never end.
 func openFile(path string) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -43,7 +43,8 @@ func openFile(path string) (*file, error) {
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	// The size is that of what was opened, which may have replaced what was looked at.
+	// The size is that of the opened file, which may have replaced the file that was checked
+	// before.
 	if info, err = opened.Stat(); err != nil || !info.Mode().IsRegular() {
 		opened.Close()
 		return nil, device.Errorf(device.CodeInvalidArgument, opOpen, "%s is not a file", path)
@@ -58,7 +59,7 @@ func (f *file) close() error {
 	return errors.Join(f.reader.(io.Closer).Close(), f.opened.Close())
 }
 
-// fileError is an error of finding, opening or reading a file.
+// fileError returns an error of finding, opening or reading a file.
 func fileError(path string, err error) error {
 	var inner *fs.PathError
 	switch {
@@ -72,8 +73,8 @@ func fileError(path string, err error) error {
 	return device.Errorf(device.CodeIO, opOpen, "%s: %w", path, err)
 }
 
-// inFolder is the path of a file that another one names. Symbolic links may lead elsewhere, as
-// caches of downloads have them; the name itself may not.
+// inFolder returns the path of a file that another file names. The name may not leave the folder. A
+// symbolic link in the folder may, because caches of downloads have such links.
 func inFolder(of, name string) (string, error) {
 	if !filepath.IsLocal(name) {
 		return "", device.Errorf(device.CodeInvalidFormat, opOpen, "%s: names the file %q, which is outside of its folder", of, name)
@@ -81,7 +82,7 @@ func inFolder(of, name string) (string, error) {
 	return filepath.Join(filepath.Dir(of), name), nil
 }
 
-// cancelled is the error of a call whose context has ended.
+// cancelled returns the error of a call whose context has ended.
 func cancelled(op, what string, done, all uint64) error {
 	return device.Errorf(device.CodeCancelled, op, "%s was cancelled after %v of %v", what, device.Size(done), device.Size(all))
 }

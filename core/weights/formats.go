@@ -15,12 +15,12 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// The layouts of files that Convert writes. A layout is computed before anything is written: bytes and
-// tensors in their order.
+// The layouts of the files that Convert writes. A layout lists all bytes and tensors of a file in
+// their order. It is computed before anything is written.
 
-// piece is a part of a file: bytes, then a tensor.
+// piece is a part of a file: bytes, followed by a tensor.
 type piece struct {
-	// member is the name of the member of an archive that begins here; "": none does.
+	// member is the name of the archive member that begins here; "": no member begins here.
 	member string
 	before []byte
 	// plan is nil for a piece without a tensor.
@@ -28,7 +28,7 @@ type piece struct {
 	size uint64
 }
 
-// named is a tensor that is written.
+// named is a tensor to be written, with its name.
 type named struct {
 	name string
 	plan *plan
@@ -39,8 +39,8 @@ func cannotWrite(format Format, name, why string) error {
 	return device.Errorf(device.CodeUnsupported, opConvert, "%q: cannot be written as %s: %s", name, format, why)
 }
 
-// safetensorsPieces: its tensors are in the order of their widths, so that each begins at a multiple of
-// its width.
+// safetensorsPieces orders the tensors by the width of their elements, so that each tensor begins
+// at a multiple of its width.
 func safetensorsPieces(tensors []named, texts map[string]string) ([]piece, error) {
 	tensors = slices.Clone(tensors)
 	width := func(of named) uint64 { _, bytes := of.plan.kind.Block(); return bytes }
@@ -86,7 +86,7 @@ func safetensorsPieces(tensors []named, texts map[string]string) ([]piece, error
 	return pieces, nil
 }
 
-// npyStart is the header of an array of NumPy.
+// npyStart returns the header of a NumPy array.
 func npyStart(of named) ([]byte, error) {
 	descr, known := header.NumPyName(of.plan.kind)
 	if !known {
@@ -103,7 +103,7 @@ func npyStart(of named) ([]byte, error) {
 	return append(out, text...), nil
 }
 
-// numpyPieces: one array is a file of its own, several are an archive.
+// numpyPieces lays out one array as a file of its own and several arrays as an archive.
 func numpyPieces(tensors []named, isArchive bool) ([]piece, error) {
 	if !isArchive && len(tensors) != 1 {
 		return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "a file .npy holds one tensor and not %d: the file .npz holds more", len(tensors))
@@ -126,14 +126,14 @@ func numpyPieces(tensors []named, isArchive bool) ([]piece, error) {
 	return pieces, nil
 }
 
-// keptKeys are keys and values of a GGUF file as its bytes.
+// keptKeys holds keys and values of a GGUF file as encoded bytes.
 type keptKeys struct {
 	count uint64
 	bytes []byte
 }
 
-// keptKeys reads the keys that a copy of a GGUF file keeps: all but those of texts, and those that say
-// where tensors are and in which of several files.
+// keptKeys reads the keys that a copy of a GGUF file keeps. It skips text values, and the keys that
+// state where tensors are or which of several files this file is.
 func (s *Source) keptKeys(texts map[string]string) (keptKeys, error) {
 	kept, from := keptKeys{}, s.files[0]
 	names := slices.Collect(maps.Keys(s.values))
@@ -156,7 +156,8 @@ func (s *Source) keptKeys(texts map[string]string) (keptKeys, error) {
 
 const ggufAlignment = "general.alignment"
 
-// ggufPieces writes version 3 with kept keys, then texts, as metadata. Blocks pass through as they are.
+// ggufPieces lays out a file of version 3. Its metadata are the kept keys and then the texts.
+// Quantised blocks are copied unchanged.
 func ggufPieces(tensors []named, texts map[string]string, kept keptKeys) ([]piece, error) {
 	const alignment = 32
 	out := append([]byte("GGUF"), 3, 0, 0, 0)

@@ -7,33 +7,34 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// Gathering: elements that are far apart in the file or in the result are read in windows. A window is
-// a part of the tensor as it is stored, and holds elements of one or more strips.
+// Gathering: elements that are far apart in the file or in the result are read in windows. A window
+// is a part of the stored tensor and holds elements of one or more strips.
 
 const (
 	// windowBytes bounds a window.
 	windowBytes = 1 << 20
-	// gapBytes is how much that nobody wants is read rather than skipped: it takes less time than a
-	// further read.
+	// gapBytes is the longest gap of unused bytes that is read rather than skipped: reading it
+	// takes less time than another read.
 	gapBytes = 32 << 10
 	// straightBytes is the shortest part that is read without a window.
 	straightBytes = 4096
 )
 
-// elements reads and writes elements of one way of storing them.
+// elements reads and writes elements that are stored in one way.
 type elements interface {
-	// perBytes is how many elements are in some bytes of the file, at least 1.
+	// perBytes returns how many elements a number of bytes of the file has, at least 1.
 	perBytes(bytes uint64) uint64
-	// straight reads elements that follow each other in the file to where they follow each other in
-	// the result, at an element of it. done is false if the window has to be used.
+	// straight reads adjacent elements of the file to adjacent places of the result, from an
+	// element of the result on. done is false if the caller has to use the window.
 	straight(out []byte, at, place, count uint64) (done bool, err error)
-	// load reads the window [place, place+count).
+	// load reads the elements [place, place+count) into the window.
 	load(place, count uint64) error
-	// put writes elements of the window, which begins at the element from.
+	// put writes elements of the window into the result. The window begins at the stored element
+	// from.
 	put(out []byte, p strip, from uint64)
 }
 
-// gathered writes the stored elements that the elements [first, first+count) of the view are.
+// gathered writes the elements [first, first+count) of the view.
 func (t *tiles) gathered(by elements, out []byte, first, count uint64) error {
 	most, gap := by.perBytes(windowBytes), by.perBytes(gapBytes)
 	from, end := uint64(0), uint64(0)
@@ -54,7 +55,7 @@ func (t *tiles) gathered(by elements, out []byte, first, count uint64) error {
 	add := func(p strip) error {
 		last, skip := p.place+(p.count-1)*p.step+1, gap
 		if p.step == 1 && p.apart == 1 {
-			skip = 0 // a rank that loads its slice of each row reads nothing else
+			skip = 0 // a rank that loads its slice of each row reads no other bytes
 		}
 		near := p.place <= end+skip && last+skip >= from
 		if len(pending) > 0 && (!near || max(end, last)-min(from, p.place) > most) {
@@ -97,7 +98,7 @@ func (t *tiles) gathered(by elements, out []byte, first, count uint64) error {
 	return err
 }
 
-// bytesOf are elements of whole bytes.
+// bytesOf handles elements of whole bytes.
 type bytesOf struct {
 	*tiles
 	width uint64
@@ -140,7 +141,7 @@ func (b bytesOf) put(out []byte, p strip, from uint64) {
 	}
 }
 
-// nibblesOf are elements of 4 bits, of which two share a byte.
+// nibblesOf handles elements of 4 bits, two in a byte.
 type nibblesOf struct{ *tiles }
 
 func (n nibblesOf) perBytes(bytes uint64) uint64 { return 2 * bytes }
@@ -167,7 +168,7 @@ func (n nibblesOf) put(out []byte, p strip, from uint64) {
 	}
 }
 
-// numbersOf are elements of blocks, which are dequantised to 32-bit floating point.
+// numbersOf handles elements of quantised blocks, which it dequantises to 32-bit floating point.
 type numbersOf struct {
 	*tiles
 	each, width uint64
@@ -175,7 +176,7 @@ type numbersOf struct {
 
 func (n *numbersOf) perBytes(bytes uint64) uint64 { return max(1, bytes/n.width) * n.each }
 
-// straight is never possible: a window has the bytes before they are numbers.
+// straight always returns false: the bytes pass through a window before they become numbers.
 func (n *numbersOf) straight([]byte, uint64, uint64, uint64) (bool, error) { return false, nil }
 
 func (n *numbersOf) load(place, count uint64) error {

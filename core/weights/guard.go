@@ -5,10 +5,10 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// guard keeps the memory of a load mapped while threads of the host write it. The memory is allocated
-// for the guard's stream, and on a device that the host can address that stream has one piece of
-// work, which lasts as long as the load. So a sleep or a free of that memory waits for the load, as
-// for any queued work. Copies of other devices are queued on streams, which does the same.
+// guard keeps the memory of a load mapped while host threads write it. The memory is allocated for
+// the guard's stream. If the host can address the device's memory, the stream has one piece of work
+// that lasts as long as the load. So a sleep or a free of the memory waits for the load, as for any
+// queued work. For other devices the copies queued on streams have this effect.
 type guard struct {
 	stream device.Stream
 	isHost bool
@@ -23,7 +23,7 @@ func newGuard(e *engine.Engine) (*guard, error) {
 	return &guard{stream: stream, isHost: e.Info().HostAddressable, over: make(chan struct{})}, nil
 }
 
-// begin waits until the memory is free of earlier work, then starts the guard.
+// begin waits until earlier work on the memory has completed, then starts the guard.
 func (g *guard) begin() error {
 	if err := g.stream.Synchronize(device.Forever); err != nil || !g.isHost {
 		return err
@@ -31,7 +31,7 @@ func (g *guard) begin() error {
 	return g.stream.HostFunction(func() { <-g.over })
 }
 
-// end ends the guard.
+// end completes the work of the guard.
 func (g *guard) end() error {
 	close(g.over)
 	return twice(g.stream.Close)

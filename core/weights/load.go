@@ -17,24 +17,24 @@ import (
 
 // LoadOptions are the settings of a load.
 type LoadOptions struct {
-	// Memory is where tensors go whose spec names no other memory.
+	// Memory is the memory of the tensors whose spec names no other memory.
 	Memory Memory
 	// Threads is how many threads read; 0: one for each processor, at most maxThreads.
 	Threads int
-	// StagingBytes bounds the host memory through which tensors go to devices that the host
-	// cannot write, all devices together; 0: 64 MiB. It is not more than 256 MiB.
+	// StagingBytes bounds the host memory through which tensors go to devices that the host cannot
+	// write. The bound is for all devices together; 0: 64 MiB. The maximum is 256 MiB.
 	StagingBytes uint64
-	// Progress is called on a thread of the load, one call at a time, without locks, and at last
-	// with all bytes; nil: nobody listens. A load waits for the call.
+	// Progress is called on a thread of the load, one call at a time, while no lock is held. The
+	// last call has all bytes. The load waits for each call. nil: progress is not reported.
 	Progress func(Progress)
 }
 
 const maxThreads = 8
 
-// Progress is how far a load is.
+// Progress is how much of a load is done.
 type Progress struct {
-	// DoneBytes of TotalBytes of results are in their places or queued for them. They only
-	// grow.
+	// DoneBytes of TotalBytes of results are in their places, or a copy to their places is queued.
+	// Both numbers only grow.
 	DoneBytes  uint64 `json:"done_bytes"`
 	TotalBytes uint64 `json:"total_bytes"`
 	// BytesPerSecond is the mean rate since the load began; 0 at the beginning.
@@ -43,31 +43,32 @@ type Progress struct {
 	IsOver bool `json:"is_over"`
 }
 
-// Loaded is a tensor in memory: its elements lie in the order of its shape, without gaps.
+// Loaded is a tensor in memory. Its elements lie in the order of its shape, without gaps.
 type Loaded struct {
 	Name  string
 	Type  dtype.DType
 	Shape []uint64
-	// Device is where it is.
+	// Device is the device that has the tensor.
 	Device device.ID
 	// Addr is 0 for a tensor without elements.
 	Addr      device.Addr
 	SizeBytes uint64
-	// TiedTo is the first tensor of the load with the same memory; "": none before it.
+	// TiedTo is the first tensor of the load with the same memory; "": this tensor is the first.
 	TiedTo string
 }
 
-// Set is what one load has put into memory. It outlives its source.
+// Set is the result of one load. It stays valid after its source is closed.
 type Set struct {
 	// Tensors are in the order of the specs.
 	Tensors  []Loaded
 	segments []segment
-	// mapped has the files of Map.
+	// mapped has the mapped files of a set that Map returned.
 	mapped map[*file]*diskfile.Mapping
 }
 
-// Free frees the memory that the load allocated, but not memory of the caller. The tensors are not
-// used afterwards. What could not be freed is still there, and may be freed again.
+// Free frees the memory that the load allocated. Memory of the caller is not freed. The caller does
+// not use the tensors afterwards. After an error, Free can be called again for the memory that
+// remains.
 func (s *Set) Free() error {
 	left, err := release(s.segments)
 	s.segments = left
@@ -81,7 +82,7 @@ func (s *Set) Free() error {
 	return err
 }
 
-// Bytes is the memory that the load allocated.
+// Bytes returns the size of the memory that the load allocated.
 func (s *Set) Bytes() uint64 {
 	all := uint64(0)
 	for _, of := range s.segments {
@@ -90,7 +91,7 @@ func (s *Set) Bytes() uint64 {
 	return all
 }
 
-// Segments returns the allocations of the load, in their order.
+// Segments returns the allocations of the load, in the order of allocation.
 func (s *Set) Segments() []Range {
 	var list []Range
 	for _, of := range s.segments {
@@ -99,7 +100,7 @@ func (s *Set) Segments() []Range {
 	return list
 }
 
-// release frees segments from the last to the first, and returns those that are left.
+// release frees segments from the last to the first, and returns those that could not be freed.
 func release(segments []segment) (left []segment, err error) {
 	for _, of := range slices.Backward(segments) {
 		if failed := twice(func() error { return of.memory.Free(of.addr, of.size) }); failed != nil {
@@ -110,13 +111,13 @@ func release(segments []segment) (left []segment, err error) {
 	return left, err
 }
 
-// Load reads tensors into memory: all of them, or none. After an error nothing is allocated, and
-// memory of the caller has undefined content.
+// Load reads tensors into memory: all of them, or none. After an error, no memory stays allocated,
+// and memory of the caller has undefined content.
 //
-// Everything is checked before anything is allocated or read. Errors: CodeInvalidArgument and
-// CodeInvalidSize for specs and options; CodeNotFound for a tensor, with the nearest names;
-// CodeUnsupported for a transformation; CodeIO for a file that became shorter or cannot be read;
-// CodeCancelled when ctx ends; those of the memory and of the device.
+// Everything is checked before memory is allocated or a tensor is read. Errors: CodeInvalidArgument
+// and CodeInvalidSize for specs and options; CodeNotFound for a tensor, with the most similar
+// names; CodeUnsupported for a transformation; CodeIO for a file that became shorter or cannot be
+// read; CodeCancelled when ctx ends; the errors of the memory and of the device.
 func (s *Source) Load(ctx context.Context, specs []Spec, options LoadOptions) (*Set, error) {
 	l, err := s.layoutOf(specs, options.Memory)
 	if err != nil {
@@ -155,7 +156,7 @@ func (o *LoadOptions) check() error {
 	return nil
 }
 
-// loading is one load while it runs.
+// loading is one running load.
 type loading struct {
 	*layout
 	options LoadOptions
@@ -166,7 +167,7 @@ type loading struct {
 // place allocates the memory and reads the tensors into it.
 func (l *loading) place(ctx context.Context) error {
 	if err := l.prepare(); err != nil {
-		l.segments = nil // none is allocated yet
+		l.segments = nil // no segment is allocated yet
 		return err
 	}
 	for at := range l.segments {
@@ -206,7 +207,8 @@ func (l *loading) place(ctx context.Context) error {
 	return t.run(ctx)
 }
 
-// prepare makes what each device needs: a guard, and staging memory where the host cannot write.
+// prepare creates what each device needs: a guard, and staging memory if the host cannot write the
+// device's memory.
 func (l *loading) prepare() error {
 	l.stages, l.guards = map[*engine.Engine]*stage{}, map[*engine.Engine]*guard{}
 	var staged []*engine.Engine
@@ -234,7 +236,7 @@ func (l *loading) prepare() error {
 	return nil
 }
 
-// end frees what prepare made.
+// end frees what prepare created.
 func (l *loading) end() {
 	for e, s := range l.stages {
 		if err := s.close(); err != nil {
@@ -248,7 +250,7 @@ func (l *loading) end() {
 	}
 }
 
-// told gives the callback of the transfer.
+// told returns the progress callback of the transfer.
 func (l *loading) told() func(done, all uint64) {
 	if l.options.Progress == nil {
 		return nil
@@ -267,7 +269,7 @@ func rate(bytes uint64, in time.Duration) float64 {
 	return math.Round(float64(bytes) / in.Seconds())
 }
 
-// loaded describes the tensors of all specs. deviceOf tells where an item is.
+// loaded describes the tensors of all specs. deviceOf returns the device of an item.
 func (l *layout) loaded(specs []Spec, deviceOf func(*item) device.ID) []Loaded {
 	list := make([]Loaded, len(specs))
 	for at := range specs {

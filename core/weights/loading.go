@@ -13,15 +13,15 @@ type Loading struct {
 	cancel context.CancelFunc
 	over   <-chan struct{}
 	began  time.Time
-	// ended is the time that the load took; 0 while it runs.
+	// ended is the duration of the load; 0 while it runs.
 	ended       atomic.Int64
 	done, total atomic.Uint64
 	set         *Set
 	err         error
 }
 
-// Start checks specs and options and starts a load. Its owner waits for the end, also after Cancel.
-// Errors: those of Load that need no memory and no reading.
+// Start checks specs and options and starts a load. The owner must wait for the end, also after
+// Cancel. Errors: the errors of Load that are found without memory and without reading.
 func (s *Source) Start(specs []Spec, options LoadOptions) (*Loading, error) {
 	if _, err := s.layoutOf(specs, options.Memory); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Source) Start(specs []Spec, options LoadOptions) (*Loading, error) {
 	return l, nil
 }
 
-// Progress tells how far the load is. It takes no lock and never waits.
+// Progress returns the progress of the load. It takes no lock and never waits.
 func (l *Loading) Progress() Progress {
 	p := Progress{IsOver: l.IsOver()}
 	p.DoneBytes, p.TotalBytes = l.done.Load(), l.total.Load()
@@ -70,7 +70,7 @@ func (l *Loading) IsOver() bool {
 	}
 }
 
-// Cancel makes the load end soon, unless it has ended. It does not wait.
+// Cancel makes the load end soon if it still runs. It does not wait.
 func (l *Loading) Cancel() { l.cancel() }
 
 // Wait waits until the load has ended, with or without success; device.Forever: no limit. Errors:
@@ -93,8 +93,9 @@ func (l *Loading) Wait(timeout time.Duration) error {
 	return device.Errorf(device.CodeTimeout, opLoad, "the load is not over after %v", timeout)
 }
 
-// Result returns the loaded tensors, or the error of Load: then nothing is loaded. The caller frees
-// the set once, however often it is returned. Errors: CodeInvalidState while the load runs.
+// Result returns the loaded tensors, or the error of Load; with an error no tensor is loaded. The
+// caller frees the set once, even if Result was called several times. Errors: CodeInvalidState
+// while the load runs.
 func (l *Loading) Result() (*Set, error) {
 	if !l.IsOver() {
 		return nil, device.Errorf(device.CodeInvalidState, opLoad, "the load is not over")

@@ -10,18 +10,19 @@ import (
 
 const opMap = "weights.map"
 
-// Map gives tensors without copying them: each is a part of its file in the address space of the
-// process. Pages are read at their first use, and the page cache keeps them. The tensors are only read;
-// a write is a fault. They are usable until Set.Free, also after the source is closed.
+// Map returns tensors without copying them: each tensor is a part of its file in the address space
+// of the process. The first use of a page reads it from the disk, and the page cache keeps it. The
+// tensors are read-only; a write is a fault. They are valid until Set.Free, also after the source
+// is closed.
 //
-// A tensor can be mapped if the file has its bytes as they are to be: transformations may only reshape
-// it, or slice it to bytes that follow each other. Memory and Into of the specs are not used.
+// A tensor can be mapped if the file has its bytes in the form of the result: transformations may
+// only reshape it, or slice it to adjacent bytes. Map ignores Memory and Into of the specs.
 //
-// A program that makes the file shorter while it is mapped takes pages away, and so does a disk that
-// fails. The use of such a page gives zeros where the process watches its mappings (diskfile.OnMap).
-// Otherwise it is a signal SIGBUS, which ends the process unless it has a handler. CheckMapped tells
-// whether the files are still whole. A file that is replaced by another one with the same name stays
-// whole; one that is written in place does not, so such a file is loaded with Load.
+// Pages are lost if a program makes the file shorter while it is mapped, or if the disk fails. If
+// the process watches its mappings (diskfile.OnMap), a lost page reads as zeros. Otherwise its use
+// raises SIGBUS, which ends the process unless the process handles the signal. CheckMapped reports
+// whether the files still have all their bytes. Replacing the file by another one with the same
+// name does not change the tensors. Writing into the file does; use Load for such a file.
 //
 // Errors: those of Load; CodeUnsupported, with the reason, for a tensor that cannot be mapped.
 func (s *Source) Map(specs []Spec) (*Set, error) {
@@ -39,10 +40,10 @@ func (s *Source) Map(specs []Spec) (*Set, error) {
 	return set, nil
 }
 
-// hostBackend is the backend of memory of the process.
+// hostBackend is the backend of host memory.
 const hostBackend = "cpu"
 
-// noMemory stands for the memory of specs that need none.
+// noMemory is the Memory of specs that need none.
 type noMemory struct{ Memory }
 
 func (s *Set) mapItem(it *item) error {
@@ -68,7 +69,7 @@ func (s *Set) mapItem(it *item) error {
 	return nil
 }
 
-// mappedAt is where the file has the bytes of a result as they are.
+// mappedAt returns where the file has the bytes of a result in their final form.
 func (p *plan) mappedAt() (offset uint64, err error) {
 	t := p.tensor
 	cannot := func(why string) error {
@@ -113,9 +114,9 @@ func (p *plan) mappedAt() (offset uint64, err error) {
 	return offset, nil
 }
 
-// CheckMapped states whether the files of a mapped set have all bytes that they had: nil if they do, and
-// always for a set of Load. A program that has read the tensors knows with nil that it has read no zeros
-// in the place of lost pages. Errors: CodeIO, which names the file.
+// CheckMapped returns nil if the files of a mapped set still have all their bytes, and always for a
+// set of Load. A program that calls it after it has read the tensors, and gets nil, has read no
+// zeros of lost pages. Errors: CodeIO, which names the file.
 func (s *Set) CheckMapped() error {
 	for f, m := range s.mapped {
 		switch {

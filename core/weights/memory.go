@@ -12,16 +12,17 @@ import (
 type Memory interface {
 	// Engine returns the device of the memory.
 	Engine() *engine.Engine
-	// Alloc allocates size bytes, which are not 0. The first work on them is on stream.
+	// Alloc allocates size bytes. size is not 0. The first work on the memory is queued on stream.
 	Alloc(size uint64, stream device.Stream) (device.Addr, error)
-	// Free frees exactly what one Alloc returned.
+	// Free frees the memory that one call of Alloc returned.
 	Free(addr device.Addr, size uint64) error
 }
 
-// packBytes is the alignment of each tensor in a segment: that of the vector loads of every device.
+// packBytes is the alignment of each tensor in a segment. It suffices for the vector loads of every
+// device.
 const packBytes = 256
 
-// InPool allocates blocks of a pool with a tag; "": the pool's name.
+// InPool allocates blocks of a pool with a tag; "": the name of the pool.
 func InPool(p *pool.Pool, tag string) Memory { return &poolMemory{pool: p, tag: tag} }
 
 type poolMemory struct {
@@ -39,7 +40,7 @@ func (m *poolMemory) Alloc(size uint64, stream device.Stream) (device.Addr, erro
 func (m *poolMemory) Free(addr device.Addr, _ uint64) error { return m.pool.Free(addr, nil) }
 
 // InModel allocates pages of a model of an elastic pool, with a tag for sleep and reports; "": the
-// model's id. A tag that is asleep gets no new tensors (CodeInvalidState). Errors:
+// id of the model. A tag that is asleep gets no new tensors (CodeInvalidState). Errors:
 // CodeModelNotFound.
 func InModel(p *vmm.Elastic, id, tag string) (Memory, error) {
 	m, err := p.Model(id)
@@ -66,8 +67,8 @@ func (m *modelMemory) Free(addr device.Addr, size uint64) error {
 	return m.model.Free(uint64(addr-m.model.BaseAddress()), size, nil)
 }
 
-// InRange allocates pages of a virtual pool from an offset on, with a tag for sleep and reports; "":
-// the pool's name. Segments follow each other in whole pages.
+// InRange allocates pages of a virtual pool, starting at an offset, with a tag for sleep and
+// reports; "": the name of the pool. Each segment follows the one before and has whole pages.
 func InRange(p *vmm.Pool, offset uint64, tag string) Memory {
 	return &rangeMemory{pool: p, next: offset, tag: tag}
 }

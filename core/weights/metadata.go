@@ -8,11 +8,11 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// Metadata describes a source. It is read from the headers, and no tensor is read for it. It becomes
-// JSON with these keys.
+// Metadata describes a source. It is read from the headers, without reading tensors. Its JSON has
+// these keys.
 type Metadata struct {
 	Format Format `json:"format"`
-	// TotalSizeBytes is the sum of the tensors as they are stored; tied ones count once each.
+	// TotalSizeBytes is the sum of the stored sizes of the tensors. Tied tensors count once each.
 	TotalSizeBytes uint64 `json:"total_size_bytes"`
 	// DTypes are the types that occur, in alphabetical order.
 	DTypes []string `json:"dtypes"`
@@ -21,32 +21,33 @@ type Metadata struct {
 	Extra   Extra               `json:"extra"`
 }
 
-// Extra is what the contract's metadata has no field for.
+// Extra has the data for which the contract's metadata has no field.
 type Extra struct {
-	// Tensors has more about each tensor.
+	// Tensors has further data of each tensor.
 	Tensors map[string]Place `json:"tensors"`
 	// Files are the paths of all files, in the order of their numbers.
 	Files []string `json:"files"`
-	// Texts are what the files say besides: the __metadata__ of safetensors, the keys of GGUF.
+	// Texts are the other metadata of the files: the __metadata__ of safetensors, the keys of GGUF.
 	Texts map[string]string `json:"texts"`
 }
 
 // Place is where and how a tensor is stored.
 type Place struct {
 	DType string `json:"dtype"`
-	// StoredAs is the type as the format calls it.
+	// StoredAs is the name of the type in the format.
 	StoredAs string `json:"stored_as"`
-	// File is the number of its file, OffsetBytes the place there, SizeBytes its length.
+	// File is the number of its file. OffsetBytes is the offset in the file. SizeBytes is the
+	// stored length.
 	File        int    `json:"file"`
 	OffsetBytes uint64 `json:"offset_bytes"`
 	SizeBytes   uint64 `json:"size_bytes"`
 	Elements    uint64 `json:"elements"`
-	// IsCompressed states that the place has compressed bytes, which can only be read from the
+	// IsCompressed states that the stored bytes are compressed, so they can only be read from the
 	// beginning.
 	IsCompressed bool `json:"is_compressed,omitempty"`
 }
 
-// Metadata describes the source.
+// Metadata returns the description of the source.
 func (s *Source) Metadata() Metadata {
 	m := Metadata{
 		Format: s.Format, DTypes: []string{}, Tensors: make(map[string][]uint64, len(s.tensors)),
@@ -77,8 +78,8 @@ func (s *Source) Metadata() Metadata {
 	return m
 }
 
-// Check opens a source and closes it again: nil states that it can be loaded, an error says why not.
-// It reads the headers.
+// Check opens a source and closes it again. It returns nil if the source can be loaded, or an error
+// with the reason. It reads only the headers.
 func Check(path string, options Options) error {
 	s, err := Open(path, options)
 	if err != nil {
@@ -87,7 +88,7 @@ func Check(path string, options Options) error {
 	return s.Close()
 }
 
-// Capabilities are what this package can do, with the names of the contract.
+// Capabilities are the abilities of this package, with the names of the contract.
 type Capabilities struct {
 	Formats         []Format `json:"supported_formats"`
 	Sources         []string `json:"supported_sources"`
@@ -103,7 +104,7 @@ const (
 	SourceMemory = "memory"
 )
 
-// Supported returns what this package can do.
+// Supported returns the abilities of this package.
 func Supported() Capabilities {
 	return Capabilities{
 		Formats:         []Format{header.PyTorch, header.Safetensors, header.NumPy, header.RawFormat, header.ONNX, header.GGUF},
@@ -115,10 +116,11 @@ func Supported() Capabilities {
 	}
 }
 
-// maxTensorBytes is the longest tensor: offsets in files and in memory are signed numbers of 64 bits.
+// maxTensorBytes is the longest tensor: offsets in files and in memory are signed numbers of 64
+// bits.
 const maxTensorBytes = 1<<63 - 1
 
-// OpenNetwork rejects a source that is not a file or memory: an address, or a model of a hub.
+// OpenNetwork rejects a source that is neither a file nor memory: an address, or a model of a hub.
 func OpenNetwork(kind, place string) error {
 	return device.Errorf(device.CodeUnsupported, opOpen, "%s: a source of the kind %q needs the network, which this library does not use: download the files and open their folder", place, kind)
 }

@@ -8,19 +8,20 @@ import (
 	"path/filepath"
 )
 
-// outputs are the files of one conversion. They get their names together at the end, or none does. Until
-// then their bytes are in hidden files of the same folder.
+// outputs are the files of one conversion. At the end all of them get their names, or none does.
+// Until then their bytes are in hidden files of the same folder.
 type outputs struct{ list []output }
 
 type output struct {
 	path string
-	// part is the hidden file. former is a second name of the file that is replaced; "": there is none.
+	// part is the path of the hidden file. former is a second name of the file that is replaced;
+	// "": no file is replaced.
 	part, former string
-	// isPlaced states that path is the new file.
+	// isPlaced states that path now names the new file.
 	isPlaced bool
 }
 
-// add writes one more file.
+// add creates another file.
 func (o *outputs) add(path string, write func(io.Writer) error) error {
 	folder := filepath.Dir(path)
 	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*.part")
@@ -41,7 +42,7 @@ func (o *outputs) add(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// place gives the files their names, in their order. A single file replaces another one in one step.
+// place gives the files their names, in their order. A single file replaces an old one atomically.
 func (o *outputs) place() error {
 	for at := range o.list {
 		of := &o.list[at]
@@ -62,7 +63,7 @@ func (o *outputs) place() error {
 	return nil
 }
 
-// undo removes all files, and brings back those that they have replaced.
+// undo removes all files, and restores the files that they have replaced.
 func (o *outputs) undo() error {
 	var failed error
 	for _, of := range o.list {
@@ -80,7 +81,7 @@ func (o *outputs) undo() error {
 	return failed
 }
 
-// end forgets the files that were replaced.
+// end removes the second names of the replaced files.
 func (o *outputs) end() error {
 	var failed error
 	for _, of := range o.list {
@@ -89,7 +90,7 @@ func (o *outputs) end() error {
 	return failed
 }
 
-// remove removes a file; "": there is none.
+// remove removes a file; "": there is no file.
 func remove(path string) error {
 	if path == "" {
 		return nil

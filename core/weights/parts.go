@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// A model in GGUF can be in several files. Their names end in -00001-of-00003.gguf and so on, and
-// each says in its metadata which one of how many it is.
+// A GGUF model can be in several files. Their names end in -00001-of-00003.gguf and so on. The
+// metadata of each file states its number and the number of files.
 
 const (
 	partEnding = ".gguf"
@@ -20,7 +20,7 @@ const (
 	partTotal  = "split.tensors.count"
 )
 
-// openParts opens a file, and, if it is one of several files of a model, all of them.
+// openParts opens a file. If the file is one of several files of a model, it opens all of them.
 func (s *Source) openParts(path string) error {
 	base, parts, isPart := partName(path)
 	if !isPart {
@@ -47,7 +47,7 @@ func (s *Source) openParts(path string) error {
 		if err != nil {
 			return err
 		}
-		// A model in one file may leave these keys out.
+		// A model in one file may lack these keys.
 		for _, field := range []struct {
 			key             string
 			want, otherwise uint64
@@ -75,7 +75,7 @@ func (s *Source) openParts(path string) error {
 	return nil
 }
 
-// whole is a whole number of the metadata of a file.
+// whole returns a whole number from the metadata of a file.
 func whole(h *header.Header, path, key string, otherwise uint64) (uint64, error) {
 	v, ok := h.Values[key]
 	switch {
@@ -87,8 +87,8 @@ func whole(h *header.Header, path, key string, otherwise uint64) (uint64, error)
 	return v.Number, nil
 }
 
-// partName takes the name of one of several files apart: what all have in common, and how many
-// there are.
+// partName splits the name of one of several files: it returns the common part of the names and the
+// number of files.
 func partName(path string) (base string, parts uint64, isPart bool) {
 	rest, found := strings.CutSuffix(path, partEnding)
 	const tail = len("-00001-of-00002")
@@ -106,8 +106,7 @@ func partName(path string) (base string, parts uint64, isPart bool) {
 	return base, parts, err == nil && parts > 0
 }
 
-// openOnlyModel opens the one model in GGUF files of a folder: a file, or several that belong
-// together.
+// openOnlyModel opens the only GGUF model in a folder, in one file or in several.
 func (s *Source) openOnlyModel(folder string, files []string) error {
 	models := map[string]bool{}
 	for _, file := range files {

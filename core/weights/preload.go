@@ -11,9 +11,10 @@ import (
 
 const opPreload = "weights.preload"
 
-// Preloaded is what one Preload has read into the page cache.
+// Preloaded describes what one Preload has read into the page cache.
 type Preloaded struct {
-	// Bytes are those that were read, in parts of a megabyte; the others were in the cache.
+	// Bytes is how many bytes were read, in parts of a megabyte. The other bytes were already in
+	// the cache.
 	Bytes uint64
 	parts []part
 }
@@ -24,18 +25,18 @@ type part struct {
 	offset, size int64
 }
 
-// preloadBytes is how much of a file is looked up and read at a time.
+// preloadBytes is the size of the part of a file that is checked and read at a time.
 const preloadBytes = 1 << 20
 
-// preloadAhead is how many parts the system is asked to read ahead. More of them would make the call
-// deaf to the end of its context.
+// preloadAhead is how many parts the system is asked to read ahead. With more parts, the call would
+// react too late to the end of its context.
 const preloadAhead = 32
 
-// Preload reads the bytes of tensors into the page cache of the system, so that a later load needs no
-// disk. Without names it reads all tensors. It needs no memory of the process or of a device, and the
-// system may give the pages to others at any time. tell is called with the bytes that are there; nil:
-// nobody listens. After an error the pages that were read are given back, except those that the system
-// is reading at that moment, at most 32 MiB.
+// Preload reads the bytes of tensors into the page cache of the system, so that a later load needs
+// no disk. Without names it reads all tensors. It uses no memory of the process or of a device. The
+// system may evict the pages at any time. tell is called with the number of bytes that are in the
+// cache; nil: progress is not reported. After an error, the pages that were read are released,
+// except those that the system is reading at that moment, at most 32 MiB.
 //
 // Errors: CodeNotFound for a name; CodeIO; CodeCancelled.
 func (s *Source) Preload(ctx context.Context, names []string, tell func(done, all uint64)) (*Preloaded, error) {
@@ -43,7 +44,7 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 	if err != nil {
 		return nil, err
 	}
-	// What is missing is known before the first read: reading ahead changes it.
+	// Missing parts are determined before the first read, because reading ahead changes the cache.
 	missing := make([]bool, len(parts))
 	for at, of := range parts {
 		missing[at] = !of.file.Holds(of.offset, of.size)
@@ -52,7 +53,7 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 	for at, of := range parts {
 		for ; ahead < len(parts) && ahead <= at+preloadAhead; ahead++ {
 			if next := parts[ahead]; missing[ahead] {
-				// The system may read it although the call stops before it.
+				// The system may still read this part after the call stops, so it counts as read.
 				p.parts = append(p.parts, next)
 				next.file.Ahead(next.offset, next.size)
 			}
@@ -77,11 +78,11 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 	return p, nil
 }
 
-// Undo gives the pages back that Preload has read. Pages that were in the cache before stay there.
-// The source is still open.
+// Undo releases the pages that Preload has read. Pages that were in the cache before stay there.
+// The source must still be open.
 func (p *Preloaded) Undo() {
-	// Parts that follow each other are given back together, because the cache keeps several pages in
-	// one piece, and gives back whole pieces only.
+	// Adjacent parts are released together: the cache keeps several pages in one unit and releases
+	// only whole units.
 	for at := 0; at < len(p.parts); {
 		of := p.parts[at]
 		for at++; at < len(p.parts) && p.parts[at].file == of.file && p.parts[at].offset == of.offset+of.size; at++ {
@@ -92,7 +93,7 @@ func (p *Preloaded) Undo() {
 	p.parts, p.Bytes = nil, 0
 }
 
-// partsOf gives the parts of files that tensors are stored in, each byte once.
+// partsOf returns the parts of files that store the tensors. Each byte is in one part only.
 func (s *Source) partsOf(names []string) (parts []part, all uint64, err error) {
 	var chosen []*Tensor
 	for _, name := range names {
@@ -131,7 +132,7 @@ func (s *Source) partsOf(names []string) (parts []part, all uint64, err error) {
 	return parts, all, nil
 }
 
-// storedBytes is the length of the tensor in its file.
+// storedBytes returns the length of the tensor in its file.
 func (t *Tensor) storedBytes() uint64 {
 	switch {
 	case t.Compressed != nil:

@@ -10,17 +10,17 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// A checkpoint in several files of safetensors is written as published ones are: the files
-// model-00001-of-00003.safetensors and so on, and model.safetensors.index.json, which names the file of
-// each tensor.
+// A checkpoint of several safetensors files gets the names that published checkpoints have: the
+// files model-00001-of-00003.safetensors and so on, and model.safetensors.index.json, which names
+// the file of each tensor.
 
 const shardEnding = ".safetensors"
 
-// entryBytes is more than the entry of a tensor in a header takes besides its name.
+// entryBytes is an upper bound of a tensor's entry in a header, without its name.
 const entryBytes = 512
 
-// split distributes tensors to files of at most most bytes, in their order. A larger tensor has a file of
-// its own.
+// split distributes tensors, in their order, to files of at most most bytes. A larger tensor gets a
+// file of its own.
 func split(tensors []named, texts map[string]string, most uint64) ([][]named, error) {
 	raw, err := json.Marshal(texts)
 	if err != nil {
@@ -45,7 +45,8 @@ func split(tensors []named, texts map[string]string, most uint64) ([][]named, er
 	return shards, nil
 }
 
-// shardContents are the files of a conversion whose files are bounded, the index last.
+// shardContents returns the files of a conversion with a bounded file size. The index is the last
+// file.
 func shardContents(tensors []named, path string, options ConvertOptions) ([]content, error) {
 	base, isOne := strings.CutSuffix(path, shardEnding)
 	switch {

@@ -18,11 +18,11 @@ import (
 // Tensor is a tensor of a source.
 type Tensor struct {
 	header.Tensor
-	// file is the one that its bytes are in.
+	// file is the file with the bytes of the tensor.
 	file *file
 }
 
-// File is the path of the file that the tensor's bytes are in, or the name of the memory.
+// File is the path of the file with the bytes of the tensor, or the name of the memory.
 func (t *Tensor) File() string { return t.file.name }
 
 // Source is an open set of named tensors.
@@ -34,17 +34,17 @@ type Source struct {
 	byName  map[string]int
 	options Options
 	extra   map[string]string
-	// values are those of the first file.
+	// values are the metadata of the first file.
 	values map[string]header.Value
 	files  []*file
 	// parts is how many of the files have a header.
 	parts int
 }
 
-// Format is how a file stores tensors. Package header has the names of the formats.
+// Format is the name of a file format. Package header has the list.
 type Format = header.Format
 
-// Options say what may be opened, and how.
+// Options restrict what may be opened and describe what a file cannot state.
 type Options struct {
 	// Formats are the formats that are accepted; none: every format. A folder is searched
 	// for files of these formats only.
@@ -65,13 +65,14 @@ func (o *Options) accepts(format Format) bool {
 	return len(o.Formats) == 0 || slices.Contains(o.Formats, format)
 }
 
-// Open opens a file, the files of an index (a name that ends in .index.json), or a folder: its
-// index, else its files of one format, safetensors before PyTorch, GGUF, NumPy and ONNX.
+// Open opens a file, the files of an index (a name that ends in .index.json), or a folder. In a
+// folder it opens the files of the index. Without an index it opens the files of one format, in
+// this order of preference: safetensors, PyTorch, GGUF, NumPy, ONNX.
 //
-// Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for what is no regular file,
-// and for a format that the options do not accept; CodeInvalidFormat for a header or index that breaks
-// its format, for a tensor that is in two files, and for one that the index names where it is not;
-// CodeUnsupported.
+// Errors: CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for a path that is not a
+// regular file, and for a format that the options do not accept; CodeInvalidFormat for a header or
+// index that breaks its format, for a tensor that is in two files, and for a tensor that is not in
+// the file that the index names; CodeUnsupported.
 func Open(path string, options Options) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -95,7 +96,7 @@ func Open(path string, options Options) (*Source, error) {
 	return s, nil
 }
 
-// OpenMemory opens the bytes of a file that are in memory. name is what errors call them.
+// OpenMemory opens the content of a file that is in memory. name names it in errors.
 func OpenMemory(name string, data []byte, options Options) (*Source, error) {
 	s := newSource(name, options)
 	f := &file{name: name, size: uint64(len(data)), reader: bytes.NewReader(data)}
@@ -120,7 +121,7 @@ func newSource(name string, options Options) *Source {
 	return &Source{Name: name, options: options, byName: map[string]int{}, extra: map[string]string{}}
 }
 
-// Close closes the files. The source is not used afterwards.
+// Close closes the files. The caller does not use the source afterwards.
 func (s *Source) Close() error {
 	var failed error
 	for _, f := range s.files {
@@ -130,7 +131,7 @@ func (s *Source) Close() error {
 	return failed
 }
 
-// keep makes a file one of the source, which closes it.
+// keep adds a file to the source, which then owns and closes it.
 func (s *Source) keep(f *file) {
 	f.number = len(s.files)
 	s.files = append(s.files, f)
@@ -157,8 +158,8 @@ func (s *Source) addRaw(f *file, raw RawShape) error {
 
 const indexSuffix = ".index.json"
 
-// folderFiles are the files that a folder is opened by, best first: an index, a single file, or all
-// files with an ending.
+// folderFiles returns the files of a folder that Open can open, in the order of preference: an
+// index, a single file, or all files with an ending.
 var folderFiles = [...]struct {
 	format  Format
 	pattern string
@@ -247,7 +248,8 @@ func (s *Source) openIndex(path string) error {
 	return nil
 }
 
-// add opens a file and takes in its tensors. belongs says which of them the index has there.
+// add opens a file and adds its tensors. belongs states which tensors the index assigns to the
+// file.
 func (s *Source) add(path string, belongs func(tensor string) bool) error {
 	f, h, err := s.read(path)
 	if err != nil {
@@ -284,14 +286,14 @@ func (s *Source) readHeader(f *file) (*header.Header, error) {
 	for key, value := range h.Extra {
 		s.extra[key] = value
 	}
-	// An array of NumPy has no name: the name of its file is that.
+	// A NumPy array has no name, so it gets the name of its file.
 	if len(h.Tensors) == 1 && h.Tensors[0].Name == "" {
 		h.Tensors[0].Name = baseOf(f)
 	}
 	return h, nil
 }
 
-// baseOf is the name of a file without folder and ending.
+// baseOf returns the name of a file without folder and ending.
 func baseOf(f *file) string {
 	base := filepath.Base(f.name)
 	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
@@ -330,7 +332,8 @@ func (s *Source) addTensors(f *file, h *header.Header, belongs func(tensor strin
 	return nil
 }
 
-// external opens the file that holds a tensor of an ONNX model, once for all of its tensors.
+// external opens the file with the bytes of an ONNX tensor. Each file is opened once for all
+// tensors.
 func (s *Source) external(model *file, t header.Tensor, outside map[string]*file) (*file, error) {
 	other := outside[t.External.Location]
 	if other == nil {
@@ -353,17 +356,17 @@ func (s *Source) external(model *file, t header.Tensor, outside map[string]*file
 	return other, nil
 }
 
-// Values are the metadata of a GGUF file with their types; of a model in several files those of the
-// first. They are nil for other formats, and are not changed.
+// Values returns the metadata of a GGUF file with their types, or those of the first file if the
+// model has several. It returns nil for other formats. The caller does not change them.
 func (s *Source) Values() map[string]header.Value { return s.values }
 
-// Files is how many files with a header the source has.
+// Files returns how many files with a header the source has.
 func (s *Source) Files() int { return s.parts }
 
-// Tensors are all tensors, in the order of their files. They are not changed.
+// Tensors returns all tensors, in the order of their files. The caller does not change them.
 func (s *Source) Tensors() []Tensor { return s.tensors }
 
-// Find finds a tensor by its name. Errors: CodeNotFound, which names the most similar ones.
+// Find returns the tensor with a name. Errors: CodeNotFound, which lists the most similar names.
 func (s *Source) Find(name string) (*Tensor, error) {
 	if at, ok := s.byName[name]; ok {
 		return &s.tensors[at], nil

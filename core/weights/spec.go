@@ -11,24 +11,24 @@ import (
 
 const opSelect = "weights.select"
 
-// Spec orders one tensor.
+// Spec describes one tensor to load.
 type Spec struct {
-	// Name is the name of the loaded tensor. No other spec of the load has it.
+	// Name is the name of the loaded tensor. It is unique in a load.
 	Name string
 	// Tensor is the name in the source; "": the same as Name.
 	Tensor string
 	// Shape is the shape that the source must have, before transformations; nil: any.
 	Shape []uint64
-	// Type is the type that the result must have, after transformations; nil: any. A Cast
-	// changes the type, Type only checks it.
+	// Type is the type that the result must have, after transformations; nil: any. Cast changes the
+	// type, whereas Type only checks it.
 	Type *dtype.DType
 	// Transformations are applied in their order.
 	Transformations []Transformation
-	// Memory is where the tensor goes; nil: the memory of the load. Tensors of one load may go
-	// to different devices.
+	// Memory is the memory of the tensor; nil: the memory of the load. The tensors of one load may
+	// be on different devices.
 	Memory Memory
-	// Into is memory of the caller, which Memory then only gives the device of; nil: memory is
-	// allocated.
+	// Into is memory of the caller that receives the tensor; then Memory only determines the
+	// device. nil: the load allocates memory.
 	Into *Range
 }
 
@@ -48,14 +48,14 @@ func (s *Spec) source() string {
 
 // Selection chooses tensors by their names. The zero value chooses all of them.
 type Selection struct {
-	// Include has patterns, of which a name matches at least one; none: every name does. In a
-	// pattern * stands for any text, ? for one character, and [a-c] for one of a list.
+	// Include is a list of patterns. A name must match one of them; an empty list matches every
+	// name. In a pattern * matches any text, ? one character, and [a-c] one character of a list.
 	Include []string
-	// Exclude has patterns, none of which a name matches.
+	// Exclude is a list of patterns. A name that matches one of them is not chosen.
 	Exclude []string
-	// Rename replaces the beginning of names: the first of them that fits is applied.
+	// Rename replaces the beginning of names. Only the first entry that fits is applied.
 	Rename []Renaming
-	// Prefix stands before every name, after Rename.
+	// Prefix is put before every name, after Rename.
 	Prefix string
 	// Transformations are applied to every chosen tensor.
 	Transformations []Transformation
@@ -64,9 +64,9 @@ type Selection struct {
 // Renaming replaces From at the beginning of a name by To.
 type Renaming struct{ From, To string }
 
-// Select returns a spec for each tensor that a selection chooses, in the order of the files. Errors:
-// CodeInvalidArgument for a pattern that is wrong or that matches no tensor, and for two tensors
-// that get the same name.
+// Select returns a spec for each tensor that a selection chooses, in the order of the files.
+// Errors: CodeInvalidArgument for a pattern that is malformed or that matches no tensor, and for
+// two tensors that get the same name.
 func (s *Source) Select(of Selection) ([]Spec, error) {
 	matched := make([]bool, len(of.Include))
 	var specs []Spec
@@ -95,7 +95,7 @@ func (s *Source) Select(of Selection) ([]Spec, error) {
 	return specs, nil
 }
 
-// chooses states whether a name is chosen, and marks the patterns of Include that it matches.
+// chooses states whether a name is chosen, and marks the patterns of Include that the name matches.
 func (of *Selection) chooses(name string, matched []bool) (bool, error) {
 	chosen := len(of.Include) == 0
 	for at, pattern := range of.Include {
@@ -117,7 +117,7 @@ func (of *Selection) chooses(name string, matched []bool) (bool, error) {
 	return chosen, nil
 }
 
-// match is path.Match for names in which / is a character like others.
+// match is path.Match, except that / in a name is an ordinary character.
 func match(pattern, name string) (bool, error) {
 	const slash = "\x01"
 	fits, err := path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(name, "/", slash))

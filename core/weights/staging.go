@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// defaultStaging is the staging memory of a load if its options state none.
+	// defaultStaging is the size of the staging memory of a load if its options state none.
 	defaultStaging = 64 << 20
-	// maxStaging bounds it.
+	// maxStaging is the largest staging memory of a load.
 	maxStaging = 256 << 20
-	// minBuffer is the shortest staging buffer: shorter copies are slow.
+	// minBuffer is the smallest staging buffer. Shorter copies are slow.
 	minBuffer = 64 << 10
 	// buffersInFlight is how many copies of one device are in flight.
 	buffersInFlight = 4
@@ -24,21 +24,21 @@ const (
 // staged counts the staging memory of all loads.
 var staged atomic.Int64
 
-// StagingBytes is the staging memory that all loads of the process hold now. It is host memory, so
-// the books of no device count it.
+// StagingBytes returns the size of the staging memory that all loads of the process hold now. It is
+// host memory, so the counters of the devices do not include it.
 func StagingBytes() uint64 { return uint64(staged.Load()) }
 
-// stage is the staging memory for one device: page-locked memory, or other host memory where the
-// device has none of that.
+// stage is the staging memory for one device. It is page-locked memory, or other host memory if the
+// device has no page-locked memory.
 type stage struct {
 	*lane
-	// bytes are counted in staged.
+	// bytes is the size of the memory. staged includes it.
 	bytes int64
 	pool  *pool.Pool
 	block *offheap.Block
 }
 
-// newStage allocates bytes of staging memory, at least one short buffer.
+// newStage allocates staging memory of a given size, at least one smallest buffer.
 func newStage(e *engine.Engine, bytes uint64) (*stage, error) {
 	each := max(bytes/buffersInFlight, minBuffer) / 4096 * 4096
 	s := &stage{}
@@ -71,7 +71,7 @@ func (s *stage) allocate(e *engine.Engine, bytes uint64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first block of a segment begins at a page, as direct reads need it.
+	// The first block of a segment begins at a page boundary, as direct reads need it.
 	block, err := p.Alloc(pool.Request{SizeBytes: bytes})
 	if err != nil {
 		return nil, errors.Join(err, twice(func() error { return p.Close(true) }))
@@ -80,8 +80,8 @@ func (s *stage) allocate(e *engine.Engine, bytes uint64) ([]byte, error) {
 	return offheap.View(uintptr(p.HostAddr(block.Addr)), int(bytes)), nil
 }
 
-// close frees everything. No copy is queued. Memory whose stream cannot be closed stays, because a
-// copy might still read it.
+// close frees everything. No copy may be queued. If a stream cannot be closed, its memory stays
+// allocated, because a copy might still read it.
 func (s *stage) close() error {
 	var failed error
 	for _, b := range s.buffers {
@@ -102,7 +102,8 @@ func (s *stage) close() error {
 	return failed
 }
 
-// twice calls a function that frees something, and once more if it fails: nobody else would free it.
+// twice calls a function that frees something, and calls it again if it fails. No later call would
+// free it.
 func twice(free func() error) error {
 	err := free()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 
 const opRead = "weights.read"
 
-// maxDecoded is the longest tensor that is decoded as a whole, because its encoding can only be read
-// from its beginning.
+// maxDecoded bounds a tensor that is decoded as a whole because its encoding can only be read from
+// the beginning.
 const maxDecoded = 1 << 28
 
 // tiles reads parts of the result of a plan. It is used by one thread at a time.
 type tiles struct {
 	*plan
-	// whole is the tensor's bytes, if its encoding can only be read from the beginning.
+	// whole has the decoded bytes of a tensor whose encoding can only be read from the beginning.
 	whole []byte
-	// gather has the stored bytes of a window, numbers its elements if they are dequantised.
+	// gather has the stored bytes of a window. numbers has its elements if they are dequantised.
 	gather  []byte
 	numbers []float32
 	// pending are the strips of the window that is being collected.
@@ -30,10 +30,10 @@ type tiles struct {
 	values  [2][]byte
 }
 
-// encoded says whether the tensor can only be read from its beginning.
+// encoded states whether the tensor can only be read from the beginning.
 func (p *plan) encoded() bool { return p.tensor.Compressed != nil || p.tensor.Varints != 0 }
 
-// open prepares reading. A tensor that is stored encoded is decoded here.
+// open prepares reading. It decodes a tensor that is stored encoded.
 func (p *plan) open() (*tiles, error) {
 	t := &tiles{plan: p}
 	if !p.encoded() {
@@ -51,7 +51,7 @@ func (p *plan) open() (*tiles, error) {
 	return t, err
 }
 
-// inflated is a tensor of a deflated member of an archive.
+// inflated returns a tensor of a deflated archive member.
 func (p *plan) inflated() ([]byte, error) {
 	of := p.tensor
 	wrong := func(what string) error {
@@ -62,7 +62,7 @@ func (p *plan) inflated() ([]byte, error) {
 	if _, err := io.CopyN(io.Discard, reader, int64(of.Compressed.Skip)); err != nil {
 		return nil, wrong("ends before its first element, or is damaged")
 	}
-	// Memory grows with what is inflated, not with what the archive states.
+	// The buffer grows with the inflated bytes, because the stated size may be false.
 	data, err := io.ReadAll(io.LimitReader(reader, int64(of.Size)))
 	if err != nil {
 		return nil, wrong("is damaged: " + err.Error())
@@ -89,8 +89,8 @@ func (t *tiles) readAt(out []byte, offset uint64) error {
 	return fileError(t.tensor.File(), err)
 }
 
-// read writes the elements [first, first+count) of the result into out. Both bounds are whole
-// blocks of the types of the result and of every step.
+// read writes the elements [first, first+count) of the result into out. Both bounds are multiples
+// of the block sizes of the result's type and of the types of all steps.
 func (t *tiles) read(out []byte, first, count uint64) error {
 	if len(t.steps) == 0 {
 		return t.stored(out, first, count)
@@ -126,7 +126,7 @@ func (t *tiles) read(out []byte, first, count uint64) error {
 	return nil
 }
 
-// grown gives a buffer of a size, which keeps its memory.
+// grown returns a buffer of a given size. It reuses the memory of the old buffer if it suffices.
 func grown(buffer *[]byte, size uint64) []byte {
 	*buffer = slices.Grow((*buffer)[:0], int(size))[:size]
 	return *buffer

@@ -12,11 +12,11 @@ import (
 
 const opLoad = "weights.load"
 
-// job is one tensor to read, and where its result goes.
+// job is one tensor to read, with the place of its result.
 type job struct {
 	plan *plan
-	// host is the memory itself, if the host can write it; otherwise a lane copies the result to
-	// addr.
+	// host is the destination memory if the host can write it. Otherwise a lane copies the result
+	// to addr.
 	host []byte
 	addr device.Addr
 	lane *lane
@@ -27,14 +27,14 @@ func (j *job) size() uint64 {
 	return size
 }
 
-// lane has the staging buffers of one device. spare has those that no worker uses.
+// lane has the staging buffers of one device. spare has the buffers that no worker uses.
 type lane struct {
 	buffers []buffer
 	spare   chan buffer
 }
 
-// buffer is host memory that a device copies from, with the stream of these copies, which no other
-// buffer has. The length is a multiple of 4096 bytes.
+// buffer is host memory from which a device copies. Each buffer has a stream of its own for these
+// copies. The length is a multiple of 4096 bytes.
 type buffer struct {
 	memory []byte
 	addr   device.HostAddr
@@ -49,7 +49,7 @@ func newLane(buffers []buffer) *lane {
 	return l
 }
 
-// drain waits for the copies. The memory of the buffers is their owner's again afterwards.
+// drain waits for the copies. Afterwards the owner may reuse the memory of the buffers.
 func (l *lane) drain() error {
 	var failed error
 	for _, b := range l.buffers {
@@ -61,14 +61,15 @@ func (l *lane) drain() error {
 }
 
 // chunkBytes is how much of a result one thread reads at a time. scatteredBytes is the same for a
-// result whose neighbours are far apart in the file: each chunk reads from all of the tensor, so
-// longer chunks read less.
+// result whose adjacent elements are far apart in the file. Each chunk of such a result reads from
+// the whole tensor, so longer chunks read fewer bytes in total.
 const (
 	chunkBytes     = 4 << 20
 	scatteredBytes = 16 << 20
 )
 
-// chunkElements is how many elements a chunk has: whole blocks, and whole rows of a scattered result.
+// chunkElements returns how many elements a chunk has: whole blocks, and whole rows of a scattered
+// result.
 func (p *plan) chunkElements() uint64 {
 	each, width := p.kind.Block()
 	row := p.view.scatteredRow() * p.unit
@@ -92,10 +93,10 @@ type chunk struct {
 type transfer struct {
 	jobs  []*job
 	lanes []*lane
-	// threads is how many threads read; at least 1.
+	// threads is how many threads read, at least 1.
 	threads int
-	// tell is called with the bytes that are in their places, from one thread at a time, and at
-	// last with all of them. nil: nobody listens.
+	// tell is called with the number of bytes that are in their places, from one thread at a time.
+	// The last call has all bytes. nil: progress is not reported.
 	tell func(done, all uint64)
 
 	stop context.CancelCauseFunc
@@ -105,8 +106,9 @@ type transfer struct {
 	telling sync.Mutex
 }
 
-// run reads all jobs. When it returns, also with an error, no read and no copy is queued or running.
-// After an error the content of all places is undefined. A context that ends is CodeCancelled.
+// run reads all jobs. When it returns, also with an error, no read and no copy is queued or
+// running. After an error the content of all places is undefined. If the context ends, run returns
+// CodeCancelled.
 func (t *transfer) run(ctx context.Context) error {
 	for _, j := range t.jobs {
 		t.all += j.size()
@@ -139,7 +141,7 @@ func (t *transfer) run(ctx context.Context) error {
 	return nil
 }
 
-// report counts bytes and tells them.
+// report counts bytes and calls tell.
 func (t *transfer) report(bytes uint64) {
 	t.done.Add(bytes)
 	if t.tell == nil {
@@ -150,14 +152,14 @@ func (t *transfer) report(bytes uint64) {
 	t.tell(t.done.Load(), t.all)
 }
 
-// cut hands out the jobs in chunks of whole blocks.
+// cut sends the jobs to the workers in chunks of whole blocks.
 func (t *transfer) cut(ctx context.Context, work chan<- chunk) {
 	for _, j := range t.jobs {
 		p := j.plan
 		elements := p.view.elements() * p.unit
 		per := p.chunkElements()
 		if p.encoded() {
-			per = max(elements, 1) // one thread decodes it as a whole
+			per = max(elements, 1) // one thread decodes the whole tensor
 		}
 		for first := uint64(0); first < elements; first += per {
 			select {
@@ -169,7 +171,7 @@ func (t *transfer) cut(ctx context.Context, work chan<- chunk) {
 	}
 }
 
-// work is one thread of a transfer.
+// work is the function of one thread of a transfer.
 func (t *transfer) work(ctx context.Context, work <-chan chunk) {
 	w := worker{transfer: t, tiles: map[*job]*tiles{}}
 	for c := range work {
@@ -182,8 +184,8 @@ func (t *transfer) work(ctx context.Context, work <-chan chunk) {
 	}
 }
 
-// safely makes a fault of memory an error: memory of the caller that is not mapped, or a mapped file
-// that became shorter.
+// safely converts a memory fault to an error. The fault comes from memory of the caller that is not
+// mapped, or from a mapped file that became shorter.
 func (w *worker) safely(c chunk) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -214,7 +216,7 @@ func (w *worker) do(c chunk) error {
 		if t, err = c.job.plan.open(); err != nil {
 			return err
 		}
-		clear(w.tiles) // chunks come in the order of the jobs
+		clear(w.tiles) // chunks come in the order of the jobs, so the earlier tiles are done
 		w.tiles[c.job] = t
 	}
 	start, err := t.kind.Size(c.first)
@@ -242,7 +244,7 @@ func (w *worker) staged(t *tiles, c chunk, start, size uint64) error {
 		b := <-c.job.lane.spare
 		part := min(size-done, uint64(len(b.memory))/width*width)
 		count := part / width * each
-		err := b.stream.Synchronize(device.Forever) // the copy before, from the same memory
+		err := b.stream.Synchronize(device.Forever) // wait for the previous copy from this memory
 		if err == nil {
 			err = t.read(b.memory[:part], c.first+done/width*each, count)
 		}

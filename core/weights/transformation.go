@@ -12,7 +12,7 @@ import (
 
 const opTransform = "weights.transform"
 
-// Kind is what a transformation does.
+// Kind is the kind of a transformation.
 type Kind string
 
 // The kinds of the contract.
@@ -25,39 +25,40 @@ const (
 	Quantize  Kind = "quantize"
 )
 
-// Transformation changes a tensor while it is loaded. Several are applied in their order.
+// Transformation changes a tensor while it is loaded. Several are applied in the order of the list.
 type Transformation struct {
 	Kind Kind
-	// Dim0 and Dim1 are the dimensions that Transpose swaps; Slice uses Dim0. They count from
-	// 0, and negative ones from behind: -1 is the last.
+	// Dim0 and Dim1 are the dimensions that Transpose swaps. Slice uses Dim0. They count from 0;
+	// negative numbers count from the end: -1 is the last dimension.
 	Dim0, Dim1 int
-	// Shape is the new shape of Reshape, which has the same number of elements.
+	// Shape is the new shape of Reshape. It must have the same number of elements.
 	Shape []uint64
 	// Type is the new type of Cast; package dtype has the rules of rounding.
 	Type dtype.DType
-	// Factor is what Scale multiplies with. The product is rounded once, to the type that the
-	// tensor has at that point.
+	// Factor is the factor of Scale. The product is rounded once, to the type that the tensor has
+	// at that point.
 	Factor float32
-	// Start and End are the indices [Start, End) that Slice keeps; nil: the first, or all that
-	// follow.
+	// Start and End are the indices [Start, End) that Slice keeps. nil: from the first index, or to
+	// the end.
 	Start, End *uint64
 }
 
-// step is what becomes of the value of each element: another type, or a product in the type.
+// step changes the value of each element: a conversion to another type, or a multiplication in the
+// type.
 type step struct {
 	to     dtype.DType
 	scales bool
 	factor float32
 }
 
-// plan is a tensor and its transformations, checked before anything of it is read.
+// plan is a tensor with its transformations. Both are checked before the tensor is read.
 type plan struct {
 	tensor *Tensor
 	view   *view
-	// unit is how many elements of the tensor the view counts as one: those of a block of a
-	// type that is passed on as it is.
+	// unit is how many stored elements one element of the view stands for. It is the block size for
+	// a type whose blocks are copied unchanged.
 	unit uint64
-	// read is the type in which elements come out of the view, before the steps.
+	// read is the type of the elements that the view returns, before the steps.
 	read  dtype.DType
 	steps []step
 	// Type and shape of the result.
@@ -73,9 +74,10 @@ func (t *Tensor) cannot(at int, of Transformation, format string, args ...any) e
 	return device.Errorf(device.CodeUnsupported, opTransform, "%s: %q: transformation %d, %s: %s", t.File(), t.Name, at, of.Kind, fmt.Sprintf(format, args...))
 }
 
-// planOf checks transformations and puts them together. Errors: CodeInvalidArgument for a
-// dimension, range, shape or factor that does not fit; CodeUnsupported for Quantize, for values of
-// a type that cannot be computed with, and for changes of shape inside the blocks of a type.
+// planOf checks transformations and combines them. Errors: CodeInvalidArgument for a dimension,
+// range, shape or factor that does not fit; CodeUnsupported for Quantize, for computing with a type
+// whose values the library cannot compute with, and for changes of shape inside the blocks of a
+// type.
 func planOf(t *Tensor, transformations []Transformation) (*plan, error) {
 	p := &plan{tensor: t, unit: 1, read: t.Type, kind: t.Type}
 	casts := slices.ContainsFunc(transformations, func(of Transformation) bool { return of.Kind == Cast && of.Type != t.Type })
@@ -104,7 +106,7 @@ func planOf(t *Tensor, transformations []Transformation) (*plan, error) {
 	return p, nil
 }
 
-// countBlocks makes a block the element of a tensor whose values stay as they are.
+// countBlocks makes one block one element of the view, for a tensor whose values do not change.
 func (p *plan) countBlocks(stored *header.Tensor, each uint64) error {
 	last := len(stored.Shape) - 1
 	if last < 0 || stored.Strides != nil || stored.Shape[last]%each != 0 {
@@ -153,7 +155,7 @@ func (p *plan) add(at int, of Transformation) error {
 	return nil
 }
 
-// dimension counts negative ones from behind.
+// dimension resolves a dimension. Negative numbers count from the end.
 func (p *plan) dimension(given int) (int, bool) {
 	n := len(p.view.shape())
 	if given < 0 {

@@ -23,9 +23,9 @@ type Sum struct {
 	SHA256    string `json:"sha256"`
 }
 
-// Sums reads all files of a source and returns the sum of each, in the order of Metadata. It reads them
-// around the page cache like a load. tell is called with the bytes that are read; nil: nobody listens.
-// Errors: CodeIO, CodeCancelled.
+// Sums reads all files of a source and returns the sum of each, in the order of Metadata. It reads
+// them around the page cache like a load. tell is called with the number of bytes that were read;
+// nil: progress is not reported. Errors: CodeIO, CodeCancelled.
 func (s *Source) Sums(ctx context.Context, tell func(done, all uint64)) ([]Sum, error) {
 	done, all := uint64(0), uint64(0)
 	for _, f := range s.files {
@@ -55,7 +55,8 @@ func (s *Source) Sums(ctx context.Context, tell func(done, all uint64)) ([]Sum, 
 	return list, nil
 }
 
-// sumLine takes a line of sha256sum apart: the sum, and the name of the file after a blank and a mark.
+// sumLine splits a line of sha256sum into the sum and the file name. A blank and a mark separate
+// them.
 func sumLine(line string) (sum, file string, isOne bool) {
 	const length = 2 * sha256.Size
 	if len(line) <= length+2 || line[length] != ' ' || !strings.Contains(" *", line[length+1:length+2]) {
@@ -65,9 +66,9 @@ func sumLine(line string) (sum, file string, isOne bool) {
 	return sum, line[length+2:], strings.Trim(sum, "0123456789abcdef") == ""
 }
 
-// ReadSums reads a list of sums in the form that sha256sum prints, by the names of the files without
-// folders. name is what errors call the list. Errors: CodeInvalidFormat, which names the line, also for
-// a file that has two sums; CodeIO.
+// ReadSums reads a list of sums in the form that sha256sum prints, by the names of the files
+// without folders. name names the list in errors. Errors: CodeInvalidFormat, which names the line,
+// also for a file with two sums; CodeIO.
 func ReadSums(name string, list io.Reader) (map[string]string, error) {
 	wrong := func(line int, format string, args ...any) error {
 		return device.Errorf(device.CodeInvalidFormat, opVerify, "%s: line %d: %s", name, line, fmt.Sprintf(format, args...))
@@ -96,10 +97,11 @@ func ReadSums(name string, list io.Reader) (map[string]string, error) {
 	return known, nil
 }
 
-// Verify computes the sums of all files and compares them with those of a list, by the names of the
-// files without folders. The list may have sums of more files. The computed sums are returned also if
-// one of them is wrong. Errors: CodeNotFound, before anything is read, for a file that is not in the
-// list; CodeCorrupted for a file with another sum; those of Sums. Both name the file.
+// Verify computes the sums of all files and compares them with a list, by the names of the files
+// without folders. The list may have sums of further files. Verify returns the computed sums even
+// if one differs. Errors: CodeNotFound, before any file is read, for a file that is not in the
+// list; CodeCorrupted for a file with another sum; the errors of Sums. CodeNotFound and
+// CodeCorrupted name the file.
 func (s *Source) Verify(ctx context.Context, known map[string]string, tell func(done, all uint64)) ([]Sum, error) {
 	for _, f := range s.files {
 		if _, listed := known[filepath.Base(f.name)]; !listed {

@@ -7,14 +7,14 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// view says where each element of a transformed tensor is among the elements that are stored.
-// It is a chain of levels. The highest has the shape of the result; an index in it gives, by
-// strides and offset, a number. That number counts the elements of the level below in the order
-// of its shape, and those of the lowest level are places in the file.
+// view maps each element of a transformed tensor to a stored element. It is a chain of levels. The
+// highest level has the shape of the result. Strides and an offset convert an index of a level to a
+// number. That number counts the elements of the level below, in the order of its shape. The
+// numbers of the lowest level count the stored elements in the file.
 //
-// Transposing and slicing change the highest level. So does reshaping where strides can say it;
-// otherwise it puts a level on top. Nothing is moved: a view is made before anything is read,
-// and strips then tells which elements a part of the result needs.
+// Transposing and slicing change the highest level. Reshaping changes it too if strides can express
+// the new shape; otherwise it adds a level on top. No element is moved: a view is created before
+// the tensor is read, and strips then returns which elements a part of the result needs.
 type view struct {
 	levels []level
 }
@@ -24,7 +24,7 @@ type level struct {
 	offset         uint64
 }
 
-// rowMajor are the strides of a shape whose elements lie in its order without gaps.
+// rowMajor returns the strides of a shape whose elements lie in its order without gaps.
 func rowMajor(shape []uint64) []uint64 {
 	strides, step := make([]uint64, len(shape)), uint64(1)
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -34,7 +34,7 @@ func rowMajor(shape []uint64) []uint64 {
 	return strides
 }
 
-// viewOf is all of a stored tensor.
+// viewOf returns the view of a whole stored tensor.
 func viewOf(t *header.Tensor) *view {
 	strides := t.Strides
 	if strides == nil {
@@ -47,7 +47,7 @@ func (v *view) top() *level { return &v.levels[len(v.levels)-1] }
 
 func (v *view) shape() []uint64 { return v.top().shape }
 
-// elements is the product of the shape, which the caller knows to fit 64 bits.
+// elements returns the product of the shape. The caller knows that it fits 64 bits.
 func (v *view) elements() uint64 {
 	return product(v.shape())
 }
@@ -67,7 +67,7 @@ func (v *view) slice(dimension int, start, end uint64) {
 	top.shape[dimension] = end - start
 }
 
-// reshape gives the same elements another shape of as many.
+// reshape gives the elements another shape with the same number of elements.
 func (v *view) reshape(shape []uint64) {
 	top := v.top()
 	if strides, ok := reshaped(top.shape, top.strides, shape); ok {
@@ -77,9 +77,9 @@ func (v *view) reshape(shape []uint64) {
 	v.levels = append(v.levels, level{shape: slices.Clone(shape), strides: rowMajor(shape)})
 }
 
-// reshaped finds strides for a new shape; false: there are none. Dimensions of the old and of the
-// new shape are gone through together, from the last one, in groups with the same product. The
-// old dimensions of a group have to lie behind each other like one long dimension.
+// reshaped computes strides for a new shape; false: no strides can express it. It traverses the old
+// and the new dimensions together, from the last one, in groups with the same product. The old
+// dimensions of a group must be adjacent in memory, like one long dimension.
 func reshaped(shape, strides, to []uint64) ([]uint64, bool) {
 	if slices.Contains(to, 0) {
 		return rowMajor(to), true
@@ -106,7 +106,7 @@ func reshaped(shape, strides, to []uint64) ([]uint64, bool) {
 				old--
 				break
 			}
-			// The next old dimension has to follow this one.
+			// The next old dimension must be adjacent to this one.
 			old--
 			for old >= 0 && shape[old] == 1 {
 				old--
@@ -120,7 +120,7 @@ func reshaped(shape, strides, to []uint64) ([]uint64, bool) {
 	return out, true
 }
 
-// strip is count elements of a result and where they are stored: element at+i*apart of the result is
+// strip is count elements of a result with their stored places: element at+i*apart of the result is
 // the stored element place+i*step.
 type strip struct {
 	place, step uint64
@@ -128,10 +128,10 @@ type strip struct {
 	count       uint64
 }
 
-// strips calls emit for the stored elements that the elements [first, first+count) of the result
-// are, until emit gives an error. The strips are in an order that goes through the file from front to
-// back, as far as it can: elements that are stored side by side are in one strip, even if the result
-// has them far apart, as after a transposition. In a strip, at counts from first.
+// strips calls emit for the stored elements of the elements [first, first+count) of the result,
+// until emit returns an error. The order follows the file from front to back as far as possible:
+// elements that are adjacent in the file are in one strip, even if they are far apart in the
+// result, as after a transposition. In a strip, at counts from first.
 func (v *view) strips(first, count uint64, emit func(strip) error) error {
 	levels, skipped := v.moving()
 	if top := levels[len(levels)-1].merged(); len(levels) == 1 && top.isScattered() {
@@ -145,8 +145,8 @@ func (v *view) strips(first, count uint64, emit func(strip) error) error {
 	})
 }
 
-// scatteredRow is how many elements a result has between elements that are stored side by side; 0 if
-// these are side by side in the result too.
+// scatteredRow is how far apart in the result two elements are that are adjacent in the file; 0 if
+// they are adjacent in the result too.
 func (v *view) scatteredRow() uint64 {
 	levels, _ := v.moving()
 	top := levels[len(levels)-1].merged()
@@ -156,8 +156,8 @@ func (v *view) scatteredRow() uint64 {
 	return product(top.shape[top.fastest()+1:])
 }
 
-// moving is the view without the levels on top that only give the elements another shape. Elements of
-// the result begin behind the skipped ones.
+// moving returns the view without the top levels that only reshape the elements. The first element
+// of the result has the returned number of skipped elements before it.
 func (v *view) moving() (levels []level, skipped uint64) {
 	levels = v.levels
 	for len(levels) > 1 {
@@ -170,8 +170,8 @@ func (v *view) moving() (levels []level, skipped uint64) {
 	return levels, skipped
 }
 
-// fastest is the dimension whose indices are closest to each other in the level below; -1 for a level
-// of one element.
+// fastest returns the dimension whose indices are closest to each other in the level below, or -1
+// for a level of one element.
 func (l *level) fastest() int {
 	best := -1
 	for i := range l.shape {
@@ -196,9 +196,9 @@ func (l *level) isScattered() bool {
 	return fast >= 0 && fast < len(l.shape)-1
 }
 
-// boxes are the strips of a scattered level. A row is the elements with one index in the fastest
-// dimension and those before it. Whole rows that follow each other are cut across: one strip has the
-// same element of each of them.
+// boxes emits the strips of a scattered level. A row is the elements with one index in the fastest
+// dimension and in the dimensions before it. Several adjacent whole rows are read together: one
+// strip has the same element of each row.
 func (l *level) boxes(first, count uint64, emit func(strip) error) error {
 	fast := l.fastest()
 	inner := level{shape: l.shape[fast+1:], strides: l.strides[fast+1:]}
@@ -227,8 +227,8 @@ func (l *level) boxes(first, count uint64, emit func(strip) error) error {
 	return nil
 }
 
-// across emits a copy of p for each of the elements [first, first+count) of the level, in an order of
-// its dimensions. p is the one of the element first.
+// across emits a copy of p for each of the elements [first, first+count) of the level, in an order
+// of its dimensions. p belongs to the element first.
 func (l *level) across(order []int, first, count uint64, p strip, emit func(strip) error) error {
 	apart := rowMajor(l.shape)
 	for i := range count {
@@ -248,8 +248,8 @@ func (l *level) across(order []int, first, count uint64, p strip, emit func(stri
 	return nil
 }
 
-// inOrder are the dimensions from the slowest to the fastest in the result, byStride those in the
-// level below.
+// inOrder returns the dimensions from the slowest to the fastest in the result. byStride returns
+// them from the slowest to the fastest in the level below.
 func (l *level) inOrder() []int {
 	order := make([]int, len(l.shape))
 	for d := range order {
@@ -264,13 +264,13 @@ func (l *level) byStride() []int {
 	return order
 }
 
-// run is count stored elements: the first, and how far one is from the next.
+// run is count stored elements: the place of the first, and the distance from one to the next.
 type run struct {
 	first, count, step uint64
 }
 
-// runs calls emit for the stored elements that the elements [first, first+count) of the result
-// are, in their order, until emit gives an error.
+// runs calls emit for the stored elements of the elements [first, first+count) of the result, in
+// their order, until emit returns an error.
 func (v *view) runs(first, count uint64, emit func(run) error) error {
 	return runsOf(v.levels, first, count, emit)
 }
@@ -297,7 +297,7 @@ func runsOf(levels []level, first, count uint64, emit func(run) error) error {
 	return nil
 }
 
-// below finds what a run of one level is in the levels under it.
+// below maps a run of one level to runs of the levels below.
 func below(levels []level, r run, emit func(run) error) error {
 	if len(levels) == 0 {
 		return emit(r)
@@ -313,8 +313,8 @@ func below(levels []level, r run, emit func(run) error) error {
 	return nil
 }
 
-// merged is the same level with dimensions that lie behind each other made one, so that runs are
-// as long as they can be.
+// merged returns the same level with adjacent dimensions joined to one, so that runs are as long as
+// possible.
 func (l level) merged() level {
 	out := level{offset: l.offset}
 	for i, side := range l.shape {

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cacheView tells which parts of a file the page cache holds.
+// cacheView checks which parts of a file the page cache holds.
 type cacheView struct {
 	fd int
-	// mapping is the whole file, for mincore only; nil: the system would not answer truly.
+	// mapping is the whole file, for mincore only. It is nil if the system would not report the
+	// truth.
 	mapping []byte
 }
 
@@ -19,8 +20,8 @@ func openView(f *os.File, size int64) cacheView {
 	if size <= 0 || !isTold(f) {
 		return v
 	}
-	// Nobody may read through it: a page behind the end of a file that became shorter would
-	// be a fault.
+	// The mapping has no access right: if the file became shorter, reading a page behind its end
+	// would be a fault.
 	mapping, err := unix.Mmap(v.fd, 0, int(size), unix.PROT_NONE, unix.MAP_SHARED)
 	if err == nil {
 		v.mapping = mapping
@@ -28,8 +29,9 @@ func openView(f *os.File, size int64) cacheView {
 	return v
 }
 
-// isTold says whether mincore tells this process the truth about a file: its owner and those who
-// may write it. All others are told that everything is in the cache.
+// isTold states whether mincore reports the truth about a file to this process. It does for the
+// owner of the file and for users who may write the file. To all others it reports every page as
+// cached.
 func isTold(f *os.File) bool {
 	var stat unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &stat) != nil {
@@ -48,8 +50,8 @@ func (v *cacheView) close() {
 	}
 }
 
-// holds says whether the page cache has all of a part of the file, which is not empty and at most
-// windowBytes and a page long.
+// holds states whether the page cache has all of a part of the file. The part is not empty and is
+// at most windowBytes and a page long.
 func (v *cacheView) holds(offset, size int64) bool {
 	page := int64(os.Getpagesize())
 	first, last := offset/page*page, offset+size
@@ -75,14 +77,14 @@ func (v *cacheView) holds(offset, size int64) bool {
 	return true
 }
 
-// readsAtOnce reads a byte if that needs no disk.
+// readsAtOnce reads one byte and states whether this succeeded without a disk read.
 func (v *cacheView) readsAtOnce(offset int64) bool {
 	var b [1]byte
 	n, err := unix.Preadv2(v.fd, [][]byte{b[:]}, offset, unix.RWF_NOWAIT)
 	return err == nil && n == 1
 }
 
-// mincore asks for each page of a mapping whether it is in memory.
+// mincore queries for each page of a mapping whether it is in memory.
 func mincore(mapping, held []byte) error {
 	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(mapping))), uintptr(len(mapping)), uintptr(unsafe.Pointer(unsafe.SliceData(held))))
 	if errno != 0 {

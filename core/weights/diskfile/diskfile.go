@@ -1,14 +1,15 @@
 package diskfile
 
-// Block is what direct reads are multiples of. Disks have blocks of 512 or 4096 bytes.
+// Block is the unit of direct reads: their offset, length and memory are multiples of it. Disks
+// have blocks of 512 or 4096 bytes.
 const Block = 4096
 
-// windowBytes is how much of a file is looked up in the page cache at a time.
+// windowBytes is the size of the part of a file that one query of the page cache covers.
 const windowBytes = 4 << 20
 
-// Counts says how bytes were read, for tests and reports.
+// Counts states how bytes were read, for tests and reports.
 type Counts struct {
-	// Cached bytes came from the page cache, Direct bytes around it, and Through bytes through
-	// it although they were not there.
+	// Cached bytes came from the page cache. Direct bytes were read around it. Through bytes were
+	// missing in the page cache and were read through it.
 	Cached, Direct, Through uint64
 }

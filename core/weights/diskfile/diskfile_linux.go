@@ -17,17 +17,17 @@ type File struct {
 	file *os.File
 	size int64
 	view cacheView
-	// direct reads around the cache; nil: the file system cannot.
+	// direct is the descriptor for reads around the page cache. It is nil if the file system has no
+	// such reads.
 	direct *os.File
 
 	cached, around, through atomic.Uint64
 }
 
-// Open prepares an open regular file of a size. The file stays the caller's and stays open until
-// Close.
+// Open prepares an open regular file of a given size. The caller keeps the file open until Close.
 func Open(file *os.File, size int64) *File {
 	f := &File{file: file, size: size, view: openView(file, size)}
-	// The descriptor is opened again by its number: the name may mean another file by now.
+	// The descriptor is opened again by its number: the name may belong to another file by now.
 	name := "/proc/self/fd/" + strconv.Itoa(int(file.Fd()))
 	if fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0); err == nil {
 		f.direct = os.NewFile(uintptr(fd), file.Name())
@@ -35,7 +35,7 @@ func Open(file *os.File, size int64) *File {
 	return f
 }
 
-// Close ends what Open made.
+// Close releases what Open created.
 func (f *File) Close() error {
 	f.view.close()
 	if f.direct == nil {
@@ -44,7 +44,7 @@ func (f *File) Close() error {
 	return f.direct.Close()
 }
 
-// Counts says how bytes were read so far.
+// Counts returns how bytes were read so far.
 func (f *File) Counts() Counts {
 	return Counts{Cached: f.cached.Load(), Direct: f.around.Load(), Through: f.through.Load()}
 }
@@ -65,7 +65,7 @@ func (f *File) ReadAt(out []byte, offset int64) (int, error) {
 	return done, nil
 }
 
-// window reads a part that is at most windowBytes long.
+// window reads a part of at most windowBytes.
 func (f *File) window(out []byte, offset int64) (int, error) {
 	if f.view.holds(offset, int64(len(out))) {
 		n, err := f.file.ReadAt(out, offset)
@@ -80,7 +80,7 @@ func (f *File) window(out []byte, offset int64) (int, error) {
 	}
 	n, err := f.file.ReadAt(out, offset)
 	f.through.Add(uint64(n))
-	// Whole pages only: the others may be of a neighbour that was there before.
+	// Only whole pages: the pages at the ends may hold bytes of a neighbour that was cached before.
 	page := int64(os.Getpagesize())
 	first, last := (offset+page-1)/page*page, (offset+int64(n))/page*page
 	if first < last {
@@ -116,9 +116,10 @@ func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	return done + n, err
 }
 
-// shifted reads into memory that is not as far from a multiple of Block as the place in the file. Whole
-// blocks are read to the next place behind that is, and then moved. So the disk writes to the memory of the
-// caller, which mostly has huge pages: the small pages of a buffer would make many requests of one.
+// shifted reads into memory whose alignment to Block differs from that of the offset in the file.
+// It reads whole blocks into the next aligned address of the caller's memory and then moves them.
+// So the disk writes directly into the caller's memory, which mostly has huge pages. A buffer with
+// small pages would split one read into many requests.
 func (f *File) shifted(out []byte, offset int64) (int, error) {
 	head := int((Block - offset%Block) % Block)
 	memory := int(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
@@ -142,13 +143,14 @@ func (f *File) shifted(out []byte, offset int64) (int, error) {
 	return done + n, err
 }
 
-// shiftedLeast is the shortest read that is worth the second request for its end.
+// shiftedLeast is the shortest read for which the second request, for its end, is worth the cost.
 const shiftedLeast = 128 << 10
 
-// buffers are those of buffered: a new one for each read would be zeroed first.
+// buffers holds the buffers of buffered for reuse: a new buffer for each read would first be
+// zeroed.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// buffered reads whole blocks into a buffer, and copies what is asked for.
+// buffered reads whole blocks into a buffer, and copies the requested bytes.
 func (f *File) buffered(out []byte, offset int64) (int, error) {
 	first := offset / Block * Block
 	last := (offset + int64(len(out)) + Block - 1) / Block * Block
@@ -170,7 +172,7 @@ func (f *File) buffered(out []byte, offset int64) (int, error) {
 	n = copy(out, blocks[skip:n])
 	f.around.Add(uint64(n))
 	if n == len(out) {
-		err = nil // the file ended behind what was asked for
+		err = nil // the file ended behind the requested bytes
 	}
 	return n, err
 }

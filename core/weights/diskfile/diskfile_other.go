@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// File is a file that is read through the page cache: only on Linux is it read around it.
+// File is a file that is read through the page cache. Only on Linux are files read around it.
 type File struct {
 	file    *os.File
 	through atomic.Uint64
@@ -29,8 +29,8 @@ func (f *File) ReadAt(out []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// Holds is true: nobody tells what the page cache has, and what is not known to be read is not given
-// back.
+// Holds returns true: this system does not report what the page cache has. Callers release only
+// pages that they have read, so they release none here.
 func (f *File) Holds(_, _ int64) bool { return true }
 
 // Warm reads a part of the file into the page cache.

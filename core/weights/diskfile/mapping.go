@@ -7,12 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mapping is a file in the address space of the process, to be read. A page of the file is read from the
-// disk at its first use, and the page cache keeps it.
+// Mapping is a file that is mapped for reading into the address space of the process. The first use
+// of a page reads it from the disk, and the page cache keeps it.
 //
-// If another program makes the file shorter, a page behind its end is gone. With a hook of OnMap the use
-// of such a page gives zeros, and IsDamaged tells it. Without one it is a fault of the process (SIGBUS);
-// in Go code debug.SetPanicOnFault makes that a panic. IsShorter tells whether it can happen.
+// If another program makes the file shorter, the pages behind its new end are lost. With a hook of
+// OnMap, reading such a page returns zeros, and IsDamaged reports it. Without a hook it is a fault
+// of the process (SIGBUS); in Go code debug.SetPanicOnFault turns the fault into a panic. IsShorter
+// states whether the file has lost pages.
 type Mapping struct {
 	file  *os.File
 	watch Watch
@@ -20,7 +21,7 @@ type Mapping struct {
 	bytes []byte
 }
 
-// Map maps an open file, which stays the caller's and may be closed before the mapping.
+// Map maps an open file. The caller keeps the file and may close it before the mapping.
 func Map(file *os.File, size int64) (*Mapping, error) {
 	m := &Mapping{}
 	if size == 0 {
@@ -42,7 +43,7 @@ func Map(file *os.File, size int64) (*Mapping, error) {
 	return m, nil
 }
 
-// Bytes is the file. It is not written.
+// Bytes returns the bytes of the file. They are read-only.
 func (m *Mapping) Bytes() []byte { return m.bytes }
 
 // IsShorter states whether the file is shorter than the mapping.
@@ -54,10 +55,10 @@ func (m *Mapping) IsShorter() bool {
 	return err != nil || info.Size() < int64(len(m.bytes))
 }
 
-// IsDamaged states whether a page was gone when it was used. It has been zeros since then.
+// IsDamaged states whether the process has used a lost page. Such a page holds zeros since then.
 func (m *Mapping) IsDamaged() bool { return m.bytes != nil && m.watch.IsDamaged() }
 
-// Close unmaps the file. Bytes is not used afterwards.
+// Close unmaps the file. The caller does not use Bytes afterwards.
 func (m *Mapping) Close() error {
 	if m.bytes == nil {
 		return nil

@@ -36,8 +36,8 @@ func (f *File) Ahead(offset, size int64) {
 	_ = unix.Fadvise(int(f.file.Fd()), offset, size, unix.FADV_WILLNEED)
 }
 
-// Forget gives back the pages of the page cache that a part of the file has to itself. Pages that a
-// program has mapped stay.
+// Forget releases the pages of the page cache that lie completely in a part of the file. Pages that
+// a program has mapped stay.
 func (f *File) Forget(offset, size int64) {
 	page := int64(os.Getpagesize())
 	first, last := (offset+page-1)/page*page, (offset+size)/page*page

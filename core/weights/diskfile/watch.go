@@ -2,19 +2,19 @@ package diskfile
 
 import "sync/atomic"
 
-// Watch is the watch over the pages of one mapping. A page that is gone when it is used becomes zeros,
-// and not the end of the process.
+// Watch watches the pages of one mapping. If the process uses a lost page, the page becomes zeros
+// and the process continues.
 type Watch interface {
-	// IsDamaged states whether a page was gone when it was used.
+	// IsDamaged states whether the process has used a lost page.
 	IsDamaged() bool
-	// End ends the watch, before the mapping is unmapped.
+	// End ends the watch. It is called before the mapping is unmapped.
 	End()
 }
 
 var onMap atomic.Pointer[func(mapping []byte, fd int) (Watch, error)]
 
-// OnMap sets the hook that begins the watch over each further mapping of an open file; nil: no mapping
-// is watched, as at first.
+// OnMap sets the hook that starts the watch of each later mapping of an open file. nil, the initial
+// value: no mapping is watched.
 func OnMap(hook func(mapping []byte, fd int) (Watch, error)) {
 	if hook == nil {
 		onMap.Store(nil)
@@ -23,7 +23,7 @@ func OnMap(hook func(mapping []byte, fd int) (Watch, error)) {
 	onMap.Store(&hook)
 }
 
-// noWatch is the watch over a mapping if there is no hook.
+// noWatch is the Watch of a mapping if there is no hook.
 type noWatch struct{}
 
 func (noWatch) IsDamaged() bool { return false }

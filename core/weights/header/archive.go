@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// archive is a zip file that was looked through.
+// archive is a zip file whose directory was read and checked.
 type archive struct {
 	in      Input
 	members []member
@@ -22,13 +22,13 @@ type archive struct {
 type member struct {
 	file *zip.File
 	name string
-	// begin is where its bytes are in the archive, stored or deflated.
+	// begin is the offset of the member's data in the archive, stored or deflated.
 	begin uint64
 }
 
-// openArchive reads the directory of a zip file. Members with one name, members that share
-// bytes, encrypted ones and those with a method but stored and deflated are refused, and so
-// every byte of the archive can be inflated once at most.
+// openArchive reads the directory of a zip file. It rejects two members with one name, members that
+// share bytes, encrypted members, and members with a method other than stored and deflated. So
+// every byte of the archive can be inflated at most once.
 func openArchive(in Input) (*archive, error) {
 	reader, err := zip.NewReader(in.Bytes, int64(in.Size))
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *archive) checkLayout() error {
 	return nil
 }
 
-// zipError is an error of the package that reads archives.
+// zipError converts an error of the package that reads archives.
 func (in Input) zipError(label string, err error) error {
 	if errors.Is(err, zip.ErrAlgorithm) {
 		return in.unsupported("%sthe compression is not known", label)
@@ -104,7 +104,8 @@ func (a *archive) content(m member, size uint64) ([]byte, error) {
 		return nil, a.in.zipError(quote(m.name)+": ", err)
 	}
 	defer reader.Close()
-	// What a damaged member states may be more than there is: memory grows with what is read.
+	// A damaged member may state more bytes than it has: the buffer grows with the bytes that are
+	// read.
 	data, err := io.ReadAll(io.LimitReader(reader, int64(size)))
 	if err != nil {
 		return nil, a.in.zipError(quote(m.name)+": ", err)
@@ -115,7 +116,7 @@ func (a *archive) content(m member, size uint64) ([]byte, error) {
 	return data, nil
 }
 
-// place says where bytes of a member are.
+// place returns where bytes of a member are in the archive.
 func (m member) place(t *Tensor, skip uint64) {
 	if m.file.Method == zip.Store {
 		t.Offset = m.begin + skip
@@ -125,10 +126,11 @@ func (m member) place(t *Tensor, skip uint64) {
 	t.Compressed = &Compressed{Bytes: m.file.CompressedSize64, Inflated: m.file.UncompressedSize64, Skip: skip}
 }
 
-// npySuffix ends the members of an archive of NumPy arrays.
+// npySuffix is the ending of the members of an archive of NumPy arrays.
 const npySuffix = ".npy"
 
-// readNPZ reads an archive of arrays; each is named as its member without the ending.
+// readNPZ reads an archive of arrays. The name of an array is the name of its member without the
+// ending.
 func readNPZ(a *archive) (*Header, error) {
 	h := &Header{Format: NumPy}
 	for _, m := range a.members {

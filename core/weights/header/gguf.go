@@ -17,15 +17,14 @@ import (
 
 const ggufMagic = "GGUF"
 
-// Bounds of a GGUF header. Names and keys of published files have fewer than 100 bytes, and a
-// file has fewer than 100 keys. Most of a header are the words of the vocabulary, which are
-// counted and not kept.
+// Bounds of a GGUF header. Names and keys of published files have fewer than 100 bytes, and a file
+// has fewer than 100 keys. Most of a header is the vocabulary. Its words are counted and not kept.
 const (
 	maxGGUFKeys    = 1 << 16
 	maxGGUFText    = 1 << 12
 	maxGGUFNesting = 4
-	// maxGGUFList is the longest list of numbers that is kept, maxGGUFNumbers all numbers of
-	// such lists together.
+	// maxGGUFList is the longest list whose numbers are kept. maxGGUFNumbers bounds the numbers of
+	// all kept lists together.
 	maxGGUFList    = 1 << 16
 	maxGGUFNumbers = 1 << 20
 	maxGGUFSides   = 4
@@ -36,16 +35,16 @@ type Value struct {
 	kind uint32
 	// Number is set for whole numbers and flags: the bits in two's complement.
 	Number uint64
-	// Real is set for numbers with a fraction.
+	// Real is set for floating-point numbers.
 	Real float64
 	Text string
-	// Count is how long a list is. Numbers are its entries; nil if they are no whole numbers,
-	// or too many to be kept.
+	// Count is the length of a list. Numbers are its entries. Numbers is nil if the entries are not
+	// whole numbers, or if there are too many to be kept.
 	Count   uint64
 	Numbers []uint64
-	// IsNegative says that a whole number, or one of Numbers, is below 0.
+	// IsNegative states that a whole number, or one of Numbers, is below 0.
 	IsNegative bool
-	// Offset and SizeBytes are the place of the key and the value in the file.
+	// Offset and SizeBytes state where the key and the value are in the file.
 	Offset, SizeBytes uint64
 }
 
@@ -66,7 +65,7 @@ const (
 	ggufFloat64
 )
 
-// IsWhole says whether it is a whole number that is not negative.
+// IsWhole states whether the value is a whole number that is not negative.
 func (v Value) IsWhole() bool {
 	switch v.kind {
 	case ggufFloat32, ggufFloat64, ggufString, ggufList, ggufBool:
@@ -75,19 +74,19 @@ func (v Value) IsWhole() bool {
 	return !v.IsNegative
 }
 
-// IsReal says whether it is a number with a fraction.
+// IsReal states whether the value is a floating-point number.
 func (v Value) IsReal() bool { return v.kind == ggufFloat32 || v.kind == ggufFloat64 }
 
-// IsText says whether it is a text.
+// IsText states whether the value is a text.
 func (v Value) IsText() bool { return v.kind == ggufString }
 
-// IsFlag says whether it is true or false, which Number has as 1 or 0.
+// IsFlag states whether the value is a Boolean. Number has it as 1 or 0.
 func (v Value) IsFlag() bool { return v.kind == ggufBool }
 
-// IsList says whether it is a list.
+// IsList states whether the value is a list.
 func (v Value) IsList() bool { return v.kind == ggufList }
 
-// String is the value for people.
+// String returns the value as readable text.
 func (v Value) String() string {
 	switch {
 	case v.IsText():
@@ -106,8 +105,8 @@ func (v Value) String() string {
 	return fmt.Sprint(v.Number)
 }
 
-// readGGUF reads the metadata and the list of tensors of a file of version 2 or 3. The shapes are
-// turned: GGUF gives the fastest side first.
+// readGGUF reads the metadata and the list of tensors of a file of version 2 or 3. It reverses the
+// shapes, because GGUF lists the fastest dimension first.
 func readGGUF(in Input) (*Header, error) {
 	limit := min(in.Size, MaxBytes)
 	r := &ggufReader{
@@ -130,7 +129,7 @@ func readGGUF(in Input) (*Header, error) {
 	return r.header, r.checkLayout(start, alignment)
 }
 
-// ggufReader reads one value after the other; after the first error it gives zeros.
+// ggufReader reads one value after the other. After the first error it returns zeros.
 type ggufReader struct {
 	in     Input
 	buffer *bufio.Reader
@@ -138,7 +137,7 @@ type ggufReader struct {
 	limit  uint64
 	header *Header
 	seen   map[string]bool
-	// kept is how many numbers of lists are kept.
+	// kept is how many numbers of lists are kept so far.
 	kept uint64
 	err  error
 }
@@ -149,7 +148,7 @@ func (r *ggufReader) fail(format string, args ...any) {
 	}
 }
 
-// ended is the error of a header that is not there to its end.
+// ended returns the error of a header whose end is missing.
 func (r *ggufReader) ended(err error) {
 	switch {
 	case r.err != nil:
@@ -162,7 +161,7 @@ func (r *ggufReader) ended(err error) {
 	}
 }
 
-// take reads so many bytes. The caller has bounded size.
+// take reads a number of bytes. The caller has bounded size.
 func (r *ggufReader) take(size uint64) []byte {
 	if r.err != nil {
 		return nil
@@ -180,7 +179,7 @@ func (r *ggufReader) take(size uint64) []byte {
 	return raw
 }
 
-// number reads a number of 1, 2, 4 or 8 bytes, the lowest first.
+// number reads a little-endian number of 1, 2, 4 or 8 bytes.
 func (r *ggufReader) number(width uint64) uint64 {
 	var wide [8]byte
 	copy(wide[:], r.take(width))
@@ -202,8 +201,8 @@ func (r *ggufReader) skip(size uint64) {
 	r.at += size
 }
 
-// text reads a text of at most longest bytes. A longer one is passed over if skips is set, and
-// refused otherwise.
+// text reads a text of at most longest bytes. It skips a longer text if skips is set, and rejects
+// it otherwise.
 func (r *ggufReader) text(what string, longest uint64, skips bool) string {
 	length := r.number(8)
 	if r.err != nil || length <= longest {
@@ -217,7 +216,7 @@ func (r *ggufReader) text(what string, longest uint64, skips bool) string {
 	return ""
 }
 
-// start reads what is before the metadata.
+// start reads the fields before the metadata.
 func (r *ggufReader) start() (tensors, keys uint64) {
 	r.skip(uint64(len(ggufMagic)))
 	version := r.number(4)
@@ -255,7 +254,7 @@ func (r *ggufReader) keyValue() {
 	}
 }
 
-// ggufWidth is the bytes of a value of a kind; 0: it has no fixed size.
+// ggufWidth returns the size in bytes of a value of a kind, or 0 for a kind without a fixed size.
 func ggufWidth(kind uint32) uint64 {
 	switch kind {
 	case ggufUint8, ggufInt8, ggufBool:
@@ -287,7 +286,7 @@ func (r *ggufReader) value(key string, kind uint32, depth int) Value {
 	return v
 }
 
-// set takes the bits of a value of fixed size.
+// set stores the bits of a value of fixed size.
 func (v *Value) set(bits, width uint64) {
 	switch v.kind {
 	case ggufFloat32:
@@ -303,8 +302,8 @@ func (v *Value) set(bits, width uint64) {
 	}
 }
 
-// list reads a list: whole numbers are kept while there is room for them, everything else is
-// counted and passed over.
+// list reads a list. It keeps whole numbers within the bounds. It counts and skips all other
+// entries.
 func (r *ggufReader) list(v *Value, key string, depth int) {
 	if depth >= maxGGUFNesting {
 		r.fail("%s: lists lie deeper than %d in each other", quote(key), maxGGUFNesting)
@@ -342,7 +341,7 @@ func (r *ggufReader) list(v *Value, key string, depth int) {
 	}
 }
 
-// alignment is what the places of tensors are multiples of.
+// alignment returns the alignment of the tensors' offsets.
 func (r *ggufReader) alignment() uint64 {
 	const key = "general.alignment"
 	v, ok := r.header.Values[key]
@@ -356,8 +355,7 @@ func (r *ggufReader) alignment() uint64 {
 	return v.Number
 }
 
-// tensor reads one entry of the list of tensors. Its offset still counts from the end of the
-// header.
+// tensor reads one entry of the list of tensors. Here its offset counts from the end of the header.
 func (r *ggufReader) tensor() {
 	name := r.text("the name of a tensor", maxName, false)
 	sides := r.number(4)
@@ -411,8 +409,9 @@ func (r *ggufReader) tensor() {
 	r.header.Tensors = append(r.header.Tensors, t)
 }
 
-// checkLayout: tensors begin at multiples of the alignment and do not overlap, and the file goes
-// on to the end of the last. Offsets then count from the beginning of the file.
+// checkLayout checks that tensors begin at multiples of the alignment, that they do not overlap,
+// and that the file reaches the end of the last one. It then makes the offsets count from the
+// beginning of the file.
 func (r *ggufReader) checkLayout(start, alignment uint64) error {
 	data := r.in.Size - min(r.in.Size, start)
 	end := uint64(0)

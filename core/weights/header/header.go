@@ -13,9 +13,9 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// Bounds of every format. The longest published headers have some ten thousand tensors.
+// Bounds of every format. The longest published headers have about ten thousand tensors.
 const (
-	// MaxBytes is the longest header that is read: the bound of the safetensors package.
+	// MaxBytes is the longest header that is read. The safetensors package has the same bound.
 	MaxBytes = 100_000_000
 	// MaxTensors is the most tensors of a file.
 	MaxTensors = 1 << 20
@@ -25,7 +25,7 @@ const (
 	maxName = 1 << 16
 )
 
-// Format is how a file stores tensors.
+// Format is the name of a file format for tensors.
 type Format string
 
 // The formats that Read knows.
@@ -35,18 +35,18 @@ const (
 	PyTorch     Format = "pytorch"
 	ONNX        Format = "onnx"
 	GGUF        Format = "gguf"
-	// RawFormat is that of a file without a header; Read never finds it.
+	// RawFormat is the format of a file without a header. Read never returns it.
 	RawFormat Format = "raw"
 )
 
-// Header is what a file says of its content.
+// Header describes the content of a file.
 type Header struct {
 	Format Format
 	// Tensors are in the order of the file.
 	Tensors []Tensor
-	// Extra is what the file says besides: texts by key.
+	// Extra has the other metadata of the file: texts by key.
 	Extra map[string]string
-	// Values are those of Extra with their types, of a GGUF file.
+	// Values has the entries of Extra with their types. Only GGUF files have them.
 	Values map[string]Value
 }
 
@@ -54,35 +54,36 @@ type Header struct {
 type Tensor struct {
 	Name string
 	Type dtype.DType
-	// TypeName is the type as the file calls it, such as "BF16" or "<f4".
+	// TypeName is the name of the type in the file, such as "BF16" or "<f4".
 	TypeName string
-	// Shape has the sides, the slowest first; a scalar has none.
+	// Shape has the dimensions, the slowest first. A scalar has none.
 	Shape []uint64
-	// Strides count elements; nil: the elements lie in the order of the shape without gaps.
+	// Strides count elements. nil: the elements lie in the order of the shape without gaps.
 	Strides []uint64
-	// IsBigEndian says that each element has its highest byte first.
+	// IsBigEndian states that each element has its highest byte first.
 	IsBigEndian bool
-	// Offset is where its first element is in the file. Size is the bytes from there to the
-	// end of its last element.
+	// Offset is the place of the first element in the file. Size is the number of bytes from there
+	// to the end of the last element.
 	Offset, Size uint64
 	// Elements is the product of the shape.
 	Elements uint64
-	// Compressed is the method and length of a member of an archive that the bytes must be
-	// inflated from; nil: they lie in the file as they are. Offset is then where the member's
-	// data begins, and Skip how many inflated bytes stand before the tensor.
+	// Compressed is the archive member from which the bytes must be inflated, or nil if the file
+	// has the bytes uncompressed. With Compressed, Offset is where the member's data begins, and
+	// Compressed.Skip is the number of inflated bytes before the tensor.
 	Compressed *Compressed
-	// Varints is how many bytes of the file hold its elements as varints, as ONNX can store
-	// them; 0: they are stored as the type says.
+	// Varints is the number of bytes of the file that hold the elements as varints, an encoding
+	// that ONNX allows. 0: the elements are stored as the type states.
 	Varints uint64
-	// External is set for a tensor in another file than its header; Offset counts there.
+	// External is set for a tensor whose bytes are in another file than its header. Offset counts
+	// in that file.
 	External *External
 }
 
 // Compressed is a compressed member of an archive.
 type Compressed struct {
-	// Bytes is how long it is in the file, Inflated how long afterwards.
+	// Bytes is the length of the member in the file. Inflated is its length after decompression.
 	Bytes, Inflated uint64
-	// Skip is how many inflated bytes stand before the first element.
+	// Skip is the number of inflated bytes before the first element.
 	Skip uint64
 }
 
@@ -90,12 +91,12 @@ type Compressed struct {
 type External struct {
 	// Location is the path of the file, relative to the folder of the model and inside it.
 	Location string
-	// Offset is where the tensor begins. Length is its bytes, or 0 where the model does not
-	// say.
+	// Offset is where the tensor begins. Length is its size in bytes, or 0 if the model does not
+	// state it.
 	Offset, Length uint64
 }
 
-// product multiplies; false: it is beyond 64 bits.
+// product multiplies. It returns false if the product exceeds 64 bits.
 func product(sides ...uint64) (uint64, bool) {
 	all, fits := uint64(1), true
 	for _, side := range sides {
@@ -110,17 +111,17 @@ func product(sides ...uint64) (uint64, bool) {
 	return all, fits
 }
 
-// overflow is the error of a tensor whose size cannot be counted.
+// overflow returns the error of a tensor whose size exceeds 64 bits.
 func (in Input) overflow(name string, shape []uint64) error {
 	return device.Errorf(device.CodeOverflow, opHeader, "%s: %s: a shape of %s has more elements than 64 bits count", in.Name, quote(name), ShapeText(shape))
 }
 
-// ShapeText is a shape for an error: "[4096, 1024]".
+// ShapeText formats a shape for an error: "[4096, 1024]".
 func ShapeText(shape []uint64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }
 
-// quote is a name for an error, not too long to be read.
+// quote formats a name for an error and shortens a long one.
 func quote(name string) string {
 	const longest = 120
 	if len(name) > longest {
@@ -129,7 +130,7 @@ func quote(name string) string {
 	return strconv.Quote(name)
 }
 
-// byPlace gives the tensors in the order of their offsets.
+// byPlace returns the tensors in the order of their offsets.
 func byPlace(tensors []Tensor) []*Tensor {
 	sorted := make([]*Tensor, len(tensors))
 	for i := range tensors {
@@ -141,8 +142,9 @@ func byPlace(tensors []Tensor) []*Tensor {
 	return sorted
 }
 
-// Check completes the tensors of a header that another reader has made, and compares them with the
-// file: Elements and Size follow from type and shape. Errors: CodeInvalidFormat, CodeOverflow.
+// Check completes the tensors of a header that another reader has created, and compares them with
+// the file. It computes Elements and Size from type and shape. Errors: CodeInvalidFormat,
+// CodeOverflow.
 func (h *Header) Check(in Input) error {
 	if len(h.Tensors) > MaxTensors {
 		return in.wrong("has more than %d tensors", MaxTensors)

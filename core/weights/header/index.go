@@ -15,17 +15,17 @@ const (
 	MaxShards = 1 << 14
 )
 
-// Index says which tensors are in which file.
+// Index states which tensors are in which file.
 type Index struct {
 	// Files are the names of the files, in the order in which the index first names them.
 	Files []string
-	// FileOf is the place in Files of the file that a tensor is in.
+	// FileOf gives for each tensor the index in Files of its file.
 	FileOf map[string]int
 }
 
-// ReadIndex reads an index as Hugging Face writes it: a JSON object with weight_map, which gives
-// for each tensor the name of its file. The files lie beside the index: a name that is a path is
-// refused.
+// ReadIndex reads an index in the form of Hugging Face: a JSON object with weight_map, which gives
+// the file name for each tensor. The files lie beside the index. ReadIndex rejects a name that is a
+// path.
 func ReadIndex(in Input) (*Index, error) {
 	if in.Size > MaxIndexBytes {
 		return nil, in.wrong("the index of %v is longer than %v", device.Size(in.Size), device.Size(MaxIndexBytes))

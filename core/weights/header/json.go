@@ -8,18 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads the JSON of a safetensors header. It is narrower than JSON: it knows objects,
-// lists, texts and whole numbers, for the format has nothing else. It refuses what a general
-// parser lets through: a key that is there twice, and text that is not UTF-8.
+// scanner reads the JSON of a safetensors header. It accepts only the part of JSON that the format
+// uses: objects, lists, texts and whole numbers. It rejects two things that a general parser
+// accepts: a duplicate key, and text that is not UTF-8.
 //
-// After the first error everything it gives is zero.
+// After the first error it returns zero values.
 type scanner struct {
 	in   Input
 	text string
 	at   int
 	err  error
-	// inside is the name of the entry that is being read, which errors begin with; "": none is. A
-	// header has many entries and at most one error, so no text is made for each.
+	// inside is the name of the entry that is being read. Error texts begin with it. "": no entry
+	// is being read. A header has many entries and at most one error, so the text is built only for
+	// the error.
 	inside string
 }
 
@@ -44,7 +45,7 @@ func (s *scanner) spaces() {
 	}
 }
 
-// found says what stands at the current place, for errors.
+// found describes the character at the current place, for errors.
 func (s *scanner) found() string {
 	if s.at >= len(s.text) {
 		return "the end of the header"
@@ -53,7 +54,7 @@ func (s *scanner) found() string {
 	return strconv.QuoteRune(r)
 }
 
-// expect reads one sign.
+// expect reads one given character.
 func (s *scanner) expect(sign byte, where string) {
 	if s.err != nil {
 		return
@@ -66,8 +67,8 @@ func (s *scanner) expect(sign byte, where string) {
 	s.at++
 }
 
-// next says whether a further entry of an object or list follows, and reads the comma before
-// it or the sign that ends it. first says that none was read yet.
+// next states whether another entry of an object or list follows. It reads the comma before the
+// entry, or the character that ends the object or list. first states that no entry was read yet.
 func (s *scanner) next(end byte, first bool, where string) bool {
 	if s.err != nil {
 		return false
@@ -83,7 +84,7 @@ func (s *scanner) next(end byte, first bool, where string) bool {
 	return s.err == nil
 }
 
-// string reads a text. One without escapes shares the memory of the header.
+// string reads a text. A text without escapes shares the memory of the header.
 func (s *scanner) string(where string) string {
 	s.expect('"', where)
 	if s.err != nil {
@@ -108,7 +109,7 @@ func (s *scanner) string(where string) string {
 	return ""
 }
 
-// escaped reads on in a text whose first escape is at the current place.
+// escaped reads the rest of a text from its first escape on, which is at the current place.
 func (s *scanner) escaped(start int, where string) string {
 	var out strings.Builder
 	out.WriteString(s.text[start:s.at])
@@ -165,7 +166,7 @@ func (s *scanner) escape(out *strings.Builder, where string) {
 	out.WriteRune(r)
 }
 
-// unit reads the four digits of \u.
+// unit reads the four hexadecimal digits of \u.
 func (s *scanner) unit(where string) rune {
 	if len(s.text)-s.at >= 4 {
 		if n, err := strconv.ParseUint(s.text[s.at:s.at+4], 16, 16); err == nil {
@@ -203,10 +204,10 @@ func (s *scanner) number(where string) uint64 {
 	return n
 }
 
-// maxJSONNesting is how deep values that nobody reads may lie in each other.
+// maxJSONNesting bounds how deep skipped values may be nested.
 const maxJSONNesting = 64
 
-// skip passes over one value of any kind.
+// skip skips one value of any kind.
 func (s *scanner) skip(where string, depth int) {
 	s.spaces()
 	if s.err != nil || s.at >= len(s.text) || depth > maxJSONNesting {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// npyFields is the dictionary of a NumPy header, which is Python source: a type, an order, and
-// a tuple of sides.
+// npyFields is the dictionary of a NumPy header, which is written as Python source: a type, an
+// order, and a tuple of dimensions.
 type npyFields struct {
 	descr   string
 	fortran bool
 	shape   []uint64
 }
 
-// literal reads that dictionary and nothing more of Python. After the first error everything it
-// gives is zero.
+// literal reads that dictionary. It knows only the part of Python's syntax that the dictionary
+// needs. After the first error it returns zero values.
 type literal struct {
 	in    Input
 	label string
@@ -29,7 +29,7 @@ func (l *literal) fail(format string, args ...any) {
 	}
 }
 
-// skip reads a sign if it stands here.
+// skip reads a given character if it is at the current place.
 func (l *literal) skip(sign byte) bool {
 	for l.at < len(l.text) && strings.IndexByte(" \t\n", l.text[l.at]) >= 0 {
 		l.at++
@@ -95,7 +95,7 @@ func (l *literal) number() uint64 {
 	if err != nil {
 		l.fail("the shape has no whole number of at most 64 bits at byte %d", start)
 	}
-	l.word("L") // as Python 2 writes a long number
+	l.word("L") // Python 2 ends a long number with L
 	return n
 }
 
@@ -116,7 +116,7 @@ func (l *literal) tuple() []uint64 {
 	return shape
 }
 
-// fields reads the dictionary: each of its three keys once.
+// fields reads the dictionary and requires each of its three keys once.
 func (l *literal) fields() (f npyFields) {
 	seen := map[string]bool{}
 	l.expect('{')

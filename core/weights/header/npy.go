@@ -10,12 +10,11 @@ import (
 
 const (
 	npyMagic = "\x93NUMPY"
-	// maxNPYHeader bounds the dictionary. NumPy itself reads no more than 10,000 bytes of it
-	// unless told to.
+	// maxNPYHeader bounds the dictionary. By default NumPy itself reads at most 10,000 bytes of it.
 	maxNPYHeader = 1 << 16
 )
 
-// NumPyName is the name that NumPy has for a type, with the lowest byte first.
+// NumPyName returns the name of a type in NumPy, in little-endian order.
 func NumPyName(of dtype.DType) (descr string, known bool) {
 	for _, name := range []string{"<f2", "<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "|b1", "<c8"} {
 		if t, _, is := npyType(name); is && t == of {
@@ -25,8 +24,8 @@ func NumPyName(of dtype.DType) (descr string, known bool) {
 	return "", false
 }
 
-// npyType is the type with a name of NumPy, such as "<f4": the order of the bytes, a letter,
-// and the bytes of an element.
+// npyType parses a type name of NumPy, such as "<f4": the byte order, a letter, and the size of an
+// element in bytes.
 func npyType(descr string) (t dtype.DType, bigEndian, known bool) {
 	if len(descr) < 2 || strings.IndexByte("<>|=", descr[0]) < 0 {
 		return 0, false, false
@@ -64,8 +63,8 @@ func npyType(descr string) (t dtype.DType, bigEndian, known bool) {
 	return t, descr[0] == '>', true
 }
 
-// readNPY reads the header of one array. source gives the bytes of the array's file, which may
-// be a member of an archive; label is what errors say of it.
+// readNPY reads the header of one array. source has the bytes of the array's file, which may be a
+// member of an archive. label names the array in errors.
 func readNPY(in Input, label string, size uint64, source func(offset, size uint64) ([]byte, error)) (Tensor, error) {
 	if size < 10 {
 		return Tensor{}, in.wrong("%shas %v, too few for an array of NumPy", label, device.Size(size))
@@ -109,7 +108,7 @@ func readNPY(in Input, label string, size uint64, source func(offset, size uint6
 	return in.npyTensor(label, fields, begin+length, size)
 }
 
-// npyTensor compares what a header says with the bytes that follow it.
+// npyTensor compares the header with the bytes that follow it.
 func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor, error) {
 	of, bigEndian, known := npyType(f.descr)
 	if !known {
@@ -138,7 +137,7 @@ func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor
 	return t, nil
 }
 
-// readNumPy reads a file of one array, which has no name.
+// readNumPy reads a file of one array. The array has no name.
 func readNumPy(in Input) (*Header, error) {
 	t, err := readNPY(in, "", in.Size, in.read)
 	if err != nil {

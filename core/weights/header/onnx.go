@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// onnxType is the type with a number of TensorProto.DataType.
+// onnxType returns the type for a number of TensorProto.DataType.
 func onnxType(number uint64) (t dtype.DType, name string) {
 	switch number {
 	case 1:
@@ -61,7 +61,7 @@ func onnxType(number uint64) (t dtype.DType, name string) {
 	return 0, ""
 }
 
-// The fields of the messages of ONNX that are read, by number.
+// The numbers of the message fields that the package reads.
 const (
 	modelGraph            = 7
 	modelOpsets           = 8
@@ -83,8 +83,8 @@ const (
 	maxExternalProperties = 16
 )
 
-// looksLikeONNX says whether a file begins as a model does: its version of the format, and then
-// one of the first fields of a model.
+// looksLikeONNX states whether a file begins as a model does: with the version of the format, and
+// then one of the first fields of a model.
 func looksLikeONNX(start []byte) bool {
 	return len(start) > 2 && start[0] == 1<<3|wireVarint && start[1] < 0x80 && start[2]&7 <= wireBytes && start[2]>>3 >= 2 && start[2]>>3 <= 8
 }
@@ -126,14 +126,14 @@ type onnxReader struct {
 type initialiser struct {
 	Tensor
 	dataType uint64
-	// places are where its values are: raw, or as a list of a field.
+	// places are where its values are in the file: as raw bytes, or as a list of a field.
 	places []onnxPlace
 	// stored is data_location, properties are external_data.
 	stored     uint64
 	properties map[string]string
 }
 
-// onnxPlace is a run of values in the file. varints says that they are encoded one by one.
+// onnxPlace is a run of values in the file. varints states that each value is a varint.
 type onnxPlace struct {
 	offset, size uint64
 	varints      bool
@@ -219,7 +219,7 @@ func (r *onnxReader) property(t *initialiser, size uint64) {
 	t.properties[key] = value
 }
 
-// finish compares what a tensor says with its values.
+// finish compares the description of a tensor with its values.
 func (r *onnxReader) finish(t *initialiser) {
 	label := quote(t.Name)
 	switch {
@@ -257,7 +257,7 @@ func (r *onnxReader) finish(t *initialiser) {
 	}
 }
 
-// inside finds the values in the model: in one run.
+// inside finds the values in the model. They must be one run.
 func (r *onnxReader) inside(t *initialiser, label string) {
 	places := t.places
 	if len(places) == 0 && t.Size == 0 {
@@ -277,7 +277,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 	}
 }
 
-// external finds the values in another file, which has to be in the folder of the model.
+// external finds the values in another file, which must be in the folder of the model.
 func (r *onnxReader) external(t *initialiser, label string) {
 	location := t.properties["location"]
 	if len(t.places) != 0 {
@@ -308,8 +308,8 @@ func (r *onnxReader) external(t *initialiser, label string) {
 	t.External, t.Offset = e, e.Offset
 }
 
-// Varints gives the elements of a tensor that is stored as varints, as its type stores them. The
-// caller has bounded t.Size. Two elements of a 4-bit type are in one number.
+// Varints converts the varints of a tensor to elements of its type. The caller has bounded t.Size.
+// One varint has two elements of a 4-bit type.
 func Varints(in Input, t *Tensor) ([]byte, error) {
 	_, width := t.Type.Block()
 	w := wire{in: in, at: t.Offset, end: t.Offset + t.Varints}

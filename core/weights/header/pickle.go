@@ -11,9 +11,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The values of a pickle: nil, bool, int64, float64, string, []byte, tuple, *list, *dict,
-// global, *storage and *pickledTensor. A value that can hold others is a pointer or a slice,
-// so shared values stay shared, and a pickle cannot make much of little.
+// The values of a pickle: nil, bool, int64, float64, string, []byte, tuple, *list, *dict, global,
+// *storage and *pickledTensor. A value that can hold others is a pointer or a slice. So values stay
+// shared, and a small pickle cannot use much memory.
 type (
 	tuple []any
 	list  struct{ values []any }
@@ -32,18 +32,19 @@ const (
 	maxPickleText = 1 << 20
 )
 
-// machine reads pickles (protocols 0 to 5). It builds plain values. A name of a class or
-// function is a value of its own, and a call of it is answered by torch_globals.go, which knows
-// a few; all others are refused. Nothing is imported and nothing is run.
+// machine reads pickles (protocols 0 to 5) and builds plain values. The name of a class or function
+// is a value of type global. torch_globals.go computes the result of a call of the few names that
+// it knows; a call of any other name is rejected. Nothing is imported and no code of a pickle is
+// run.
 type machine struct {
 	in   Input
 	data []byte
-	// at is how far data was read.
+	// at is the offset of the next byte in data.
 	at         int
 	stack      []any
 	memo       map[uint64]any
 	operations int
-	// storage answers for what is kept outside of the pickle.
+	// storage resolves a persistent id, which names data outside of the pickle.
 	storage func(id any) (any, error)
 	err     error
 }
@@ -54,7 +55,7 @@ func (m *machine) fail(format string, args ...any) {
 	}
 }
 
-// run reads one pickle and gives its value.
+// run reads one pickle and returns its value.
 func (m *machine) run() (any, error) {
 	m.stack, m.memo = nil, map[uint64]any{}
 	for m.err == nil {
@@ -91,14 +92,14 @@ func (m *machine) take(count uint64) []byte {
 	return part
 }
 
-// number reads so many bytes, the lowest first.
+// number reads a little-endian number of a given size in bytes.
 func (m *machine) number(width uint64) uint64 {
 	var wide [8]byte
 	copy(wide[:], m.take(width))
 	return binary.LittleEndian.Uint64(wide[:])
 }
 
-// line reads up to the end of a line.
+// line reads to the end of a line.
 func (m *machine) line() string {
 	if m.err != nil {
 		return ""
@@ -138,7 +139,7 @@ func (m *machine) pop() any {
 	return value
 }
 
-// marked takes the values since the last mark.
+// marked removes and returns the values since the last mark.
 func (m *machine) marked() []any {
 	if m.err != nil {
 		return nil
@@ -172,7 +173,7 @@ func (m *machine) recall(key uint64) {
 	m.push(value)
 }
 
-// do does one operation. The letters are those of the pickle protocol.
+// do executes one operation. The letters are those of the pickle protocol.
 func (m *machine) do(op byte) {
 	switch op {
 	case 0x80: // the protocol
@@ -311,7 +312,7 @@ func (m *machine) doObject(op byte) {
 			m.err = err
 		}
 		m.push(value)
-	case 'b': // the attributes of an object, which hold no tensor
+	case 'b': // sets the attributes of an object; they hold no tensor
 		m.pop()
 		m.push(m.pop())
 	case 'Q':
@@ -375,15 +376,15 @@ func (m *machine) doPlain(op byte) {
 	}
 }
 
-// long is a number in two's complement. One beyond 64 bits becomes the text of its bytes: nothing
-// computes with it.
+// long reads a number in two's complement. A number beyond 64 bits becomes the text of its bytes,
+// because no computation uses it.
 func (m *machine) long(width uint64) any {
 	if width > 1<<10 {
 		m.fail("a number has %v", device.Size(width))
 		return nil
 	}
 	raw := m.take(width)
-	// Bytes that only repeat the sign say nothing.
+	// Bytes that only repeat the sign are dropped.
 	for n := len(raw); n > 1; n-- {
 		extends := raw[n-1] == 0 && raw[n-2] < 0x80 || raw[n-1] == 0xFF && raw[n-2] >= 0x80
 		if !extends {
@@ -405,7 +406,7 @@ func (m *machine) long(width uint64) any {
 	}
 }
 
-// digits is a number as text; 00 and 01 are flags.
+// digits parses a number in text form. 00 and 01 are Booleans.
 func (m *machine) digits(text string) any {
 	switch text {
 	case "00":

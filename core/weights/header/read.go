@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// Read finds the format of a file by its first bytes, and reads its header.
+// Read detects the format of a file from its first bytes, and reads its header.
 func Read(in Input) (*Header, error) {
 	read, err := readerOf(in)
 	switch {
@@ -25,7 +25,7 @@ func Knows(in Input) (bool, error) {
 	return read != nil, err
 }
 
-// readerOf finds the reader of a file by its first bytes; nil: there is none.
+// readerOf returns the reader for a file by its first bytes, or nil.
 func readerOf(in Input) (read func(Input) (*Header, error), err error) {
 	start, err := in.read(0, min(in.Size, 16))
 	if err != nil {
@@ -45,7 +45,7 @@ func readerOf(in Input) (read func(Input) (*Header, error), err error) {
 		return readSafetensors, nil
 	case looksLikeONNX(start):
 		return readONNX, nil
-	case beginsAsSafetensors(start): // it says what is wrong with the length
+	case beginsAsSafetensors(start): // this reader reports what is wrong with the length
 		return readSafetensors, nil
 	}
 	return nil, nil
@@ -69,8 +69,8 @@ func beginsAsSafetensors(start []byte) bool {
 	return len(start) > safetensorsPrefix && start[safetensorsPrefix] == '{'
 }
 
-// Raw is the header of a file that has none: one tensor of a known type and shape, which fills
-// the file. Errors: CodeInvalidFormat when the file has another size.
+// Raw returns the header of a file without a header: one tensor of a given type and shape, which
+// fills the file. Errors: CodeInvalidFormat if the file has another size.
 func Raw(in Input, of dtype.DType, shape []uint64) (*Header, error) {
 	elements, fits := product(shape...)
 	if !fits {

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// safetensorsType is the type with a name of the format.
+// safetensorsType returns the type with a name of the format.
 func safetensorsType(name string) (dtype.DType, bool) {
 	switch name {
 	case "BF16":
@@ -67,7 +67,7 @@ var safetensorsNames = [...]string{
 	"BOOL", "U8", "I8", "U16", "I16", "U32", "I32", "U64", "I64", "C64",
 }
 
-// SafetensorsName is the name that the format has for a type.
+// SafetensorsName returns the name of a type in the format.
 func SafetensorsName(t dtype.DType) (name string, known bool) {
 	for _, name := range safetensorsNames {
 		if of, _ := safetensorsType(name); of == t {
@@ -77,15 +77,16 @@ func SafetensorsName(t dtype.DType) (name string, known bool) {
 	return "", false
 }
 
-// safetensorsPrefix is the length of the header, as the first 8 bytes have it.
+// safetensorsPrefix is the size of the first field of a file, which states the length of the
+// header.
 const safetensorsPrefix = 8
 
-// firstTensors bounds the tables of a header before its tensors are read.
+// firstTensors bounds the capacity of the tables that are allocated before the tensors are read.
 const firstTensors = 1 << 14
 
-// readSafetensors reads a header: its length in 8 bytes, then JSON that gives type, shape and
-// place of each tensor. The places count from the end of the header, and cover the rest of the
-// file without a hole.
+// readSafetensors reads a header: its length in 8 bytes, then JSON with the type, shape and offsets
+// of each tensor. The offsets count from the end of the header. The tensors cover the rest of the
+// file without gaps.
 func readSafetensors(in Input) (*Header, error) {
 	if in.Size < safetensorsPrefix {
 		return nil, in.wrong("has %v, too few for the length of a header", device.Size(in.Size))
@@ -108,7 +109,8 @@ func readSafetensors(in Input) (*Header, error) {
 	if !utf8.Valid(text) {
 		return nil, in.wrong("the header is not UTF-8")
 	}
-	// Tables that grow are copied. A header that only pretends to have many tensors gets a small table.
+	// A table that grows is copied, so its first capacity is estimated. The bound keeps the table
+	// of a header with a false length small.
 	tensors := min(bytes.Count(text, []byte("data_offsets")), firstTensors)
 	r := safetensorsReader{
 		scanner: scanner{in: in, text: string(text)},
@@ -234,7 +236,7 @@ func (r *safetensorsReader) tensor(name string) {
 	r.header.Tensors = append(r.header.Tensors, t)
 }
 
-// list reads at most longest whole numbers.
+// list reads a list of at most longest whole numbers.
 func (r *safetensorsReader) list(where string, longest int) []uint64 {
 	r.expect('[', where)
 	start := len(r.numbers)
@@ -247,7 +249,7 @@ func (r *safetensorsReader) list(where string, longest int) []uint64 {
 	return r.numbers[start:len(r.numbers):len(r.numbers)]
 }
 
-// place compares a shape with the offsets, and these with the file.
+// place compares the shape with the offsets, and the offsets with the file.
 func (r *safetensorsReader) place(t *Tensor, offsets []uint64) {
 	if len(offsets) != 2 {
 		r.fail(".data_offsets: has %d entries and not 2", len(offsets))
@@ -274,7 +276,7 @@ func (r *safetensorsReader) place(t *Tensor, offsets []uint64) {
 	t.Offset, t.Size = r.start+begin, size
 }
 
-// checkLayout: the tensors cover the data without overlap or hole.
+// checkLayout checks that the tensors cover the data without overlap or gap.
 func (r *safetensorsReader) checkLayout() error {
 	end := r.start
 	for _, t := range byPlace(r.header.Tensors) {

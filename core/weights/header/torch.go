@@ -8,11 +8,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// maxNesting is how deep dictionaries and lists of a checkpoint may be in each other.
+// maxNesting bounds how deep the dictionaries and lists of a checkpoint may be nested.
 const maxNesting = 16
 
-// readTorchZip reads what torch.save writes since PyTorch 1.6: an archive with the pickle
-// data.pkl, and each storage as a stored member data/KEY in the same folder.
+// readTorchZip reads a file that torch.save of PyTorch 1.6 or later wrote: an archive with the
+// pickle data.pkl, and each storage as a stored member data/KEY in the same folder.
 func readTorchZip(a *archive) (*Header, error) {
 	pickle, folder := -1, ""
 	for i, m := range a.members {
@@ -73,7 +73,7 @@ func readTorchZip(a *archive) (*Header, error) {
 	return f.header, f.value("", root, 0)
 }
 
-// torchOrder reads the member that says in which order bytes are; older files have none.
+// torchOrder reads the member that states the byte order. Older files have none.
 func (a *archive) torchOrder(folder string) (bigEndian bool, err error) {
 	at, ok := a.byName[folder+"byteorder"]
 	if !ok {
@@ -112,19 +112,19 @@ func (m *machine) typedStorage(id any) (*storage, error) {
 	return &storage{key: key, of: of, untyped: untyped, typeName: string(class), elements: uint64(elements)}, nil
 }
 
-// flattener names the tensors of a checkpoint: the keys of the dictionaries that they are in,
-// joined by dots, and the index in a list.
+// flattener names the tensors of a checkpoint. A name is the keys of the dictionaries around the
+// tensor, joined by dots; in a list the index is the key.
 type flattener struct {
 	in     Input
 	header *Header
 	seen   map[string]bool
 	values int
-	// place says where bytes of a storage are.
+	// place returns where bytes of a storage are in the file.
 	place func(t *Tensor, s *storage, first, size uint64) error
 }
 
 func (f *flattener) value(name string, value any, depth int) error {
-	// A pickle can refer to one value many times: what is walked is bounded, not what is there.
+	// A pickle can refer to one value many times. So the bound counts the visited values.
 	if f.values++; f.values > 8*MaxTensors || depth > maxNesting {
 		return f.in.wrong("%s: dictionaries and lists lie deeper than %d in each other, or have more than %d values", quote(name), maxNesting, 8*MaxTensors)
 	}
@@ -205,7 +205,7 @@ func (f *flattener) tensor(name string, p *pickledTensor) error {
 	return nil
 }
 
-// extent is how many elements lie between the first and the last of a view, both included.
+// extent returns the number of elements from the first to the last of a view, both included.
 func extent(shape, strides []uint64) (uint64, bool) {
 	last, fits := uint64(0), true
 	for i, side := range shape {
@@ -219,8 +219,8 @@ func extent(shape, strides []uint64) (uint64, bool) {
 	return last + 1, fits && last+1 != 0
 }
 
-// isRowMajor says whether the elements lie in the order of the shape without gaps. The stride of
-// a side of 1 does not matter.
+// isRowMajor states whether the elements lie in the order of the shape without gaps. The stride of
+// a dimension of size 1 does not matter.
 func isRowMajor(shape, strides []uint64) bool {
 	step := uint64(1)
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -235,14 +235,15 @@ func isRowMajor(shape, strides []uint64) bool {
 	return true
 }
 
-// isLegacyTorch says whether a file begins as torch.save wrote before PyTorch 1.6: a pickle of a
-// long number of 10 bytes.
+// isLegacyTorch states whether a file begins as torch.save wrote before PyTorch 1.6: with a pickle
+// of a long number of 10 bytes.
 func isLegacyTorch(start []byte) bool {
 	return strings.HasPrefix(string(start), "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")
 }
 
-// readTorchLegacy reads that: pickles of a number, a version, facts of the machine, the tensors
-// and the keys of their storages; then each storage, its number of elements before it.
+// readTorchLegacy reads such a file. It has pickles of a number, a version, facts about the
+// machine, the tensors, and the keys of their storages. The storages follow, each after its number
+// of elements.
 func readTorchLegacy(in Input) (*Header, error) {
 	data, err := in.read(0, min(in.Size, MaxBytes))
 	if err != nil {
@@ -305,7 +306,7 @@ func (m *machine) legacyStart() (bigEndian bool, err error) {
 	return false, nil
 }
 
-// legacyStorage reads ("storage", class, key, device, elements, view): view is None, or the key,
+// legacyStorage reads ("storage", class, key, device, elements, view). view is None, or the key,
 // first element and size of a part of the storage.
 func (m *machine) legacyStorage(id any, storages map[string]*storage) (any, error) {
 	s, err := m.typedStorage(id)
@@ -335,7 +336,7 @@ func (m *machine) legacyStorage(id any, storages map[string]*storage) (any, erro
 	return &storage{key: s.key, of: s.of, typeName: s.typeName, elements: place[1], base: known, first: place[0]}, nil
 }
 
-// legacyPlaces walks the storages behind the pickles.
+// legacyPlaces finds the offsets of the storages that follow the pickles.
 func (m *machine) legacyPlaces(keys any, storages map[string]*storage) (map[string]uint64, error) {
 	l, ok := keys.(*list)
 	if !ok {

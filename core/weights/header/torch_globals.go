@@ -6,16 +6,16 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// storage is a piece of memory that tensors of a pickle are views of.
+// storage is a piece of memory. The tensors of a pickle are views of storages.
 type storage struct {
 	key string
 	of  dtype.DType
-	// untyped storages count bytes; their tensors say the type.
+	// untyped storages count bytes. Their tensors state the type.
 	untyped  bool
 	typeName string
 	elements uint64
-	// base is the storage that this one is a part of, in legacy files; first is the element
-	// of it that this one begins with.
+	// base is the storage that contains this one, in legacy files. first is the element of base at
+	// which this storage begins.
 	base  *storage
 	first uint64
 }
@@ -25,12 +25,12 @@ type pickledTensor struct {
 	from     *storage
 	of       dtype.DType
 	typeName string
-	// first is the element of the storage that it begins with.
+	// first is the element of the storage at which the view begins.
 	first          uint64
 	shape, strides []uint64
 }
 
-// torchType is the type with a name of PyTorch, such as "float32".
+// torchType returns the type with a name of PyTorch, such as "float32".
 func torchType(name string) (dtype.DType, bool) {
 	switch name {
 	case "float32", "float":
@@ -75,7 +75,7 @@ func torchType(name string) (dtype.DType, bool) {
 	return 0, false
 }
 
-// storageType is the type of a storage class: torch.FloatStorage has "float".
+// storageType returns the type of a storage class: torch.FloatStorage has "float".
 func storageType(class global) (of dtype.DType, untyped, known bool) {
 	name := strings.TrimPrefix(string(class), "torch.cuda.")
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "torch.storage."), "torch.")
@@ -90,8 +90,8 @@ func storageType(class global) (of dtype.DType, untyped, known bool) {
 	return of, false, known
 }
 
-// call answers a call of a pickle. These names are known; a call of any other is refused, and
-// nothing is run.
+// call computes the result of a call in a pickle. It knows these names and rejects all others. It
+// runs no code of the pickle.
 func (m *machine) call(name global, arguments tuple) (any, error) {
 	switch name {
 	case "collections.OrderedDict", "builtins.dict", "__builtin__.dict":
@@ -99,7 +99,7 @@ func (m *machine) call(name global, arguments tuple) (any, error) {
 	case "builtins.list", "__builtin__.list", "builtins.set", "__builtin__.set", "torch.Size":
 		return &list{}, nil
 	case "builtins.bytearray", "_codecs.encode", "torch.device":
-		return nil, nil // what is no tensor
+		return nil, nil // a value that is not a tensor
 	case "torch._utils._rebuild_tensor":
 		return m.rebuild(arguments, 4, -1)
 	case "torch._utils._rebuild_tensor_v2":
@@ -126,7 +126,7 @@ func (m *machine) call(name global, arguments tuple) (any, error) {
 	return nil, m.in.unsupported("the pickle needs %s, which is not run: only tensors in dictionaries and lists are read", quote(string(name)))
 }
 
-// orderedDict makes a dictionary of a list of pairs, as older pickles have it.
+// orderedDict converts a list of pairs to a dictionary, as older pickles have it.
 func orderedDict(arguments tuple) *dict {
 	d := &dict{}
 	if len(arguments) == 0 {
@@ -149,8 +149,8 @@ func orderedDict(arguments tuple) *dict {
 	return d
 }
 
-// rebuild makes a view: of a storage, from an element, with sides and strides. The type is the
-// storage's, or the argument at typeAt.
+// rebuild creates a view from a storage, a first element, dimensions and strides. The type is that
+// of the storage, or the argument at typeAt.
 func (m *machine) rebuild(arguments tuple, least, typeAt int) (any, error) {
 	wrong := func(what string) error { return m.in.wrong("the pickle makes a tensor %s", what) }
 	if len(arguments) < least {
@@ -186,7 +186,7 @@ func (m *machine) rebuild(arguments tuple, least, typeAt int) (any, error) {
 	return t, nil
 }
 
-// sides reads a tuple or list of sizes.
+// sides reads a tuple or list of dimensions.
 func sides(value any) ([]uint64, bool) {
 	var values []any
 	switch v := value.(type) {

@@ -2,15 +2,15 @@ package header
 
 import "ferrum_mem/core/device"
 
-// wire reads protocol buffers in place: it looks at the file through a window, and passes over
-// the content of tensors without reading it. After the first error everything it gives is zero.
+// wire reads protocol buffers in place. It reads the file through a window, and skips the content
+// of tensors. After the first error it returns zero values.
 //
-// The rules are those of the encoding's documentation: a field is a key (number and wire type)
-// and a value; a value of wire type 0 is a varint, of 1 and 5 are 8 and 4 bytes, and of 2 its
-// length and so many bytes.
+// The rules are those of the encoding's documentation: a field is a key (number and wire type) and
+// a value. A value of wire type 0 is a varint. Types 1 and 5 are 8 and 4 bytes. Type 2 is a length
+// and then that number of bytes.
 type wire struct {
 	in Input
-	// at is the next byte, end the first byte behind the message.
+	// at is the offset of the next byte. end is the offset of the first byte behind the message.
 	at, end uint64
 	// window holds the bytes from start on.
 	window []byte
@@ -18,7 +18,7 @@ type wire struct {
 	err    error
 }
 
-// wireWindow is how much is read at a time.
+// wireWindow is the size of the window.
 const wireWindow = 1 << 16
 
 func (w *wire) fail(format string, args ...any) {
@@ -71,8 +71,8 @@ const (
 	wire32     = 5
 )
 
-// next reads the key of a field; false: the message has ended. For wireBytes size is the length
-// of the value, which begins at the current place.
+// next reads the key of a field. It returns false at the end of the message. For wireBytes size is
+// the length of the value, which begins at the current place.
 func (w *wire) next() (number uint64, kind uint8, size uint64, more bool) {
 	if w.err != nil || w.at == w.end {
 		return 0, 0, 0, false
@@ -99,7 +99,7 @@ func (w *wire) next() (number uint64, kind uint8, size uint64, more bool) {
 	return number, kind, size, w.err == nil
 }
 
-// skip passes over the value of a field.
+// skip skips the value of a field.
 func (w *wire) skip(kind uint8, size uint64) {
 	if kind == wireVarint {
 		w.varint()
@@ -108,7 +108,7 @@ func (w *wire) skip(kind uint8, size uint64) {
 	w.at += size
 }
 
-// text reads a value of at most longest bytes.
+// text reads a text value of at most longest bytes.
 func (w *wire) text(what string, size, longest uint64) string {
 	if size > longest {
 		w.fail("%s at byte %d has %v and not at most %d", what, w.at, device.Size(size), longest)
@@ -125,7 +125,7 @@ func (w *wire) text(what string, size, longest uint64) string {
 	return string(raw)
 }
 
-// message reads fields of the value of a field, which is a message, up to its end.
+// message reads the fields of a nested message up to its end.
 func (w *wire) message(size uint64, field func(number uint64, kind uint8, size uint64)) {
 	outer := w.end
 	w.end = w.at + size

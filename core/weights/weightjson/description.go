@@ -19,8 +19,8 @@ type described struct {
 	IsBigEndian bool     `json:"is_big_endian"`
 }
 
-// ParseDescription reads what a decoder says of a file: its tensors, in the order of their places, and
-// its metadata. Errors: CodeInvalidArgument.
+// ParseDescription reads a decoder's description of a file: its tensors, in the order of their
+// offsets, and its metadata. Errors: CodeInvalidArgument.
 func ParseDescription(argument string, content []byte) ([]header.Tensor, map[string]string, error) {
 	t := &text{argument: argument, content: content, named: func(depth int) bool { return depth == 2 }}
 	var from description
@@ -44,7 +44,8 @@ func ParseDescription(argument string, content []byte) ([]header.Tensor, map[str
 	return tensors, from.Texts, nil
 }
 
-// ParseTexts reads an object of texts. No text is none of them. Errors: CodeInvalidArgument.
+// ParseTexts reads a JSON object of texts. An empty string has no texts. Errors:
+// CodeInvalidArgument.
 func ParseTexts(argument string, content []byte) (map[string]string, error) {
 	if content == nil {
 		return nil, nil

@@ -1,9 +1,8 @@
-// Package weightjson reads the JSON texts of weights that programs write: the order of a load, the
-// description of a file by a decoder, and the metadata of a file that is written.
+// Package weightjson parses the JSON texts about weights that programs write: the order of a load,
+// the description of a file by a decoder, and the metadata of a file to be written.
 //
-// A text is strict: a key that is not known, a key that is there twice, and a value of another kind
-// are errors that name them. Depth and length are bounded, and nothing is read for a text: whether
-// tensors exist is checked against a source.
+// Parsing is strict: an unknown key, a duplicate key, and a value of a wrong type are errors that
+// name the key. Depth and length are bounded. Parsing opens no file: the source is compared later.
 //
 // The package owns nothing, has no locks and starts no goroutine.
 //

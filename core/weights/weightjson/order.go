@@ -8,16 +8,17 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// Order states which tensors of a source are loaded, and how. The zero value loads all tensors as
-// they are.
+// Order states which tensors of a source are loaded, and how. The zero value loads all tensors
+// unchanged.
 type Order struct {
 	text *text
-	// selection chooses tensors by patterns; memory is the number of their memory.
+	// selection chooses tensors by patterns. memory is the index of their memory.
 	selection weights.Selection
 	memory    uint64
-	// floats is the type that floating-point tensors of the selection are converted to; nil: none.
+	// floats is the type to which floating-point tensors of the selection are converted; nil: no
+	// conversion.
 	floats *dtype.DType
-	// listed orders tensors one by one, instead of the selection.
+	// listed has one entry for each tensor. It replaces the selection.
 	listed   bool
 	specs    []weights.Spec
 	memories []uint64
@@ -55,8 +56,8 @@ type into struct {
 	SizeBytes uint64 `json:"size_bytes"`
 }
 
-// ParseOrder reads an order. argument names the text in errors. No text is the zero value. Errors:
-// CodeInvalidArgument.
+// ParseOrder parses an order. argument names the text in errors. An empty text gives the zero
+// value. Errors: CodeInvalidArgument.
 func ParseOrder(argument string, content []byte) (*Order, error) {
 	o := &Order{text: &text{argument: argument, content: content}}
 	if content == nil {
@@ -135,8 +136,8 @@ func (o *Order) list(from *order) error {
 	return nil
 }
 
-// Specs returns the specs for a source. Their memories are in the list that the program gave with
-// the order. For a call that needs no memory the list is nil.
+// Specs returns the specs for a source. The order refers to memories by their index in memories.
+// For a call that needs no memory the list is nil.
 //
 // Errors: CodeInvalidArgument for a memory that is not in the list; those of Source.Select.
 func (o *Order) Specs(source *weights.Source, memories []weights.Memory) ([]weights.Spec, error) {
@@ -176,7 +177,7 @@ func (o *Order) place(spec *weights.Spec, number uint64, memories []weights.Memo
 	return nil
 }
 
-// cast converts a tensor of floating point, and blocks of GGUF that can be dequantised.
+// cast converts a floating-point tensor, or GGUF blocks that can be dequantised.
 func (o *Order) cast(source *weights.Source, spec *weights.Spec) error {
 	if o.floats == nil {
 		return nil

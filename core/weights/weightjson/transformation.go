@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// transformation is one of an order.
+// transformation is one transformation of an order.
 type transformation struct {
 	Kind   weights.Kind    `json:"kind"`
 	Dim0   *int            `json:"dim0"`
@@ -24,7 +24,7 @@ type transformation struct {
 	Config json.RawMessage `json:"config"`
 }
 
-// keysOf gives the keys of a kind besides kind: those that it needs, and those that it may have.
+// keysOf returns the keys that a kind has besides kind: the required and the optional keys.
 func keysOf(kind weights.Kind) (needs, may []string, known bool) {
 	switch kind {
 	case weights.Transpose:
@@ -43,7 +43,7 @@ func keysOf(kind weights.Kind) (needs, may []string, known bool) {
 	return nil, nil, false
 }
 
-// given are the keys that are there.
+// given lists the keys that the text has.
 func (t *transformation) given() (keys []string) {
 	for _, key := range []struct {
 		name string
@@ -60,7 +60,7 @@ func (t *transformation) given() (keys []string) {
 	return keys
 }
 
-// transformationsOf reads a list; where names it in errors.
+// transformationsOf parses a list. where names the list in errors.
 func (t *text) transformationsOf(where string, list []transformation) ([]weights.Transformation, error) {
 	made := make([]weights.Transformation, len(list))
 	for at := range list {
