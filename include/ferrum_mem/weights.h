@@ -19,13 +19,13 @@ extern "C" {
 #endif
 
 /*
- * A source is a file, a folder, a checkpoint of several files, or memory. Opening it
- * reads the headers and no tensor. A load reads all tensors that it names into memory,
- * or none. docs/weights.md has the formats, the types, and the forms of all JSON
- * texts of this section.
+ * A source is a file, a folder, a checkpoint of several files, or memory. The call that
+ * opens a source reads the headers and no tensor. A load reads all of its tensors into
+ * memory, or none. docs/weights.md documents the formats, the types, and all JSON texts
+ * of this section.
  *
- * The library does not trust what it opens: everything is bounded and compared with
- * the file, and nothing that a file contains is run.
+ * The library does not trust a file: it bounds every length and number, compares the
+ * header with the file, and runs no code that a file contains.
  */
 
 /** An open source of tensors.
@@ -34,7 +34,7 @@ typedef struct ferrum_weights {
     uint64_t id; /**< 0 is no source */
 } ferrum_weights;
 
-/** A load, and the tensors that it has put into memory.
+/** A load, and the tensors that it has loaded into memory.
  *  @go loader.TensorSet */
 typedef struct ferrum_tensor_set {
     uint64_t id; /**< 0 is no set */
@@ -55,18 +55,18 @@ typedef int32_t ferrum_weights_source_kind;
 #define FERRUM_WEIGHTS_SOURCE_FILE 0
 /** The bytes of a file in memory of the caller. */
 #define FERRUM_WEIGHTS_SOURCE_MEMORY 1
-/** An address of the web. The library does not use the network, so this is
+/** A web address. The library does not use the network, so the call returns
  *  FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_WEIGHTS_SOURCE_URL 2
-/** A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too. */
+/** A model of the Hugging Face hub. The call returns FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_WEIGHTS_SOURCE_HUGGING_FACE 3
-/** An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too. */
+/** An object of an S3 store. The call returns FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_WEIGHTS_SOURCE_S3 4
 
-/** How a file stores tensors.
+/** The format of a file of tensors.
  *  @go library.WeightsFormat */
 typedef int32_t ferrum_weights_format;
-/** The content of the file decides. */
+/** The library detects the format from the content of the file. */
 #define FERRUM_WEIGHTS_FORMAT_ANY 0
 /** Files of torch.save. */
 #define FERRUM_WEIGHTS_FORMAT_PYTORCH 1
@@ -83,7 +83,7 @@ typedef int32_t ferrum_weights_format;
 /** The format of a decoder of the program. */
 #define FERRUM_WEIGHTS_FORMAT_CUSTOM 7
 
-/** What is opened.
+/** The source to open.
  *  @by-hand python the arguments of Weights
  *  @by-hand rust refers to bytes of the caller
  *  @go library.WeightsSource */
@@ -91,8 +91,8 @@ typedef struct ferrum_weights_source {
     uint32_t struct_size;
     /** Where the source is. */
     ferrum_weights_source_kind kind;
-    /** A file or a folder; for FERRUM_WEIGHTS_SOURCE_MEMORY the name in messages, or
-     *  NULL; for the other kinds the address.
+    /** The path of a file or folder. For FERRUM_WEIGHTS_SOURCE_MEMORY: the name in
+     *  messages, or NULL. For the other kinds: the address.
      *  @path */
     const char *path;
     /** The bytes, for FERRUM_WEIGHTS_SOURCE_MEMORY. They stay valid and unchanged
@@ -108,7 +108,7 @@ typedef struct ferrum_weights_source {
     ferrum_dtype raw_dtype;
     /** Number of its dimensions. */
     uint32_t raw_rank;
-    /** Its shape, the slowest side first. */
+    /** Its shape, the slowest dimension first. */
     uint64_t raw_shape[16];
 } ferrum_weights_source;
 
@@ -117,14 +117,14 @@ typedef struct ferrum_weights_source {
 /* clang-format on */
 
 /**
- * Opens a source and reads its headers. The files stay open, so that what was
- * described is what is loaded later, also when another file gets the name.
+ * Opens a source and reads its headers. The files stay open. So a later load reads the
+ * same files, even if another file has replaced one under its name.
  *
  * @return FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
  *         for a file; FERRUM_ERROR_INVALID_FORMAT for its content;
- *         FERRUM_ERROR_UNSUPPORTED for a part of a format that is not read, and for
- *         sources that need the network; FERRUM_ERROR_INVALID_ARGUMENT for the
- *         settings, and for a file of another format.
+ *         FERRUM_ERROR_UNSUPPORTED for a part of a format that the library does not
+ *         read, and for sources that need the network; FERRUM_ERROR_INVALID_ARGUMENT
+ *         for the settings, and for a file of a format that source does not accept.
  *
  * @opens
  * @go loader.Open
@@ -135,8 +135,8 @@ FERRUM_API ferrum_status ferrum_weights_open(
     const ferrum_weights_source *source, ferrum_weights *weights_out);
 
 /**
- * Opens a source and closes it again: FERRUM_OK states that it can be loaded, an
- * error of ferrum_weights_open says why not.
+ * Opens a source and closes it again. Returns FERRUM_OK if the source can be loaded,
+ * otherwise the error of ferrum_weights_open.
  *
  * @go loader.Check
  * @by-hand python,rust its settings have no record
@@ -161,7 +161,7 @@ FERRUM_API ferrum_status ferrum_weights_close(ferrum_weights weights,
                                               uint32_t flags);
 
 /**
- * Returns what the source contains, as JSON with the fields of docs/weights.md:
+ * Returns the content of the source, as JSON with the fields of docs/weights.md:
  * format, total_size_bytes, dtypes, tensors with their shapes, and extra.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
@@ -173,7 +173,7 @@ FERRUM_API ferrum_status ferrum_weights_metadata_json(ferrum_weights weights,
 
 /**
  * Returns what the library can load, as JSON with the fields of docs/weights.md:
- * supported_formats (those of decoders too), supported_sources, max_tensor_size,
+ * supported_formats (with the formats of decoders), supported_sources, max_tensor_size,
  * supports_streaming, supports_concurrent and supported_transformations.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
@@ -186,7 +186,7 @@ FERRUM_API ferrum_status ferrum_weights_capabilities_json(char *buffer,
 
 /** The tensor has the memory of an earlier tensor of its set. */
 #define FERRUM_TENSOR_TIED UINT32_C(1)
-/** The file has the bytes of the tensor compressed. */
+/** The bytes of the tensor are compressed in the file. */
 #define FERRUM_TENSOR_COMPRESSED UINT32_C(2)
 
 /** A tensor of a source or of a set.
@@ -201,10 +201,10 @@ typedef struct ferrum_tensor_info {
     /** FERRUM_TENSOR_* flags.
      *  @flags FERRUM_TENSOR */
     uint32_t flags;
-    /** Its shape, the slowest side first. */
+    /** Its shape, the slowest dimension first. */
     uint64_t shape[16];
-    /** Where its elements are, in the order of the shape and without gaps; 0 for a
-     *  tensor of a source, and for one without elements.
+    /** Address of its elements, which are in the order of the shape without gaps; 0
+     *  for a tensor of a source, and for a tensor without elements.
      *  @none 0 */
     ferrum_address address;
     /** Size of its elements. */
@@ -231,7 +231,7 @@ FERRUM_API ferrum_status ferrum_weights_find(ferrum_weights weights,
                                              const char *name,
                                              ferrum_tensor_info *info_out);
 
-/** How far a load or another call is.
+/** The progress of a load or of another call.
  *  @go weights.Progress */
 typedef struct ferrum_weights_progress {
     uint32_t struct_size;
@@ -241,10 +241,10 @@ typedef struct ferrum_weights_progress {
     uint32_t is_over;
     /** Number of bytes that are done. */
     uint64_t done_bytes;
-    /** Number of all bytes; 0 before they are known.
+    /** Total number of bytes; 0 before it is known.
      *  @none 0 */
     uint64_t total_bytes;
-    /** The mean rate since the beginning; 0 where it is not known.
+    /** The mean rate since the beginning; 0 if it is not known.
      *  @none 0 */
     double bytes_per_second;
 } ferrum_weights_progress;
@@ -256,10 +256,10 @@ typedef struct ferrum_weights_progress {
 /**
  * Called while bytes are read or written, one call at a time, with no lock held. For a
  * load it runs on a thread of the library, otherwise on the thread of the call. It may
- * call every function of the library except ferrum_shutdown. Calls that would wait for
- * the load or call that it belongs to return FERRUM_ERROR_INVALID_STATE.
+ * call every function of the library except ferrum_shutdown. A function that would wait
+ * for the load or call of this callback returns FERRUM_ERROR_INVALID_STATE.
  *
- * @return 0 to go on; another number cancels the load or call, which then returns
+ * @return 0 to continue; another number cancels the load or call, which then returns
  *         FERRUM_ERROR_CANCELLED, unless all bytes are done.
  */
 typedef int32_t (*ferrum_weights_progress_fn)(
@@ -278,8 +278,8 @@ typedef struct ferrum_weights_memory {
     /** Pages of a model of this elastic pool.
      *  @optional */
     ferrum_elastic_pool elastic_pool;
-    /** No memory of the library: each tensor that goes to this device has memory of
-     *  the caller ("into").
+    /** The library allocates no memory: each tensor on this device is loaded into
+     *  memory of the caller ("into").
      *  @optional */
     ferrum_device device;
     /** The model, for elastic_pool only. */
@@ -295,16 +295,17 @@ typedef struct ferrum_weights_memory {
 /** Largest number of memories of a load. */
 #define FERRUM_WEIGHTS_MEMORIES_MAX 64
 
-/** Load nothing: the tensors are the pages of the files, which are only read. The
- *  load is over when ferrum_weights_load returns. Pages that a file loses, because it
- *  becomes shorter, are zeros from then on, and ferrum_tensor_set_check returns an
- *  error (docs/hosts.md). */
+/** Map the files instead of copying their bytes. The tensors are the mapped pages and
+ *  are read-only. The load is over when ferrum_weights_load returns. If a file becomes
+ *  shorter, its lost pages read as zeros, and ferrum_tensor_set_check returns an error
+ *  (docs/hosts.md). */
 #define FERRUM_WEIGHTS_LOAD_MAP UINT32_C(1)
-/** Only read the bytes of the tensors into the page cache of the system. The set has
- *  no tensors, and its end gives the pages back that were not in the cache before. */
+/** Only read the bytes of the tensors into the page cache of the system. The set has no
+ *  tensors. ferrum_tensor_set_free releases the pages that the load has read; pages that
+ *  were in the cache before stay there. */
 #define FERRUM_WEIGHTS_LOAD_PRELOAD UINT32_C(2)
 
-/** What is loaded, and where to.
+/** The tensors to load, and the memory for them.
  *  @by-hand go it has a function of the caller and a list of records
  *  @by-hand python the arguments of load()
  *  @by-hand rust owns a closure */
@@ -313,20 +314,20 @@ typedef struct ferrum_weights_load_request {
     /** FERRUM_WEIGHTS_LOAD_* flags.
      *  @flags FERRUM_WEIGHTS_LOAD */
     uint32_t flags;
-    /** The memories. Tensors go to the first, unless the order names another. NULL
-     *  with FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD. */
+    /** The memories. A tensor goes to the first memory, unless the order names another
+     *  one. NULL with FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD. */
     const ferrum_weights_memory *memories;
     /** Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX. */
     uint32_t memory_count;
     /** Number of threads that read; 0: one for each processor, at most 8. */
     uint32_t threads;
-    /** The order, as JSON with the fields of docs/weights.md: which tensors, under
-     *  which names, with which transformations; NULL: all tensors as they are. */
+    /** The order, as JSON with the fields of docs/weights.md: the tensors, their new
+     *  names and their transformations; NULL: all tensors unchanged. */
     const char *specs_json;
     /** Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX. */
     uint64_t specs_bytes;
-    /** Bound of the host memory through which tensors go to devices that the host
-     *  cannot write, at most 256 MiB; 0: 64 MiB. */
+    /** Bound of the staging memory, at most 256 MiB; 0: 64 MiB. Tensors for a device
+     *  whose memory the host cannot write go through this host memory. */
     uint64_t staging_bytes;
     /** Called during the load; NULL: not called. */
     ferrum_weights_progress_fn progress;
@@ -339,14 +340,16 @@ typedef struct ferrum_weights_load_request {
 /* clang-format on */
 
 /**
- * Starts to load tensors. Everything that needs no memory and no reading is checked
- * before the call returns. All tensors are loaded, or none: after an error nothing is
- * allocated, and memory of the caller has undefined content.
+ * Starts to load tensors. Before it returns, the call checks everything that can be
+ * checked without allocating memory and without reading tensors. All tensors are loaded,
+ * or none: after an error no memory stays allocated, and memory of the caller has
+ * undefined content.
  *
- * While the set lives, the end of its pools without FERRUM_FORCE is
- * FERRUM_ERROR_BUSY. With FERRUM_FORCE the load is cancelled first, and the memory ends
- * with the pool. The set then returns FERRUM_ERROR_INVALID_STATE for its tensors, and
- * must still be freed. The program must not free memory of a set itself.
+ * While the set exists, a call that destroys one of its pools without FERRUM_FORCE
+ * returns FERRUM_ERROR_BUSY. With FERRUM_FORCE, that call cancels the load first, and
+ * frees the memory with the pool. The set then returns FERRUM_ERROR_INVALID_STATE for
+ * its tensors, and must still be freed. The program must not free memory of a set
+ * itself.
  *
  * @param set_out  the set. The caller frees it with ferrum_tensor_set_free, also
  *                after an error of the load.
@@ -377,11 +380,11 @@ FERRUM_API ferrum_status ferrum_weights_load(
 FERRUM_API ferrum_status ferrum_tensor_set_wait(ferrum_tensor_set set,
                                                 uint64_t timeout_ns);
 
-/** Makes the load end soon. Has no effect when it is over.
+/** Makes the load end soon. Has no effect if the load is over.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_tensor_set_cancel(ferrum_tensor_set set);
 
-/** Returns how far the load is. Never waits.
+/** Returns the progress of the load. Never waits.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_tensor_set_get_progress(
     ferrum_tensor_set set, ferrum_weights_progress *progress_out);
@@ -395,9 +398,9 @@ FERRUM_API ferrum_status ferrum_tensor_set_get_count(ferrum_tensor_set set,
                                                      uint64_t *count_out);
 
 /**
- * Returns a tensor by its place in the order of the load, from 0 on.
+ * Returns a tensor by its index in the order of the load, from 0 on.
  *
- * @return FERRUM_ERROR_INVALID_ARGUMENT for a place without a tensor; errors of
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for an index without a tensor; errors of
  *         ferrum_tensor_set_get_count.
  *
  * @by-hand python,rust the shape is a list
@@ -406,7 +409,7 @@ FERRUM_API ferrum_status ferrum_tensor_set_get_tensor(
     ferrum_tensor_set set, uint64_t index, ferrum_tensor_info *info_out);
 
 /**
- * Returns the name of a tensor by its place.
+ * Returns the name of a tensor by its index.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @return errors of ferrum_tensor_set_get_tensor.
@@ -440,8 +443,8 @@ FERRUM_API ferrum_status ferrum_tensor_set_tensors_json(ferrum_tensor_set set,
                                                         size_t *length_out);
 
 /**
- * Checks that the files of a mapped set are as long as they were. A set that is not
- * mapped is always whole.
+ * Checks that no file of a mapped set has become shorter. For a set that is not mapped
+ * the check always succeeds.
  *
  * @return FERRUM_ERROR_IO, which names a file that became shorter; errors of
  *         ferrum_tensor_set_get_count.
@@ -449,13 +452,13 @@ FERRUM_API ferrum_status ferrum_tensor_set_tensors_json(ferrum_tensor_set set,
 FERRUM_API ferrum_status ferrum_tensor_set_check(ferrum_tensor_set set);
 
 /**
- * Ends a set and frees the memory that its load has allocated, but not memory of the
- * caller. The program's work on the tensors must be complete, or its streams recorded
- * for the memory.
+ * Ends a set and frees the memory that its load has allocated. Memory of the caller is
+ * not freed. The program's work on the tensors must be complete, or its streams must be
+ * recorded for the memory.
  *
- * @param flags  0 or FERRUM_FORCE: a load that runs is cancelled, and the call waits
- *               for it. Memory that the device does not take back is logged and given
- *               up.
+ * @param flags  0 or FERRUM_FORCE: a running load is cancelled, and the call waits
+ *               for it. If the device fails to free memory, the failure is logged and
+ *               the memory stays allocated.
  * @return FERRUM_ERROR_BUSY while the load runs; FERRUM_ERROR_INVALID_STATE for
  *         FERRUM_FORCE inside the progress callback of the load; an error of the
  *         device, after which the set stays and can be freed again.
@@ -468,8 +471,9 @@ FERRUM_API ferrum_status ferrum_tensor_set_free(ferrum_tensor_set set,
 
 /**
  * Reads all files of a source and returns their SHA-256 sums, as JSON with the fields
- * of docs/weights.md. With sums_text it compares them by the names of the files
- * without folders; each file must be in the list, which may have more files.
+ * of docs/weights.md. With sums_text it compares them with that list, by the names of
+ * the files without folders. Each file must be in the list; the list may have more
+ * files.
  *
  * @param sums_text  lines of the form that sha256sum prints, or NULL.
  * @param sums_bytes  its length, at most FERRUM_WEIGHTS_JSON_MAX.
@@ -479,7 +483,7 @@ FERRUM_API ferrum_status ferrum_tensor_set_free(ferrum_tensor_set set,
  *                small, no file is read.
  * @return FERRUM_ERROR_CORRUPTED for a file with another sum;
  *         FERRUM_ERROR_NOT_FOUND for a file that the list does not have;
- *         FERRUM_ERROR_INVALID_FORMAT for a line that is none;
+ *         FERRUM_ERROR_INVALID_FORMAT for a line of another form;
  *         FERRUM_ERROR_IO; FERRUM_ERROR_CANCELLED.
  *
  * @optional sums_text
@@ -493,7 +497,7 @@ FERRUM_API ferrum_status ferrum_weights_verify(
     ferrum_weights_progress_fn progress, void *user_data, char *buffer,
     size_t capacity, size_t *length_out);
 
-/** Replace a file of that name. */
+/** Replace an existing file of that name. */
 #define FERRUM_WEIGHTS_CONVERT_REPLACE UINT32_C(1)
 
 /** How a source is converted.
@@ -504,13 +508,13 @@ typedef struct ferrum_weights_convert_request {
     uint32_t struct_size;
     /** FERRUM_WEIGHTS_FORMAT_SAFETENSORS, FERRUM_WEIGHTS_FORMAT_GGUF,
      *  FERRUM_WEIGHTS_FORMAT_NUMPY or FERRUM_WEIGHTS_FORMAT_RAW;
-     *  FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path decides. */
+     *  FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path determines the format. */
     ferrum_weights_format format;
     /** FERRUM_WEIGHTS_CONVERT_* flags.
      *  @flags FERRUM_WEIGHTS_CONVERT */
     uint32_t flags;
     uint32_t reserved;
-    /** The order, as for a load; its memories are not used. NULL: all tensors. */
+    /** The order, as for a load. The call ignores its memories. NULL: all tensors. */
     const char *specs_json;
     /** Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX. */
     uint64_t specs_bytes;
@@ -529,15 +533,15 @@ typedef struct ferrum_weights_convert_request {
 /* clang-format on */
 
 /**
- * Writes tensors of a source to a file. A model of any size goes through a few
- * megabytes of memory. The file appears when it is complete; after an error nothing of
- * it is left.
+ * Writes tensors of a source to a file. A model of any size needs only a few megabytes
+ * of memory. The file gets its name when it is complete. After an error no part of it
+ * is left.
  *
  * @param path  the file, shorter than FERRUM_PATH_MAX.
- * @param request  how, or NULL for FERRUM_WEIGHTS_CONVERT_REQUEST_INIT.
- * @return FERRUM_ERROR_ALREADY_EXISTS; FERRUM_ERROR_UNSUPPORTED for a format that is
- *         only read, and for a type that the format does not have;
- *         FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without room;
+ * @param request  the settings, or NULL for FERRUM_WEIGHTS_CONVERT_REQUEST_INIT.
+ * @return FERRUM_ERROR_ALREADY_EXISTS; FERRUM_ERROR_UNSUPPORTED for a format that the
+ *         library cannot write, and for a type that the format does not have;
+ *         FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without enough free space;
  *         FERRUM_ERROR_CANCELLED; errors of ferrum_weights_load for the order, and of
  *         ferrum_weights_open for the file.
  *
@@ -554,8 +558,8 @@ ferrum_weights_convert(ferrum_weights weights, const char *path,
 /** Reads bytes of the file that a decoder describes.
  *
  * @return FERRUM_ERROR_INVALID_SIZE for bytes beyond the end of the file;
- *         FERRUM_ERROR_IO; FERRUM_ERROR_INVALID_HANDLE after the end of the callback
- *         that got the file.
+ *         FERRUM_ERROR_IO; FERRUM_ERROR_INVALID_HANDLE if the callback that received
+ *         the file has returned.
  */
 typedef ferrum_status (*ferrum_weights_read_at_fn)(uint64_t file,
                                                    uint64_t offset_bytes,
@@ -563,7 +567,7 @@ typedef ferrum_status (*ferrum_weights_read_at_fn)(uint64_t file,
                                                    uint64_t size_bytes);
 
 /** Takes the description of the file, as JSON with the fields of docs/weights.md. The
- *  text is copied, and checked when the callback has returned.
+ *  library copies the text, and checks it after the callback has returned.
  *
  * @return FERRUM_ERROR_INVALID_SIZE for a text that is longer than
  *         FERRUM_WEIGHTS_JSON_MAX; FERRUM_ERROR_INVALID_HANDLE as for reading.
@@ -572,7 +576,7 @@ typedef ferrum_status (*ferrum_weights_describe_fn)(uint64_t file,
                                                     const char *json,
                                                     uint64_t json_bytes);
 
-/** A file of a format of the program.
+/** A file whose format a decoder of the program reads.
  *  @by-hand go it has functions of the library
  *  @by-hand python,rust it is an object */
 typedef struct ferrum_weights_file {
@@ -584,9 +588,9 @@ typedef struct ferrum_weights_file {
     uint64_t size_bytes;
     /** Its path, or the name of the memory. */
     const char *name;
-    /** Reads bytes of it. */
+    /** Reads bytes of the file. */
     ferrum_weights_read_at_fn read_at;
-    /** Describes it. The last description counts. */
+    /** Takes a description of the file. The last description counts. */
     ferrum_weights_describe_fn describe;
 } ferrum_weights_file;
 
@@ -607,8 +611,8 @@ typedef int32_t (*ferrum_weights_recognises_fn)(const void *start,
                                                 void *user_data);
 
 /**
- * Describes a file of the format of a decoder: it reads what it needs with
- * file->read_at, and calls file->describe. Runs as ferrum_weights_recognises_fn does.
+ * Describes a file of the format of a decoder. The callback reads bytes of the file with
+ * file->read_at, and calls file->describe. It runs as ferrum_weights_recognises_fn does.
  * The library compares the description with the file, and reads the tensors itself.
  *
  * @return FERRUM_OK, or an error, which the call that opens the file returns.
@@ -623,7 +627,7 @@ typedef ferrum_status (*ferrum_weights_decode_fn)(
 typedef struct ferrum_weights_decoder {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Name of the format, 1 to 63 bytes, which no other format has. */
+    /** Name of the format, 1 to 63 bytes. No other format has this name. */
     const char *format;
     /** Recognises a file. */
     ferrum_weights_recognises_fn recognises;
@@ -638,10 +642,10 @@ typedef struct ferrum_weights_decoder {
 /* clang-format on */
 
 /**
- * Registers a decoder of a further format. The formats of the library come first: a
- * decoder is asked about files that begin as none of them, in the order of the
- * registrations. Several threads may call a decoder at a time.
- * ferrum_registration_remove ends it; sources that are open stay open.
+ * Registers a decoder of another format. The formats of the library have precedence: the
+ * library calls the decoders only for a file that begins as none of its own formats, in
+ * the order of registration. Several threads may call a decoder at a time.
+ * ferrum_registration_remove removes the decoder; open sources stay open.
  *
  * @param number_out  its number, for ferrum_weights_source.
  * @return FERRUM_ERROR_ALREADY_EXISTS for the name of another format;

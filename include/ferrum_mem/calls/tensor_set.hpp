@@ -28,13 +28,13 @@ template <class Self> class tensor_set_calls {
         try_wait(timeout).value();
     }
 
-    /** Makes the load end soon. Has no effect when it is over. */
+    /** Makes the load end soon. Has no effect if the load is over. */
     result<done> try_cancel() const {
         return detail::outcome(ferrum_tensor_set_cancel(handle()));
     }
     void cancel() const { try_cancel().value(); }
 
-    /** Returns how far the load is. Never waits. */
+    /** Returns the progress of the load. Never waits. */
     result<ferrum_weights_progress> try_progress() const {
         ferrum_weights_progress progress_out = FERRUM_WEIGHTS_PROGRESS_INIT;
         const ferrum_status status =
@@ -52,7 +52,7 @@ template <class Self> class tensor_set_calls {
     }
     std::uint64_t count() const { return try_count().value(); }
 
-    /** Returns a tensor by its place in the order of the load, from 0 on. */
+    /** Returns a tensor by its index in the order of the load, from 0 on. */
     result<ferrum_tensor_info> try_tensor(std::uint64_t index) const {
         ferrum_tensor_info info_out = FERRUM_TENSOR_INFO_INIT;
         const ferrum_status status =
@@ -63,7 +63,7 @@ template <class Self> class tensor_set_calls {
         return try_tensor(index).value();
     }
 
-    /** Returns the name of a tensor by its place. */
+    /** Returns the name of a tensor by its index. */
     result<std::string> try_tensor_name(std::uint64_t index) const {
         return detail::text(
             [&](char *to, std::size_t room, std::size_t *count) {
@@ -99,8 +99,8 @@ template <class Self> class tensor_set_calls {
     std::string tensors_json() const { return try_tensors_json().value(); }
 
     /**
-     * Checks that the files of a mapped set are as long as they were. A set
-     * that is not mapped is always whole.
+     * Checks that no file of a mapped set has become shorter. For a set that is
+     * not mapped the check always succeeds.
      */
     result<done> try_check() const {
         return detail::outcome(ferrum_tensor_set_check(handle()));

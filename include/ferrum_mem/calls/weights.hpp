@@ -20,7 +20,7 @@ namespace ferrum {
 template <class Self> class weights_calls {
   public:
     /**
-     * Returns what the source contains, as JSON with the fields of
+     * Returns the content of the source, as JSON with the fields of
      * docs/weights.md: format, total_size_bytes, dtypes, tensors with their
      * shapes, and extra.
      */
@@ -34,7 +34,7 @@ template <class Self> class weights_calls {
 
     /**
      * Returns what the library can load, as JSON with the fields of
-     * docs/weights.md: supported_formats (those of decoders too),
+     * docs/weights.md: supported_formats (with the formats of decoders),
      * supported_sources, max_tensor_size, supports_streaming,
      * supports_concurrent and supported_transformations.
      */

@@ -172,7 +172,7 @@ ferrum_usage_hint = ctypes.c_int32
 ferrum_access_pattern = ctypes.c_int32
 # Where a source is.
 ferrum_weights_source_kind = ctypes.c_int32
-# How a file stores tensors.
+# The format of a file of tensors.
 ferrum_weights_format = ctypes.c_int32
 
 # Constants
@@ -587,13 +587,13 @@ FERRUM_WEIGHTS_JSON_MAX = 0x1000000
 FERRUM_WEIGHTS_SOURCE_FILE = 0
 # The bytes of a file in memory of the caller.
 FERRUM_WEIGHTS_SOURCE_MEMORY = 1
-# An address of the web. The library does not use the network, so this is FERRUM_ERROR_UNSUPPORTED.
+# A web address. The library does not use the network, so the call returns FERRUM_ERROR_UNSUPPORTED.
 FERRUM_WEIGHTS_SOURCE_URL = 2
-# A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too.
+# A model of the Hugging Face hub. The call returns FERRUM_ERROR_UNSUPPORTED.
 FERRUM_WEIGHTS_SOURCE_HUGGING_FACE = 3
-# An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too.
+# An object of an S3 store. The call returns FERRUM_ERROR_UNSUPPORTED.
 FERRUM_WEIGHTS_SOURCE_S3 = 4
-# The content of the file decides.
+# The library detects the format from the content of the file.
 FERRUM_WEIGHTS_FORMAT_ANY = 0
 # Files of torch.save.
 FERRUM_WEIGHTS_FORMAT_PYTORCH = 1
@@ -611,18 +611,19 @@ FERRUM_WEIGHTS_FORMAT_GGUF = 6
 FERRUM_WEIGHTS_FORMAT_CUSTOM = 7
 # The tensor has the memory of an earlier tensor of its set.
 FERRUM_TENSOR_TIED = 1
-# The file has the bytes of the tensor compressed.
+# The bytes of the tensor are compressed in the file.
 FERRUM_TENSOR_COMPRESSED = 2
 # Largest number of memories of a load.
 FERRUM_WEIGHTS_MEMORIES_MAX = 64
-# Load nothing: the tensors are the pages of the files, which are only read. The load is over when
-# ferrum_weights_load returns. Pages that a file loses, because it becomes shorter, are zeros from
-# then on, and ferrum_tensor_set_check returns an error (docs/hosts.md).
+# Map the files instead of copying their bytes. The tensors are the mapped pages and are read-only.
+# The load is over when ferrum_weights_load returns. If a file becomes shorter, its lost pages read
+# as zeros, and ferrum_tensor_set_check returns an error (docs/hosts.md).
 FERRUM_WEIGHTS_LOAD_MAP = 1
-# Only read the bytes of the tensors into the page cache of the system. The set has no tensors, and
-# its end gives the pages back that were not in the cache before.
+# Only read the bytes of the tensors into the page cache of the system. The set has no tensors.
+# ferrum_tensor_set_free releases the pages that the load has read; pages that were in the cache
+# before stay there.
 FERRUM_WEIGHTS_LOAD_PRELOAD = 2
-# Replace a file of that name.
+# Replace an existing file of that name.
 FERRUM_WEIGHTS_CONVERT_REPLACE = 1
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.

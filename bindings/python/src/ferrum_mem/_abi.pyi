@@ -113,7 +113,7 @@ ferrum_usage_hint = ctypes.c_int32
 ferrum_access_pattern = ctypes.c_int32
 # Where a source is.
 ferrum_weights_source_kind = ctypes.c_int32
-# How a file stores tensors.
+# The format of a file of tensors.
 ferrum_weights_format = ctypes.c_int32
 
 # Constants
@@ -528,13 +528,13 @@ FERRUM_WEIGHTS_JSON_MAX = 0x1000000
 FERRUM_WEIGHTS_SOURCE_FILE = 0
 # The bytes of a file in memory of the caller.
 FERRUM_WEIGHTS_SOURCE_MEMORY = 1
-# An address of the web. The library does not use the network, so this is FERRUM_ERROR_UNSUPPORTED.
+# A web address. The library does not use the network, so the call returns FERRUM_ERROR_UNSUPPORTED.
 FERRUM_WEIGHTS_SOURCE_URL = 2
-# A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too.
+# A model of the Hugging Face hub. The call returns FERRUM_ERROR_UNSUPPORTED.
 FERRUM_WEIGHTS_SOURCE_HUGGING_FACE = 3
-# An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too.
+# An object of an S3 store. The call returns FERRUM_ERROR_UNSUPPORTED.
 FERRUM_WEIGHTS_SOURCE_S3 = 4
-# The content of the file decides.
+# The library detects the format from the content of the file.
 FERRUM_WEIGHTS_FORMAT_ANY = 0
 # Files of torch.save.
 FERRUM_WEIGHTS_FORMAT_PYTORCH = 1
@@ -552,18 +552,19 @@ FERRUM_WEIGHTS_FORMAT_GGUF = 6
 FERRUM_WEIGHTS_FORMAT_CUSTOM = 7
 # The tensor has the memory of an earlier tensor of its set.
 FERRUM_TENSOR_TIED = 1
-# The file has the bytes of the tensor compressed.
+# The bytes of the tensor are compressed in the file.
 FERRUM_TENSOR_COMPRESSED = 2
 # Largest number of memories of a load.
 FERRUM_WEIGHTS_MEMORIES_MAX = 64
-# Load nothing: the tensors are the pages of the files, which are only read. The load is over when
-# ferrum_weights_load returns. Pages that a file loses, because it becomes shorter, are zeros from
-# then on, and ferrum_tensor_set_check returns an error (docs/hosts.md).
+# Map the files instead of copying their bytes. The tensors are the mapped pages and are read-only.
+# The load is over when ferrum_weights_load returns. If a file becomes shorter, its lost pages read
+# as zeros, and ferrum_tensor_set_check returns an error (docs/hosts.md).
 FERRUM_WEIGHTS_LOAD_MAP = 1
-# Only read the bytes of the tensors into the page cache of the system. The set has no tensors, and
-# its end gives the pages back that were not in the cache before.
+# Only read the bytes of the tensors into the page cache of the system. The set has no tensors.
+# ferrum_tensor_set_free releases the pages that the load has read; pages that were in the cache
+# before stay there.
 FERRUM_WEIGHTS_LOAD_PRELOAD = 2
-# Replace a file of that name.
+# Replace an existing file of that name.
 FERRUM_WEIGHTS_CONVERT_REPLACE = 1
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
@@ -2300,19 +2301,19 @@ class ferrum_weights(ctypes.Structure):
     id: int
 
 class ferrum_tensor_set(ctypes.Structure):
-    """A load, and the tensors that it has put into memory."""
+    """A load, and the tensors that it has loaded into memory."""
 
     # 0 is no set
     id: int
 
 class ferrum_weights_source(ctypes.Structure):
-    """What is opened."""
+    """The source to open."""
 
     struct_size: int
     # Where the source is.
     kind: int
-    # A file or a folder; for FERRUM_WEIGHTS_SOURCE_MEMORY the name in messages, or NULL; for the
-    # other kinds the address.
+    # The path of a file or folder. For FERRUM_WEIGHTS_SOURCE_MEMORY: the name in messages, or NULL.
+    # For the other kinds: the address.
     path: bytes | None
     # The bytes, for FERRUM_WEIGHTS_SOURCE_MEMORY. They stay valid and unchanged until the source is
     # closed.
@@ -2327,7 +2328,7 @@ class ferrum_weights_source(ctypes.Structure):
     raw_dtype: int
     # Number of its dimensions.
     raw_rank: int
-    # Its shape, the slowest side first.
+    # Its shape, the slowest dimension first.
     raw_shape: Any
     @classmethod
     def init(cls) -> ferrum_weights_source:
@@ -2343,10 +2344,10 @@ class ferrum_tensor_info(ctypes.Structure):
     rank: int
     # FERRUM_TENSOR_* flags.
     flags: int
-    # Its shape, the slowest side first.
+    # Its shape, the slowest dimension first.
     shape: Any
-    # Where its elements are, in the order of the shape and without gaps; 0 for a tensor of a
-    # source, and for one without elements.
+    # Address of its elements, which are in the order of the shape without gaps; 0 for a tensor of a
+    # source, and for a tensor without elements.
     address: int
     # Size of its elements.
     size_bytes: int
@@ -2357,16 +2358,16 @@ class ferrum_tensor_info(ctypes.Structure):
         """A struct with the values of FERRUM_TENSOR_INFO_INIT."""
 
 class ferrum_weights_progress(ctypes.Structure):
-    """How far a load or another call is."""
+    """The progress of a load or of another call."""
 
     struct_size: int
     # 1 if a load has ended, with or without success, else 0.
     is_over: int
     # Number of bytes that are done.
     done_bytes: int
-    # Number of all bytes; 0 before they are known.
+    # Total number of bytes; 0 before it is known.
     total_bytes: int
-    # The mean rate since the beginning; 0 where it is not known.
+    # The mean rate since the beginning; 0 if it is not known.
     bytes_per_second: float
     @classmethod
     def init(cls) -> ferrum_weights_progress:
@@ -2383,8 +2384,8 @@ class ferrum_weights_memory(ctypes.Structure):
     vpool: ferrum_vpool
     # Pages of a model of this elastic pool.
     elastic_pool: ferrum_elastic_pool
-    # No memory of the library: each tensor that goes to this device has memory of the caller
-    # ("into").
+    # The library allocates no memory: each tensor on this device is loaded into memory of the
+    # caller ("into").
     device: ferrum_device
     # The model, for elastic_pool only.
     model: bytes | None
@@ -2395,25 +2396,25 @@ class ferrum_weights_memory(ctypes.Structure):
     reserved: int
 
 class ferrum_weights_load_request(ctypes.Structure):
-    """What is loaded, and where to."""
+    """The tensors to load, and the memory for them."""
 
     struct_size: int
     # FERRUM_WEIGHTS_LOAD_* flags.
     flags: int
-    # The memories. Tensors go to the first, unless the order names another. NULL with
+    # The memories. A tensor goes to the first memory, unless the order names another one. NULL with
     # FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD.
     memories: Any
     # Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX.
     memory_count: int
     # Number of threads that read; 0: one for each processor, at most 8.
     threads: int
-    # The order, as JSON with the fields of docs/weights.md: which tensors, under which names, with
-    # which transformations; NULL: all tensors as they are.
+    # The order, as JSON with the fields of docs/weights.md: the tensors, their new names and their
+    # transformations; NULL: all tensors unchanged.
     specs_json: bytes | None
     # Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
     specs_bytes: int
-    # Bound of the host memory through which tensors go to devices that the host cannot write, at
-    # most 256 MiB; 0: 64 MiB.
+    # Bound of the staging memory, at most 256 MiB; 0: 64 MiB. Tensors for a device whose memory the
+    # host cannot write go through this host memory.
     staging_bytes: int
     # Called during the load; NULL: not called.
     progress: Any
@@ -2428,12 +2429,13 @@ class ferrum_weights_convert_request(ctypes.Structure):
 
     struct_size: int
     # FERRUM_WEIGHTS_FORMAT_SAFETENSORS, FERRUM_WEIGHTS_FORMAT_GGUF, FERRUM_WEIGHTS_FORMAT_NUMPY or
-    # FERRUM_WEIGHTS_FORMAT_RAW; FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path decides.
+    # FERRUM_WEIGHTS_FORMAT_RAW; FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path determines the
+    # format.
     format: int
     # FERRUM_WEIGHTS_CONVERT_* flags.
     flags: int
     reserved: int
-    # The order, as for a load; its memories are not used. NULL: all tensors.
+    # The order, as for a load. The call ignores its memories. NULL: all tensors.
     specs_json: bytes | None
     # Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
     specs_bytes: int
@@ -2450,7 +2452,7 @@ class ferrum_weights_convert_request(ctypes.Structure):
         """A struct with the values of FERRUM_WEIGHTS_CONVERT_REQUEST_INIT."""
 
 class ferrum_weights_file(ctypes.Structure):
-    """A file of a format of the program."""
+    """A file whose format a decoder of the program reads."""
 
     struct_size: int
     reserved: int
@@ -2460,9 +2462,9 @@ class ferrum_weights_file(ctypes.Structure):
     size_bytes: int
     # Its path, or the name of the memory.
     name: bytes | None
-    # Reads bytes of it.
+    # Reads bytes of the file.
     read_at: Any
-    # Describes it. The last description counts.
+    # Takes a description of the file. The last description counts.
     describe: Any
     @classmethod
     def init(cls) -> ferrum_weights_file:
@@ -2473,7 +2475,7 @@ class ferrum_weights_decoder(ctypes.Structure):
 
     struct_size: int
     reserved: int
-    # Name of the format, 1 to 63 bytes, which no other format has.
+    # Name of the format, 1 to 63 bytes. No other format has this name.
     format: bytes | None
     # Recognises a file.
     recognises: Any
@@ -2562,10 +2564,10 @@ ferrum_enqueue_fn = ctypes.CFUNCTYPE(
 )
 # Called while bytes are read or written, one call at a time, with no lock held. For a load it runs
 # on a thread of the library, otherwise on the thread of the call. It may call every function of the
-# library except ferrum_shutdown. Calls that would wait for the load or call that it belongs to
-# return FERRUM_ERROR_INVALID_STATE.
+# library except ferrum_shutdown. A function that would wait for the load or call of this callback
+# returns FERRUM_ERROR_INVALID_STATE.
 #
-# @return 0 to go on; another number cancels the load or call, which then returns
+# @return 0 to continue; another number cancels the load or call, which then returns
 # FERRUM_ERROR_CANCELLED, unless all bytes are done.
 ferrum_weights_progress_fn = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.POINTER(ferrum_weights_progress), ctypes.c_void_p
@@ -2573,12 +2575,12 @@ ferrum_weights_progress_fn = ctypes.CFUNCTYPE(
 # Reads bytes of the file that a decoder describes.
 #
 # @return FERRUM_ERROR_INVALID_SIZE for bytes beyond the end of the file; FERRUM_ERROR_IO;
-# FERRUM_ERROR_INVALID_HANDLE after the end of the callback that got the file.
+# FERRUM_ERROR_INVALID_HANDLE if the callback that received the file has returned.
 ferrum_weights_read_at_fn = ctypes.CFUNCTYPE(
     ferrum_status, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64
 )
-# Takes the description of the file, as JSON with the fields of docs/weights.md. The text is copied,
-# and checked when the callback has returned.
+# Takes the description of the file, as JSON with the fields of docs/weights.md. The library copies
+# the text, and checks it after the callback has returned.
 #
 # @return FERRUM_ERROR_INVALID_SIZE for a text that is longer than FERRUM_WEIGHTS_JSON_MAX;
 # FERRUM_ERROR_INVALID_HANDLE as for reading.
@@ -2592,9 +2594,9 @@ ferrum_weights_describe_fn = ctypes.CFUNCTYPE(
 ferrum_weights_recognises_fn = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
 )
-# Describes a file of the format of a decoder: it reads what it needs with file->read_at, and calls
-# file->describe. Runs as ferrum_weights_recognises_fn does. The library compares the description
-# with the file, and reads the tensors itself.
+# Describes a file of the format of a decoder. The callback reads bytes of the file with
+# file->read_at, and calls file->describe. It runs as ferrum_weights_recognises_fn does. The library
+# compares the description with the file, and reads the tensors itself.
 #
 # @return FERRUM_OK, or an error, which the call that opens the file returns.
 ferrum_weights_decode_fn = ctypes.CFUNCTYPE(
@@ -3394,65 +3396,66 @@ class Functions:
     # (device, shared, event_out) Gives a handle to an event that another process shared, for every
     # call that takes an event.
     ferrum_event_open: Callable[..., int]
-    # (source, weights_out) Opens a source and reads its headers. The files stay open, so that what
-    # was described is what is loaded later, also when another file gets the name.
+    # (source, weights_out) Opens a source and reads its headers. The files stay open. So a later
+    # load reads the same files, even if another file has replaced one under its name.
     ferrum_weights_open: Callable[..., int]
-    # (source) Opens a source and closes it again: FERRUM_OK states that it can be loaded, an error
-    # of ferrum_weights_open says why not.
+    # (source) Opens a source and closes it again. Returns FERRUM_OK if the source can be loaded,
+    # otherwise the error of ferrum_weights_open.
     ferrum_weights_check: Callable[..., int]
     # (weights, flags) Closes a source. Sets keep their tensors.
     ferrum_weights_close: Callable[..., int]
-    # (weights, buffer, capacity, length_out) Returns what the source contains, as JSON with the
+    # (weights, buffer, capacity, length_out) Returns the content of the source, as JSON with the
     # fields of docs/weights.md: format, total_size_bytes, dtypes, tensors with their shapes, and
     # extra.
     ferrum_weights_metadata_json: Callable[..., int]
     # (buffer, capacity, length_out) Returns what the library can load, as JSON with the fields of
-    # docs/weights.md: supported_formats (those of decoders too), supported_sources,
+    # docs/weights.md: supported_formats (with the formats of decoders), supported_sources,
     # max_tensor_size, supports_streaming, supports_concurrent and supported_transformations.
     ferrum_weights_capabilities_json: Callable[..., int]
     # (weights, name, info_out) Finds a tensor of a source by its name.
     ferrum_weights_find: Callable[..., int]
-    # (weights, request, set_out) Starts to load tensors. Everything that needs no memory and no
-    # reading is checked before the call returns. All tensors are loaded, or none: after an error
-    # nothing is allocated, and memory of the caller has undefined content.
+    # (weights, request, set_out) Starts to load tensors. Before it returns, the call checks
+    # everything that can be checked without allocating memory and without reading tensors. All
+    # tensors are loaded, or none: after an error no memory stays allocated, and memory of the
+    # caller has undefined content.
     ferrum_weights_load: Callable[..., int]
     # (set, timeout_ns) Waits until the load is over, and returns its result.
     ferrum_tensor_set_wait: Callable[..., int]
-    # (set) Makes the load end soon. Has no effect when it is over.
+    # (set) Makes the load end soon. Has no effect if the load is over.
     ferrum_tensor_set_cancel: Callable[..., int]
-    # (set, progress_out) Returns how far the load is. Never waits.
+    # (set, progress_out) Returns the progress of the load. Never waits.
     ferrum_tensor_set_get_progress: Callable[..., int]
     # (set, count_out) Returns the number of tensors.
     ferrum_tensor_set_get_count: Callable[..., int]
-    # (set, index, info_out) Returns a tensor by its place in the order of the load, from 0 on.
+    # (set, index, info_out) Returns a tensor by its index in the order of the load, from 0 on.
     ferrum_tensor_set_get_tensor: Callable[..., int]
-    # (set, index, buffer, capacity, length_out) Returns the name of a tensor by its place.
+    # (set, index, buffer, capacity, length_out) Returns the name of a tensor by its index.
     ferrum_tensor_set_get_tensor_name: Callable[..., int]
     # (set, name, info_out) Finds a tensor of a set by its name.
     ferrum_tensor_set_find: Callable[..., int]
     # (set, buffer, capacity, length_out) Returns all tensors of a set in their order, as JSON with
     # the fields of docs/weights.md.
     ferrum_tensor_set_tensors_json: Callable[..., int]
-    # (set) Checks that the files of a mapped set are as long as they were. A set that is not mapped
-    # is always whole.
+    # (set) Checks that no file of a mapped set has become shorter. For a set that is not mapped the
+    # check always succeeds.
     ferrum_tensor_set_check: Callable[..., int]
-    # (set, flags) Ends a set and frees the memory that its load has allocated, but not memory of
-    # the caller. The program's work on the tensors must be complete, or its streams recorded for
-    # the memory.
+    # (set, flags) Ends a set and frees the memory that its load has allocated. Memory of the caller
+    # is not freed. The program's work on the tensors must be complete, or its streams must be
+    # recorded for the memory.
     ferrum_tensor_set_free: Callable[..., int]
     # (weights, sums_text, sums_bytes, progress, user_data, buffer, capacity, length_out) Reads all
     # files of a source and returns their SHA-256 sums, as JSON with the fields of docs/weights.md.
-    # With sums_text it compares them by the names of the files without folders; each file must be
-    # in the list, which may have more files.
+    # With sums_text it compares them with that list, by the names of the files without folders.
+    # Each file must be in the list; the list may have more files.
     ferrum_weights_verify: Callable[..., int]
-    # (weights, path, request) Writes tensors of a source to a file. A model of any size goes
-    # through a few megabytes of memory. The file appears when it is complete; after an error
-    # nothing of it is left.
+    # (weights, path, request) Writes tensors of a source to a file. A model of any size needs only
+    # a few megabytes of memory. The file gets its name when it is complete. After an error no part
+    # of it is left.
     ferrum_weights_convert: Callable[..., int]
-    # (decoder, number_out, registration_out) Registers a decoder of a further format. The formats
-    # of the library come first: a decoder is asked about files that begin as none of them, in the
-    # order of the registrations. Several threads may call a decoder at a time.
-    # ferrum_registration_remove ends it; sources that are open stay open.
+    # (decoder, number_out, registration_out) Registers a decoder of another format. The formats of
+    # the library have precedence: the library calls the decoders only for a file that begins as
+    # none of its own formats, in the order of registration. Several threads may call a decoder at a
+    # time. ferrum_registration_remove removes the decoder; open sources stay open.
     ferrum_weights_decoder_add: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...

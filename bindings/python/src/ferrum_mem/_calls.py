@@ -690,7 +690,7 @@ class WeightsCalls(Resource):
     """What Weights inherits."""
 
     def metadata(self) -> Any:
-        """Returns what the source contains, as JSON with the fields of docs/weights.md: format,
+        """Returns the content of the source, as JSON with the fields of docs/weights.md: format,
         total_size_bytes, dtypes, tensors with their shapes, and extra.
         """
         return _native.read_json(
@@ -716,11 +716,11 @@ class TensorSetCalls(Resource):
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def cancel(self) -> None:
-        """Makes the load end soon. Has no effect when it is over."""
+        """Makes the load end soon. Has no effect if the load is over."""
         _native.check(_native.functions().ferrum_tensor_set_cancel(self._handle))
 
     def progress(self) -> WeightsProgress:
-        """Returns how far the load is. Never waits."""
+        """Returns the progress of the load. Never waits."""
         from ._records import WeightsProgress
 
         raw = _abi.ferrum_weights_progress.init()
@@ -742,7 +742,7 @@ class TensorSetCalls(Resource):
         return raw.value
 
     def tensor_name(self, index: int) -> str:
-        """Returns the name of a tensor by its place.
+        """Returns the name of a tensor by its index.
 
         Raises:
             errors of TensorSet.tensor().
@@ -764,8 +764,8 @@ class TensorSetCalls(Resource):
         )
 
     def check(self) -> None:
-        """Checks that the files of a mapped set are as long as they were. A set that is not mapped
-        is always whole.
+        """Checks that no file of a mapped set has become shorter. For a set that is not mapped the
+        check always succeeds.
 
         Raises:
             IoError: which names a file that became shorter; errors of TensorSet.count().

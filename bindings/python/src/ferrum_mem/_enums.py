@@ -393,10 +393,10 @@ class WeightsSourceKind(enum.IntEnum):
     Attributes:
         FILE: a file, the index of several files, or a folder.
         MEMORY: the bytes of a file in memory of the caller.
-        URL: an address of the web. The library does not use the network, so this is
+        URL: a web address. The library does not use the network, so the call returns
             UnsupportedError.
-        HUGGING_FACE: a model of the Hugging Face hub, which is UnsupportedError too.
-        S3: an object of an S3 store, which is UnsupportedError too.
+        HUGGING_FACE: a model of the Hugging Face hub. The call returns UnsupportedError.
+        S3: an object of an S3 store. The call returns UnsupportedError.
     """
 
     FILE = _abi.FERRUM_WEIGHTS_SOURCE_FILE
@@ -407,10 +407,10 @@ class WeightsSourceKind(enum.IntEnum):
 
 
 class WeightsFormat(enum.IntEnum):
-    """How a file stores tensors.
+    """The format of a file of tensors.
 
     Attributes:
-        ANY: the content of the file decides.
+        ANY: the library detects the format from the content of the file.
         PYTORCH: files of torch.save.
         SAFETENSORS: files of safetensors.
         NUMPY: files of NumPy: npy and npz.

@@ -1297,13 +1297,13 @@ class AccessStats:
 
 @dataclass(frozen=True)
 class WeightsProgress:
-    """How far a load or another call is.
+    """The progress of a load or of another call.
 
     Attributes:
         is_over: 1 if a load has ended, with or without success, else 0.
         done_bytes: number of bytes that are done.
-        total_bytes: number of all bytes; 0 before they are known.
-        bytes_per_second: the mean rate since the beginning; 0 where it is not known.
+        total_bytes: total number of bytes; 0 before it is known.
+        bytes_per_second: the mean rate since the beginning; 0 if it is not known.
     """
 
     is_over: bool

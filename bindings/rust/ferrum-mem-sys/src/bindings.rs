@@ -73,7 +73,7 @@ pub type ferrum_access_pattern = i32;
 /// Where a source is.
 pub type ferrum_weights_source_kind = i32;
 
-/// How a file stores tensors.
+/// The format of a file of tensors.
 pub type ferrum_weights_format = i32;
 
 /// success
@@ -600,14 +600,14 @@ pub const FERRUM_WEIGHTS_JSON_MAX: u32 = 16_777_216;
 pub const FERRUM_WEIGHTS_SOURCE_FILE: ferrum_weights_source_kind = 0;
 /// The bytes of a file in memory of the caller.
 pub const FERRUM_WEIGHTS_SOURCE_MEMORY: ferrum_weights_source_kind = 1;
-/// An address of the web. The library does not use the network, so this is
+/// A web address. The library does not use the network, so the call returns
 /// FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_WEIGHTS_SOURCE_URL: ferrum_weights_source_kind = 2;
-/// A model of the Hugging Face hub, which is FERRUM_ERROR_UNSUPPORTED too.
+/// A model of the Hugging Face hub. The call returns FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_WEIGHTS_SOURCE_HUGGING_FACE: ferrum_weights_source_kind = 3;
-/// An object of an S3 store, which is FERRUM_ERROR_UNSUPPORTED too.
+/// An object of an S3 store. The call returns FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_WEIGHTS_SOURCE_S3: ferrum_weights_source_kind = 4;
-/// The content of the file decides.
+/// The library detects the format from the content of the file.
 pub const FERRUM_WEIGHTS_FORMAT_ANY: ferrum_weights_format = 0;
 /// Files of torch.save.
 pub const FERRUM_WEIGHTS_FORMAT_PYTORCH: ferrum_weights_format = 1;
@@ -625,19 +625,20 @@ pub const FERRUM_WEIGHTS_FORMAT_GGUF: ferrum_weights_format = 6;
 pub const FERRUM_WEIGHTS_FORMAT_CUSTOM: ferrum_weights_format = 7;
 /// The tensor has the memory of an earlier tensor of its set.
 pub const FERRUM_TENSOR_TIED: u32 = 1;
-/// The file has the bytes of the tensor compressed.
+/// The bytes of the tensor are compressed in the file.
 pub const FERRUM_TENSOR_COMPRESSED: u32 = 2;
 /// Largest number of memories of a load.
 pub const FERRUM_WEIGHTS_MEMORIES_MAX: u32 = 64;
-/// Load nothing: the tensors are the pages of the files, which are only read. The
-/// load is over when ferrum_weights_load returns. Pages that a file loses, because it
-/// becomes shorter, are zeros from then on, and ferrum_tensor_set_check returns an
-/// error (docs/hosts.md).
+/// Map the files instead of copying their bytes. The tensors are the mapped pages and
+/// are read-only. The load is over when ferrum_weights_load returns. If a file becomes
+/// shorter, its lost pages read as zeros, and ferrum_tensor_set_check returns an error
+/// (docs/hosts.md).
 pub const FERRUM_WEIGHTS_LOAD_MAP: u32 = 1;
-/// Only read the bytes of the tensors into the page cache of the system. The set has
-/// no tensors, and its end gives the pages back that were not in the cache before.
+/// Only read the bytes of the tensors into the page cache of the system. The set has no
+/// tensors. ferrum_tensor_set_free releases the pages that the load has read; pages that
+/// were in the cache before stay there.
 pub const FERRUM_WEIGHTS_LOAD_PRELOAD: u32 = 2;
-/// Replace a file of that name.
+/// Replace an existing file of that name.
 pub const FERRUM_WEIGHTS_CONVERT_REPLACE: u32 = 1;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
@@ -759,10 +760,10 @@ pub type ferrum_enqueue_fn = Option<
 
 /// Called while bytes are read or written, one call at a time, with no lock held. For a
 /// load it runs on a thread of the library, otherwise on the thread of the call. It may
-/// call every function of the library except ferrum_shutdown. Calls that would wait for
-/// the load or call that it belongs to return FERRUM_ERROR_INVALID_STATE.
+/// call every function of the library except ferrum_shutdown. A function that would wait
+/// for the load or call of this callback returns FERRUM_ERROR_INVALID_STATE.
 ///
-/// Returns 0 to go on; another number cancels the load or call, which then returns
+/// Returns 0 to continue; another number cancels the load or call, which then returns
 /// FERRUM_ERROR_CANCELLED, unless all bytes are done.
 pub type ferrum_weights_progress_fn = Option<
     unsafe extern "C" fn(progress: *const ferrum_weights_progress, user_data: *mut c_void) -> i32,
@@ -771,8 +772,8 @@ pub type ferrum_weights_progress_fn = Option<
 /// Reads bytes of the file that a decoder describes.
 ///
 /// Returns FERRUM_ERROR_INVALID_SIZE for bytes beyond the end of the file;
-/// FERRUM_ERROR_IO; FERRUM_ERROR_INVALID_HANDLE after the end of the callback
-/// that got the file.
+/// FERRUM_ERROR_IO; FERRUM_ERROR_INVALID_HANDLE if the callback that received
+/// the file has returned.
 pub type ferrum_weights_read_at_fn = Option<
     unsafe extern "C" fn(
         file: u64,
@@ -783,7 +784,7 @@ pub type ferrum_weights_read_at_fn = Option<
 >;
 
 /// Takes the description of the file, as JSON with the fields of docs/weights.md. The
-/// text is copied, and checked when the callback has returned.
+/// library copies the text, and checks it after the callback has returned.
 ///
 /// Returns FERRUM_ERROR_INVALID_SIZE for a text that is longer than
 /// FERRUM_WEIGHTS_JSON_MAX; FERRUM_ERROR_INVALID_HANDLE as for reading.
@@ -805,8 +806,8 @@ pub type ferrum_weights_recognises_fn = Option<
     ) -> i32,
 >;
 
-/// Describes a file of the format of a decoder: it reads what it needs with
-/// file-\>read_at, and calls file-\>describe. Runs as ferrum_weights_recognises_fn does.
+/// Describes a file of the format of a decoder. The callback reads bytes of the file with
+/// file-\>read_at, and calls file-\>describe. It runs as ferrum_weights_recognises_fn does.
 /// The library compares the description with the file, and reads the tensors itself.
 ///
 /// Returns FERRUM_OK, or an error, which the call that opens the file returns.
@@ -3872,7 +3873,7 @@ pub struct ferrum_weights {
     pub id: u64,
 }
 
-/// A load, and the tensors that it has put into memory.
+/// A load, and the tensors that it has loaded into memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_tensor_set {
@@ -3880,15 +3881,15 @@ pub struct ferrum_tensor_set {
     pub id: u64,
 }
 
-/// What is opened.
+/// The source to open.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_weights_source {
     pub struct_size: u32,
     /// Where the source is.
     pub kind: ferrum_weights_source_kind,
-    /// A file or a folder; for FERRUM_WEIGHTS_SOURCE_MEMORY the name in messages, or
-    /// NULL; for the other kinds the address.
+    /// The path of a file or folder. For FERRUM_WEIGHTS_SOURCE_MEMORY: the name in
+    /// messages, or NULL. For the other kinds: the address.
     pub path: *const c_char,
     /// The bytes, for FERRUM_WEIGHTS_SOURCE_MEMORY. They stay valid and unchanged
     /// until the source is closed.
@@ -3903,7 +3904,7 @@ pub struct ferrum_weights_source {
     pub raw_dtype: ferrum_dtype,
     /// Number of its dimensions.
     pub raw_rank: u32,
-    /// Its shape, the slowest side first.
+    /// Its shape, the slowest dimension first.
     pub raw_shape: [u64; 16],
 }
 
@@ -3940,10 +3941,10 @@ pub struct ferrum_tensor_info {
     pub rank: u32,
     /// FERRUM_TENSOR_\* flags.
     pub flags: u32,
-    /// Its shape, the slowest side first.
+    /// Its shape, the slowest dimension first.
     pub shape: [u64; 16],
-    /// Where its elements are, in the order of the shape and without gaps; 0 for a
-    /// tensor of a source, and for one without elements.
+    /// Address of its elements, which are in the order of the shape without gaps; 0
+    /// for a tensor of a source, and for a tensor without elements.
     pub address: ferrum_address,
     /// Size of its elements.
     pub size_bytes: u64,
@@ -3972,7 +3973,7 @@ impl Default for ferrum_tensor_info {
     }
 }
 
-/// How far a load or another call is.
+/// The progress of a load or of another call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_weights_progress {
@@ -3981,9 +3982,9 @@ pub struct ferrum_weights_progress {
     pub is_over: u32,
     /// Number of bytes that are done.
     pub done_bytes: u64,
-    /// Number of all bytes; 0 before they are known.
+    /// Total number of bytes; 0 before it is known.
     pub total_bytes: u64,
-    /// The mean rate since the beginning; 0 where it is not known.
+    /// The mean rate since the beginning; 0 if it is not known.
     pub bytes_per_second: f64,
 }
 
@@ -4015,8 +4016,8 @@ pub struct ferrum_weights_memory {
     pub vpool: ferrum_vpool,
     /// Pages of a model of this elastic pool.
     pub elastic_pool: ferrum_elastic_pool,
-    /// No memory of the library: each tensor that goes to this device has memory of
-    /// the caller ("into").
+    /// The library allocates no memory: each tensor on this device is loaded into
+    /// memory of the caller ("into").
     pub device: ferrum_device,
     /// The model, for elastic_pool only.
     pub model: *const c_char,
@@ -4028,27 +4029,27 @@ pub struct ferrum_weights_memory {
     pub reserved: u64,
 }
 
-/// What is loaded, and where to.
+/// The tensors to load, and the memory for them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_weights_load_request {
     pub struct_size: u32,
     /// FERRUM_WEIGHTS_LOAD_\* flags.
     pub flags: u32,
-    /// The memories. Tensors go to the first, unless the order names another. NULL
-    /// with FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD.
+    /// The memories. A tensor goes to the first memory, unless the order names another
+    /// one. NULL with FERRUM_WEIGHTS_LOAD_MAP and FERRUM_WEIGHTS_LOAD_PRELOAD.
     pub memories: *const ferrum_weights_memory,
     /// Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX.
     pub memory_count: u32,
     /// Number of threads that read; 0: one for each processor, at most 8.
     pub threads: u32,
-    /// The order, as JSON with the fields of docs/weights.md: which tensors, under
-    /// which names, with which transformations; NULL: all tensors as they are.
+    /// The order, as JSON with the fields of docs/weights.md: the tensors, their new
+    /// names and their transformations; NULL: all tensors unchanged.
     pub specs_json: *const c_char,
     /// Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
     pub specs_bytes: u64,
-    /// Bound of the host memory through which tensors go to devices that the host
-    /// cannot write, at most 256 MiB; 0: 64 MiB.
+    /// Bound of the staging memory, at most 256 MiB; 0: 64 MiB. Tensors for a device
+    /// whose memory the host cannot write go through this host memory.
     pub staging_bytes: u64,
     /// Called during the load; NULL: not called.
     pub progress: ferrum_weights_progress_fn,
@@ -4085,12 +4086,12 @@ pub struct ferrum_weights_convert_request {
     pub struct_size: u32,
     /// FERRUM_WEIGHTS_FORMAT_SAFETENSORS, FERRUM_WEIGHTS_FORMAT_GGUF,
     /// FERRUM_WEIGHTS_FORMAT_NUMPY or FERRUM_WEIGHTS_FORMAT_RAW;
-    /// FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path decides.
+    /// FERRUM_WEIGHTS_FORMAT_ANY: the ending of the path determines the format.
     pub format: ferrum_weights_format,
     /// FERRUM_WEIGHTS_CONVERT_\* flags.
     pub flags: u32,
     pub reserved: u32,
-    /// The order, as for a load; its memories are not used. NULL: all tensors.
+    /// The order, as for a load. The call ignores its memories. NULL: all tensors.
     pub specs_json: *const c_char,
     /// Length of specs_json, at most FERRUM_WEIGHTS_JSON_MAX.
     pub specs_bytes: u64,
@@ -4126,7 +4127,7 @@ impl Default for ferrum_weights_convert_request {
     }
 }
 
-/// A file of a format of the program.
+/// A file whose format a decoder of the program reads.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_weights_file {
@@ -4138,9 +4139,9 @@ pub struct ferrum_weights_file {
     pub size_bytes: u64,
     /// Its path, or the name of the memory.
     pub name: *const c_char,
-    /// Reads bytes of it.
+    /// Reads bytes of the file.
     pub read_at: ferrum_weights_read_at_fn,
-    /// Describes it. The last description counts.
+    /// Takes a description of the file. The last description counts.
     pub describe: ferrum_weights_describe_fn,
 }
 
@@ -4169,7 +4170,7 @@ impl Default for ferrum_weights_file {
 pub struct ferrum_weights_decoder {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Name of the format, 1 to 63 bytes, which no other format has.
+    /// Name of the format, 1 to 63 bytes. No other format has this name.
     pub format: *const c_char,
     /// Recognises a file.
     pub recognises: ferrum_weights_recognises_fn,
@@ -7873,21 +7874,21 @@ extern "C" {
         event_out: *mut ferrum_event,
     ) -> ferrum_status;
 
-    /// Opens a source and reads its headers. The files stay open, so that what was
-    /// described is what is loaded later, also when another file gets the name.
+    /// Opens a source and reads its headers. The files stay open. So a later load reads the
+    /// same files, even if another file has replaced one under its name.
     ///
     /// Returns FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
     /// for a file; FERRUM_ERROR_INVALID_FORMAT for its content;
-    /// FERRUM_ERROR_UNSUPPORTED for a part of a format that is not read, and for
-    /// sources that need the network; FERRUM_ERROR_INVALID_ARGUMENT for the
-    /// settings, and for a file of another format.
+    /// FERRUM_ERROR_UNSUPPORTED for a part of a format that the library does not
+    /// read, and for sources that need the network; FERRUM_ERROR_INVALID_ARGUMENT
+    /// for the settings, and for a file of a format that source does not accept.
     pub fn ferrum_weights_open(
         source: *const ferrum_weights_source,
         weights_out: *mut ferrum_weights,
     ) -> ferrum_status;
 
-    /// Opens a source and closes it again: FERRUM_OK states that it can be loaded, an
-    /// error of ferrum_weights_open says why not.
+    /// Opens a source and closes it again. Returns FERRUM_OK if the source can be loaded,
+    /// otherwise the error of ferrum_weights_open.
     pub fn ferrum_weights_check(source: *const ferrum_weights_source) -> ferrum_status;
 
     /// Closes a source. Sets keep their tensors.
@@ -7900,7 +7901,7 @@ extern "C" {
     /// such a load or call.
     pub fn ferrum_weights_close(weights: ferrum_weights, flags: u32) -> ferrum_status;
 
-    /// Returns what the source contains, as JSON with the fields of docs/weights.md:
+    /// Returns the content of the source, as JSON with the fields of docs/weights.md:
     /// format, total_size_bytes, dtypes, tensors with their shapes, and extra.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
@@ -7912,7 +7913,7 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Returns what the library can load, as JSON with the fields of docs/weights.md:
-    /// supported_formats (those of decoders too), supported_sources, max_tensor_size,
+    /// supported_formats (with the formats of decoders), supported_sources, max_tensor_size,
     /// supports_streaming, supports_concurrent and supported_transformations.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
@@ -7931,14 +7932,16 @@ extern "C" {
         info_out: *mut ferrum_tensor_info,
     ) -> ferrum_status;
 
-    /// Starts to load tensors. Everything that needs no memory and no reading is checked
-    /// before the call returns. All tensors are loaded, or none: after an error nothing is
-    /// allocated, and memory of the caller has undefined content.
+    /// Starts to load tensors. Before it returns, the call checks everything that can be
+    /// checked without allocating memory and without reading tensors. All tensors are loaded,
+    /// or none: after an error no memory stays allocated, and memory of the caller has
+    /// undefined content.
     ///
-    /// While the set lives, the end of its pools without FERRUM_FORCE is
-    /// FERRUM_ERROR_BUSY. With FERRUM_FORCE the load is cancelled first, and the memory ends
-    /// with the pool. The set then returns FERRUM_ERROR_INVALID_STATE for its tensors, and
-    /// must still be freed. The program must not free memory of a set itself.
+    /// While the set exists, a call that destroys one of its pools without FERRUM_FORCE
+    /// returns FERRUM_ERROR_BUSY. With FERRUM_FORCE, that call cancels the load first, and
+    /// frees the memory with the pool. The set then returns FERRUM_ERROR_INVALID_STATE for
+    /// its tensors, and must still be freed. The program must not free memory of a set
+    /// itself.
     ///
     /// - `set_out`: the set. The caller frees it with ferrum_tensor_set_free, also
     ///   after an error of the load.
@@ -7961,10 +7964,10 @@ extern "C" {
     /// inside the progress callback of the load.
     pub fn ferrum_tensor_set_wait(set: ferrum_tensor_set, timeout_ns: u64) -> ferrum_status;
 
-    /// Makes the load end soon. Has no effect when it is over.
+    /// Makes the load end soon. Has no effect if the load is over.
     pub fn ferrum_tensor_set_cancel(set: ferrum_tensor_set) -> ferrum_status;
 
-    /// Returns how far the load is. Never waits.
+    /// Returns the progress of the load. Never waits.
     pub fn ferrum_tensor_set_get_progress(
         set: ferrum_tensor_set,
         progress_out: *mut ferrum_weights_progress,
@@ -7978,9 +7981,9 @@ extern "C" {
         count_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Returns a tensor by its place in the order of the load, from 0 on.
+    /// Returns a tensor by its index in the order of the load, from 0 on.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a place without a tensor; errors of
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an index without a tensor; errors of
     /// ferrum_tensor_set_get_count.
     pub fn ferrum_tensor_set_get_tensor(
         set: ferrum_tensor_set,
@@ -7988,7 +7991,7 @@ extern "C" {
         info_out: *mut ferrum_tensor_info,
     ) -> ferrum_status;
 
-    /// Returns the name of a tensor by its place.
+    /// Returns the name of a tensor by its index.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     ///
@@ -8023,20 +8026,20 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Checks that the files of a mapped set are as long as they were. A set that is not
-    /// mapped is always whole.
+    /// Checks that no file of a mapped set has become shorter. For a set that is not mapped
+    /// the check always succeeds.
     ///
     /// Returns FERRUM_ERROR_IO, which names a file that became shorter; errors of
     /// ferrum_tensor_set_get_count.
     pub fn ferrum_tensor_set_check(set: ferrum_tensor_set) -> ferrum_status;
 
-    /// Ends a set and frees the memory that its load has allocated, but not memory of the
-    /// caller. The program's work on the tensors must be complete, or its streams recorded
-    /// for the memory.
+    /// Ends a set and frees the memory that its load has allocated. Memory of the caller is
+    /// not freed. The program's work on the tensors must be complete, or its streams must be
+    /// recorded for the memory.
     ///
-    /// - `flags`: 0 or FERRUM_FORCE: a load that runs is cancelled, and the call waits
-    ///   for it. Memory that the device does not take back is logged and given
-    ///   up.
+    /// - `flags`: 0 or FERRUM_FORCE: a running load is cancelled, and the call waits
+    ///   for it. If the device fails to free memory, the failure is logged and
+    ///   the memory stays allocated.
     ///
     /// Returns FERRUM_ERROR_BUSY while the load runs; FERRUM_ERROR_INVALID_STATE for
     /// FERRUM_FORCE inside the progress callback of the load; an error of the
@@ -8044,8 +8047,9 @@ extern "C" {
     pub fn ferrum_tensor_set_free(set: ferrum_tensor_set, flags: u32) -> ferrum_status;
 
     /// Reads all files of a source and returns their SHA-256 sums, as JSON with the fields
-    /// of docs/weights.md. With sums_text it compares them by the names of the files
-    /// without folders; each file must be in the list, which may have more files.
+    /// of docs/weights.md. With sums_text it compares them with that list, by the names of
+    /// the files without folders. Each file must be in the list; the list may have more
+    /// files.
     ///
     /// - `sums_text`: lines of the form that sha256sum prints, or NULL.
     /// - `sums_bytes`: its length, at most FERRUM_WEIGHTS_JSON_MAX.
@@ -8056,7 +8060,7 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_CORRUPTED for a file with another sum;
     /// FERRUM_ERROR_NOT_FOUND for a file that the list does not have;
-    /// FERRUM_ERROR_INVALID_FORMAT for a line that is none;
+    /// FERRUM_ERROR_INVALID_FORMAT for a line of another form;
     /// FERRUM_ERROR_IO; FERRUM_ERROR_CANCELLED.
     pub fn ferrum_weights_verify(
         weights: ferrum_weights,
@@ -8069,16 +8073,16 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Writes tensors of a source to a file. A model of any size goes through a few
-    /// megabytes of memory. The file appears when it is complete; after an error nothing of
-    /// it is left.
+    /// Writes tensors of a source to a file. A model of any size needs only a few megabytes
+    /// of memory. The file gets its name when it is complete. After an error no part of it
+    /// is left.
     ///
     /// - `path`: the file, shorter than FERRUM_PATH_MAX.
-    /// - `request`: how, or NULL for FERRUM_WEIGHTS_CONVERT_REQUEST_INIT.
+    /// - `request`: the settings, or NULL for FERRUM_WEIGHTS_CONVERT_REQUEST_INIT.
     ///
-    /// Returns FERRUM_ERROR_ALREADY_EXISTS; FERRUM_ERROR_UNSUPPORTED for a format that is
-    /// only read, and for a type that the format does not have;
-    /// FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without room;
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS; FERRUM_ERROR_UNSUPPORTED for a format that the
+    /// library cannot write, and for a type that the format does not have;
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without enough free space;
     /// FERRUM_ERROR_CANCELLED; errors of ferrum_weights_load for the order, and of
     /// ferrum_weights_open for the file.
     pub fn ferrum_weights_convert(
@@ -8087,10 +8091,10 @@ extern "C" {
         request: *const ferrum_weights_convert_request,
     ) -> ferrum_status;
 
-    /// Registers a decoder of a further format. The formats of the library come first: a
-    /// decoder is asked about files that begin as none of them, in the order of the
-    /// registrations. Several threads may call a decoder at a time.
-    /// ferrum_registration_remove ends it; sources that are open stay open.
+    /// Registers a decoder of another format. The formats of the library have precedence: the
+    /// library calls the decoders only for a file that begins as none of its own formats, in
+    /// the order of registration. Several threads may call a decoder at a time.
+    /// ferrum_registration_remove removes the decoder; open sources stay open.
     ///
     /// - `number_out`: its number, for ferrum_weights_source.
     ///

@@ -894,7 +894,7 @@ impl crate::TensorSet {
         check(unsafe { sys::ferrum_tensor_set_wait(self.raw(), timeout_ns(timeout)) })
     }
 
-    /// Makes the load end soon. Has no effect when it is over.
+    /// Makes the load end soon. Has no effect if the load is over.
     ///
     /// # Errors
     ///
@@ -906,7 +906,7 @@ impl crate::TensorSet {
         check(unsafe { sys::ferrum_tensor_set_cancel(self.raw()) })
     }
 
-    /// Returns how far the load is. Never waits.
+    /// Returns the progress of the load. Never waits.
     ///
     /// # Errors
     ///
@@ -935,7 +935,7 @@ impl crate::TensorSet {
         Ok(out)
     }
 
-    /// Returns the name of a tensor by its place.
+    /// Returns the name of a tensor by its index.
     ///
     /// # Errors
     ///
@@ -964,8 +964,8 @@ impl crate::TensorSet {
         })
     }
 
-    /// Checks that the files of a mapped set are as long as they were. A set that is not
-    /// mapped is always whole.
+    /// Checks that no file of a mapped set has become shorter. For a set that is not mapped
+    /// the check always succeeds.
     ///
     /// # Errors
     ///
@@ -1112,7 +1112,7 @@ impl crate::VirtualPool {
 }
 
 impl crate::Weights {
-    /// Returns what the source contains, as JSON with the fields of docs/weights.md:
+    /// Returns the content of the source, as JSON with the fields of docs/weights.md:
     /// format, `total_size_bytes`, dtypes, tensors with their shapes, and extra.
     ///
     /// # Errors

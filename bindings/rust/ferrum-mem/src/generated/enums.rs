@@ -811,12 +811,12 @@ pub enum WeightsSourceKind {
     File = sys::FERRUM_WEIGHTS_SOURCE_FILE,
     /// The bytes of a file in memory of the caller.
     Memory = sys::FERRUM_WEIGHTS_SOURCE_MEMORY,
-    /// An address of the web. The library does not use the network, so this is
+    /// A web address. The library does not use the network, so the call returns
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     Url = sys::FERRUM_WEIGHTS_SOURCE_URL,
-    /// A model of the Hugging Face hub, which is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) too.
+    /// A model of the Hugging Face hub. The call returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     HuggingFace = sys::FERRUM_WEIGHTS_SOURCE_HUGGING_FACE,
-    /// An object of an S3 store, which is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) too.
+    /// An object of an S3 store. The call returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     S3 = sys::FERRUM_WEIGHTS_SOURCE_S3,
 }
 
@@ -840,12 +840,12 @@ impl WeightsSourceKind {
 
 named!(WeightsSourceKind, Display: File = "file", Memory = "memory", Url = "url", HuggingFace = "hugging_face", S3 = "s3");
 
-/// How a file stores tensors.
+/// The format of a file of tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 #[non_exhaustive]
 pub enum WeightsFormat {
-    /// The content of the file decides.
+    /// The library detects the format from the content of the file.
     #[default]
     Any = sys::FERRUM_WEIGHTS_FORMAT_ANY,
     /// Files of torch.save.

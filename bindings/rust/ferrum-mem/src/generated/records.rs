@@ -2179,7 +2179,7 @@ impl SharedMemory {
     }
 }
 
-/// How far a load or another call is.
+/// The progress of a load or of another call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WeightsProgress {
@@ -2187,9 +2187,9 @@ pub struct WeightsProgress {
     pub is_over: bool,
     /// Number of bytes that are done.
     pub done_bytes: u64,
-    /// Number of all bytes; `None` before they are known.
+    /// Total number of bytes; `None` before it is known.
     pub total_bytes: Option<u64>,
-    /// The mean rate since the beginning; `None` where it is not known.
+    /// The mean rate since the beginning; `None` if it is not known.
     pub bytes_per_second: Option<f64>,
 }
 
