@@ -29,6 +29,8 @@ import bundle
 CORPUS = bundle.ROOT / "tests" / "corpus" / "pool_calls"
 # Programs of tests/c: their arguments on a device, and with the simulated driver.
 C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
+    "c.device_load_faults": ([], []),
+    "c.device_loads": ([], []),
     "c.pool_calls": ([str(CORPUS), "100"], [str(CORPUS), "0"]),
     "c.random_owners": (["20"], ["2"]),
     "c.random_pools": ([], ["1"]),

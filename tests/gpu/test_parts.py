@@ -63,10 +63,12 @@ def test_programs_of_the_c_tests(part, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("program", ["random_owners 3", "device_loads", "device_load_faults"])
 @pytest.mark.parametrize("driver", sorted(bundle.BUNDLE.glob("simcuda/*/libcuda.so.1")), ids=str)
-def test_owners_on_every_generation(driver):
+def test_programs_on_every_generation(driver, program):
+    name, *words = program.split()
     done = subprocess.run(
-        [bundle.BUNDLE / "bin" / "test_random_owners", "3"],
+        [bundle.BUNDLE / "bin" / f"test_{name}", *words],
         env={**os.environ, "FERRUM_TEST_DEVICE": "cuda:0", "FERRUM_CUDA_LIBRARY": str(driver),
              "SIMCUDA_GRANULARITY": "64K", "SIMCUDA_BYTES": "2G"},
         capture_output=True,
