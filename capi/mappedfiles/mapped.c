@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 /*
- * The handler walks this list without a lock. An entry is never freed, and
- * next never changes once the entry is in the list. A watch that ends leaves
- * its entry for the next one. version is odd while the entry changes: such an
- * entry is not the range of a thread that is using its mapping at this moment.
+ * The handler traverses this list without a lock. An entry is never freed, and
+ * next never changes once the entry is in the list. The next watch reuses the
+ * entry of a watch that has ended. version is odd while the entry changes. The
+ * handler skips such an entry: no thread uses a mapping whose entry changes.
  */
 struct fm_mapped {
     struct fm_mapped *next;
@@ -53,9 +53,9 @@ static struct fm_mapped *fm_mapped_find(uintptr_t address) {
 
 /*
  * Replaces the page of an address by zeros. If the file ends before the page,
- * all pages behind its end are replaced, because the system has a limit on the
- * number of mappings. It makes system calls only: mmap of the C library is
- * another function in this library.
+ * all pages behind its end are replaced, because the system limits the number
+ * of mappings. The function makes system calls directly, because this library
+ * replaces mmap of the C library.
  */
 static bool fm_mapped_replace(struct fm_mapped *range, uintptr_t address) {
     uintptr_t mask = fm_mapped_page_bytes - 1;
@@ -75,13 +75,13 @@ static bool fm_mapped_replace(struct fm_mapped *range, uintptr_t address) {
                    0L) == (long)from;
 }
 
-/* The system sent the signal because of an instruction, not a program. */
+/* The cause of the signal is an instruction. No program has sent it. */
 static bool fm_mapped_is_fault(const siginfo_t *info) {
     return info->si_code > 0;
 }
 
-/* The default action: the instruction, or the signal that was sent, comes
- * again after the handler, and finds none. */
+/* Restores the default action. After the handler returns, the instruction
+ * faults again, or the raised signal arrives, and the process ends. */
 static void fm_mapped_default(int number, const siginfo_t *info) {
     struct sigaction none;
     memset(&none, 0, sizeof none);
@@ -91,7 +91,7 @@ static void fm_mapped_default(int number, const siginfo_t *info) {
         raise(number);
 }
 
-/* Does what the system would have done with the action before. */
+/* Passes the signal to the action that was installed before. */
 static void fm_mapped_pass_on(int number, siginfo_t *info, void *context) {
     const struct sigaction *to = &fm_mapped_former;
     if (to->sa_handler == SIG_IGN && !fm_mapped_is_fault(info))

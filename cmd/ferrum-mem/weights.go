@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// sourceFlags choose what of a source a subcommand uses, as the user wrote it.
+// sourceFlags select the part of a source that a subcommand uses, as the user wrote them.
 type sourceFlags struct {
 	filters, excluded []string
 	raw               string
@@ -63,13 +63,13 @@ func (f *sourceFlags) options(cmd *cobra.Command) (weights.Options, error) {
 	return weights.Options{Raw: &raw}, nil
 }
 
-// selection is what of a source is used.
+// selection returns the selection of the flags.
 func (f *sourceFlags) selection() weights.Selection {
 	return weights.Selection{Include: f.filters, Exclude: f.excluded}
 }
 
 // openSource reads the headers of a source, until ctx ends. An unsupported file is an error of the
-// input, not of the machine.
+// input, and not of the system.
 func openSource(cmd *cobra.Command, s streams, path string, options weights.Options) (*weights.Source, error) {
 	defer busy(s.progress, "reading the headers of "+path)()
 	var source *weights.Source
@@ -88,12 +88,12 @@ func openSource(cmd *cobra.Command, s streams, path string, options weights.Opti
 	return source, err
 }
 
-// stopped is the error of a subcommand that a signal has ended.
+// stopped returns the error of a subcommand that a signal has ended.
 func stopped(while string) error {
 	return device.Errorf(device.CodeCancelled, "weights", "stopped while %s", while)
 }
 
-// unlessStopped returns err, or what was running if ctx has ended.
+// unlessStopped returns err. If err is the cancellation by ctx, it returns the error of stopped.
 func unlessStopped(ctx context.Context, err error, while string) error {
 	if device.CodeOf(err) == device.CodeCancelled && ctx.Err() != nil {
 		return stopped(while)

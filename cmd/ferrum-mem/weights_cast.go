@@ -7,14 +7,14 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// addCastFlag adds --dtype, whose values castTo reads.
+// addCastFlag adds --dtype. castTo parses its values.
 func addCastFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "dtype", "", "the `TYPE` that floating-point tensors are converted to, such as bf16 (default: as stored)")
 	// Another subcommand has a flag of the same name with other values.
 	_ = cmd.RegisterFlagCompletionFunc("dtype", cobra.FixedCompletions(convertibleTypes(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// castTo is the type of --dtype; nil: as stored.
+// castTo returns the type of --dtype; nil: the stored type.
 func castTo(cmd *cobra.Command, name string) (*dtype.DType, error) {
 	if name == "" {
 		return nil, nil
@@ -36,7 +36,7 @@ func convertibleTypes() (names []string) {
 	return names
 }
 
-// castSpecs converts tensors of floating point, and blocks of GGUF that can be dequantised.
+// castSpecs converts floating-point tensors, and GGUF blocks that can be dequantised.
 func castSpecs(source *weights.Source, specs []weights.Spec, to *dtype.DType) error {
 	if to == nil {
 		return nil

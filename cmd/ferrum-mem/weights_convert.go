@@ -111,7 +111,7 @@ func runConvert(cmd *cobra.Command, s streams, f convertFlags, path, output stri
 	to.Progress = func(now weights.Progress) { bar.bytes(now.DoneBytes, now.TotalBytes) }
 	err = source.Convert(cmd.Context(), specs, output, to)
 	bar.finish(err == nil)
-	// What the format of the output lacks is an error of the input, not of the machine.
+	// A type that the output format does not have is an error of the input, and not of the system.
 	if device.CodeOf(err) == device.CodeUnsupported {
 		return usagef(cmd, "%s", message(err))
 	}
@@ -137,7 +137,7 @@ func runConvert(cmd *cobra.Command, s streams, f convertFlags, path, output stri
 	return err
 }
 
-// maxFileBytes is the largest size of a file that the user wants; 0: any.
+// maxFileBytes returns the largest file size that the user allows; 0: any.
 func (f convertFlags) maxFileBytes(cmd *cobra.Command) (uint64, error) {
 	if f.maxFile == "" {
 		return 0, nil
@@ -149,7 +149,7 @@ func (f convertFlags) maxFileBytes(cmd *cobra.Command) (uint64, error) {
 	return bytes, nil
 }
 
-// outputFormat is the format that the user named, or the one of the ending.
+// outputFormat returns the format that the user named, or the format of the ending.
 func (f convertFlags) outputFormat(cmd *cobra.Command, output string) (weights.Format, error) {
 	if f.format != "" {
 		if !slices.Contains(convertFormats, f.format) {

@@ -43,7 +43,7 @@ func sumsIn(t *testing.T, path string) map[string]uint32 {
 	return sums
 }
 
-// Files of each format become safetensors, and arrive there again by way of an archive of NumPy. The
+// Files of each format are converted to safetensors, directly and through a NumPy archive. The
 // packages that wrote the files have stated the bytes of each tensor.
 func TestConvertsEveryFormat(t *testing.T) {
 	for name, file := range expectedFiles(t) {
@@ -82,7 +82,7 @@ func TestConvertKeepsWhatItCan(t *testing.T) {
 	converting(t, weightFiles+"plain.safetensors", out)
 	assert.Equal(t, map[string]string{"format": "np"}, inspecting(t, out)[0].Extra.Texts)
 
-	// Blocks go from GGUF to GGUF as they are, and to other formats dequantised.
+	// Blocks are copied unchanged from GGUF to GGUF, and are dequantised for other formats.
 	copied := filepath.Join(folder, "m.gguf")
 	converting(t, weightFiles+"model.gguf", copied)
 	r := inspecting(t, copied)[0]

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A load into a device, a conversion, and a check of sums show a bar. A signal ends them with the
-// status for that. On a simulated device the driver ends a process that leaves memory or an open device
-// with another status. A conversion leaves no part of its output. The signal arrives after the first
-// bytes; all of them would take minutes.
+// A load into a device, a conversion, and a check of sums show a bar. A signal ends each of them
+// with the exit status of an interrupt. The simulated device ends the process with another status
+// if memory or an open device is left. A conversion leaves no part of its output. The signal is
+// sent after the first bytes; reading all bytes would take minutes.
 func TestProcessInterruptedWeights(t *testing.T) {
 	cleanEnvironment(t)
 	simulated, err := filepath.Abs("../../build/test/simcuda/12090/libcuda.so.1")

@@ -33,7 +33,8 @@ type loadedSource struct {
 	Path        string `json:"path"`
 	Device      string `json:"device"`
 	TensorCount int    `json:"tensor_count"`
-	// SizeBytes are those of the tensors in memory. AllocatedBytes also has the gaps between them.
+	// SizeBytes is the size of the tensors in memory. AllocatedBytes also includes the gaps between
+	// them.
 	SizeBytes      uint64  `json:"size_bytes"`
 	AllocatedBytes uint64  `json:"allocated_bytes"`
 	Seconds        float64 `json:"seconds"`
@@ -101,11 +102,11 @@ func runLoad(cmd *cobra.Command, s streams, f loadFlags, paths []string) (err er
 // sourceLoad is the load of one source.
 type sourceLoad struct {
 	path, device string
-	// cast is the type of floating-point tensors; nil: as stored.
+	// cast is the type to which floating-point tensors are converted; nil: as stored.
 	cast *dtype.DType
 }
 
-// loadSource loads one source into a new pool and frees it. Nothing of it is left, also after an error.
+// loadSource loads one source into a new pool and frees it, also after an error.
 func loadSource(cmd *cobra.Command, s streams, f loadFlags, l *library.Library, of sourceLoad) (r loadedSource, err error) {
 	options, err := f.options(cmd)
 	if err != nil {
@@ -150,7 +151,7 @@ func loadSource(cmd *cobra.Command, s streams, f loadFlags, l *library.Library, 
 	return r, r.measure(cmd.Context(), s.progress, load)
 }
 
-// measure loads with a progress bar, frees what was loaded, and notes how long the load took.
+// measure loads with a progress bar, frees the tensors, and records how long the load took.
 func (r *loadedSource) measure(ctx context.Context, progress io.Writer, load func(tell func(weights.Progress)) (*weights.Set, error)) error {
 	bar := newByteBar(progress, "load")
 	started := time.Now()

@@ -24,7 +24,7 @@ func loadingInto(t *testing.T, args ...string) []loadedSource {
 	return r.Sources
 }
 
-// sizeOf is the size of a tensor that is loaded without gaps.
+// sizeOf returns the size of a tensor that is loaded without gaps.
 func sizeOf(t *testing.T, kind string, shape []uint64) uint64 {
 	t.Helper()
 	elements := uint64(1)
@@ -82,7 +82,7 @@ func TestLoadsChosenTensors(t *testing.T) {
 	assert.Zero(t, loadingInto(t, folder, "--exclude", "*")[0].SizeBytes, "nothing to load is no error")
 }
 
-// A model that does not fit is an error of the device, with its numbers.
+// A model that does not fit is an error of the device. The message has the sizes.
 func TestLoadAboveTheMemory(t *testing.T) {
 	cleanEnvironment(t)
 	t.Setenv("FERRUM_HOST_MEMORY", "64MiB!")

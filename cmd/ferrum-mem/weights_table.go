@@ -65,7 +65,7 @@ func printSource(out io.Writer, r sourceReport) error {
 	return nil
 }
 
-// The table shows at most this many texts of the metadata, and this many characters of each.
+// The table shows at most this many texts of the metadata, and this many characters of each text.
 const (
 	maxTexts     = 100
 	maxTextRunes = 100

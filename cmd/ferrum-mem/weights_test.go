@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// weightFiles has a file of each format, and what the packages that define the formats have written
-// into them.
+// weightFiles has a file of each format, and the tensors that the packages of the formats have
+// written into it.
 const weightFiles = "../../core/weights/header/testdata/"
 
 type expectedFile struct {
@@ -46,7 +46,7 @@ func expectedFiles(t *testing.T) map[string]expectedFile {
 	return files
 }
 
-// safetensorsFile is a file with these tensors of bytes, in their order.
+// safetensorsFile returns a file with these tensors of bytes, in their order.
 func safetensorsFile(t *testing.T, names []string, sizes ...int) string {
 	t.Helper()
 	entries, end := map[string]any{}, 0
@@ -59,7 +59,7 @@ func safetensorsFile(t *testing.T, names []string, sizes ...int) string {
 	return string(binary.LittleEndian.AppendUint64(nil, uint64(len(text)))) + string(text) + strings.Repeat("\x07", end)
 }
 
-// checkpoint is a folder with two files and their index.
+// checkpoint returns a folder with two files and their index.
 func checkpoint(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -160,7 +160,7 @@ func TestInspectsChosenTensors(t *testing.T) {
 	assert.Equal(t, []uint64{260, 258}, []uint64{r.TotalSizeBytes, r.SelectedSizeBytes})
 }
 
-// A tensor is never read: a file of 64 GiB that uses no disk space is inspected at once.
+// A file of 64 GiB that uses no disk space is inspected at once, because no tensor is read.
 func TestInspectsHugeFiles(t *testing.T) {
 	path := hugeFile(t, "U8", 1<<36)
 	r := inspecting(t, path)[0]
@@ -181,7 +181,7 @@ func hugeFile(t *testing.T, kind string, size int64) string {
 	return path
 }
 
-// Names come from files, which nobody has checked. They cannot change what a terminal shows.
+// Names come from files and are not trusted. They cannot change what a terminal shows.
 func TestInspectQuotesNames(t *testing.T) {
 	path := writeFile(t, "m.safetensors", safetensorsFile(t, []string{"a\x1b[2Jb", "tab\tbed", "größe", "two\nlines"}, 1, 1, 1, 1))
 	o := invoke(t, "weights", "inspect", path)
@@ -243,13 +243,14 @@ func TestWeightsRejectsBadInput(t *testing.T) {
 func TestWeightsStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	slow := filepath.Join(t.TempDir(), "gone") // whether it is found before ctx ends is open
+	slow := filepath.Join(t.TempDir(), "gone") // the error may come before or after the end of ctx
 	o := invokeWith(t, ctx, strings.NewReader(""), "weights", "inspect", slow)
 	assert.Contains(t, []int{exitInterrupted, exitUsage}, o.status)
 	said(t, o, slow)
 }
 
-// The model that the demo generates has the tensors of the real one, but for its position numbers.
+// The model that the demo generates has the same tensors as the real one, except for its position
+// numbers.
 func TestModelOfTheDemo(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -258,7 +259,7 @@ func TestModelOfTheDemo(t *testing.T) {
 	script, err := filepath.Abs("../../scripts/demo_model.py")
 	require.NoError(t, err)
 	cmd := exec.Command(python, script, "demo")
-	cmd.Dir = t.TempDir() // no build/venv with the real model
+	cmd.Dir = t.TempDir() // this folder has no build/venv with the real model
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	made := inspecting(t, filepath.Join(cmd.Dir, strings.TrimSpace(string(out))))[0]
@@ -270,7 +271,7 @@ func TestModelOfTheDemo(t *testing.T) {
 	}
 }
 
-// The output of each command that docs/weights.md shows is what it prints.
+// Each command that docs/weights.md shows prints the documented output.
 func TestDocumentedCommandsOfWeights(t *testing.T) {
 	cleanEnvironment(t)
 	t.Chdir("../..")

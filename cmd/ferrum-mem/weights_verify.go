@@ -16,13 +16,13 @@ type verification struct {
 	Sources []verifiedSource `json:"sources"`
 }
 
-// verifiedSource is the answer about one source.
+// verifiedSource is the result for one source.
 type verifiedSource struct {
 	Path string `json:"path"`
 	OK   bool   `json:"ok"`
-	// Error says what is wrong, or is null.
+	// Error is the text of the error, or null.
 	Error *string `json:"error"`
-	// Files have the sums that were computed. They are missing if a header is wrong.
+	// Files have the computed sums. The list is missing if a header is wrong.
 	Files []weights.Sum `json:"files"`
 }
 
@@ -73,8 +73,8 @@ With --sums the sums must be those of a list. Exits 1 if a file is wrong.`,
 	return cmd
 }
 
-// verify checks one source. A wrong file is an answer. A missing file, a failed read and an interrupt
-// are errors.
+// verify checks one source. A wrong file is a result. A missing file, a failed read and an
+// interrupt are errors.
 func verify(cmd *cobra.Command, s streams, path string, options weights.Options, known map[string]string) (verifiedSource, error) {
 	r := verifiedSource{Path: path, Files: []weights.Sum{}}
 	source, err := openSource(cmd, s, path, options)
@@ -100,7 +100,7 @@ func verify(cmd *cobra.Command, s streams, path string, options weights.Options,
 	return r, err
 }
 
-// sum computes the sums of the files and compares them with known ones; nil: with none.
+// sum computes the sums of the files and compares them with known sums; nil: no comparison.
 func (r *verifiedSource) sum(cmd *cobra.Command, s streams, source *weights.Source, known map[string]string) error {
 	bar := newByteBar(s.progress, "verify")
 	var files []weights.Sum

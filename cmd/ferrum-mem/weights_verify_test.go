@@ -52,7 +52,7 @@ func TestVerifiesEveryFormat(t *testing.T) {
 	assert.Contains(t, *v.Sources[0].Error, raw)
 }
 
-// The list of sums is what the command prints for a whole checkpoint.
+// --sums accepts the list that the command prints for a whole checkpoint.
 func TestVerifyComparesSums(t *testing.T) {
 	folder := checkpoint(t)
 	o := invoke(t, "weights", "verify", folder)
@@ -90,7 +90,7 @@ func TestVerifyComparesSums(t *testing.T) {
 	said(t, invoke(t, "weights", "verify", folder, "--sums", long), long+": line 1: is too long")
 }
 
-// A wrong header is an answer that names the file, and the tensor if one is wrong.
+// A wrong header is a result that names the file, and the tensor if its entry is wrong.
 func TestVerifyFindsBrokenFiles(t *testing.T) {
 	whole := safetensorsFile(t, []string{"a", "layer.b"}, 2, 3)
 	folder := checkpoint(t)

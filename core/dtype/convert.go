@@ -11,10 +11,10 @@ import (
 // tile is how many elements Convert holds as wide values at a time.
 const tile = 1024
 
-// Convert writes the elements of from, which have type fromType, as toType into to. Both hold
-// whole bytes of the same number of elements and do not overlap. doc.go has the rules.
-// Errors: CodeUnsupported for a type that is stored and never converted, CodeInvalidArgument
-// for sizes that do not agree. Then to is unchanged.
+// Convert converts the elements of from, of type fromType, to toType and writes them into to. Both
+// have whole bytes of the same number of elements, and they do not overlap. doc.go documents the
+// rules. Errors: CodeUnsupported for a type that is stored and never converted, CodeInvalidArgument
+// for sizes that do not agree. After an error to is unchanged.
 func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 	for _, t := range []DType{fromType, toType} {
 		if !t.IsConvertible() {
@@ -44,7 +44,7 @@ func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 	return nil
 }
 
-// countIn is how many elements some bytes hold.
+// countIn returns how many elements a number of bytes holds.
 func countIn(t DType, size uint64) (uint64, error) {
 	each, bytes := t.Block()
 	if size%bytes != 0 {
@@ -53,7 +53,7 @@ func countIn(t DType, size uint64) (uint64, error) {
 	return size / bytes * each, nil
 }
 
-// convertFast has the conversions of which models have many, without a wide value between.
+// convertFast handles the most frequent conversions of models, without a wide intermediate value.
 func convertFast(toType DType, to []byte, fromType DType, from []byte) bool {
 	little := binary.LittleEndian
 	switch {
@@ -79,8 +79,8 @@ func convertFast(toType DType, to []byte, fromType DType, from []byte) bool {
 	return true
 }
 
-// halfToSingle widens an F16. Multiplying by a power of two moves the exponent, and makes
-// normal numbers of subnormal ones.
+// halfToSingle widens an F16. Multiplying by a power of two adjusts the exponent, and normalises
+// subnormal numbers.
 func halfToSingle(half uint16) uint32 {
 	const toBias = 0x1p+112 // 2^(127-15)
 	sign := uint32(half&0x8000) << 16
@@ -91,8 +91,8 @@ func halfToSingle(half uint16) uint32 {
 	return sign | math.Float32bits(math.Float32frombits(magnitude)*toBias)
 }
 
-// singleToBrain rounds an F32 to BF16: half of the last bit is added, less one when the last
-// bit is even.
+// singleToBrain rounds an F32 to BF16: it adds half of the last bit, minus one if the last bit is
+// even.
 func singleToBrain(single uint32) uint16 {
 	if single&0x7FFFFFFF > 0x7F800000 {
 		return uint16(single>>16)&0x8000 | 0x7FC0
@@ -112,11 +112,12 @@ func singleToHalf(single uint32) uint16 {
 	case magnitude < 0x38800000: // below 2^-14: adding a half rounds to units of 2^-24
 		return sign | uint16(math.Float32bits(math.Float32frombits(magnitude)+0.5)-math.Float32bits(0.5))
 	}
-	// A carry out of the mantissa gives the next exponent, and infinity after the last.
+	// A carry out of the mantissa gives the next exponent. After the largest exponent it gives
+	// infinity.
 	return sign | uint16((magnitude-(127-15)<<23+0xFFF+magnitude>>13&1)>>13)
 }
 
-// convertFloats converts through 64-bit floating point, which holds every value of every
+// convertFloats converts through 64-bit floating point, which can store every value of every
 // smaller type.
 func convertFloats(toType DType, to []byte, fromType DType, from []byte, elements uint64) {
 	var wide [tile]float64
@@ -158,9 +159,9 @@ func convertIntegers(toType DType, to []byte, fromType DType, from []byte, eleme
 	}
 }
 
-// oddFloat makes 64-bit floating point of an integer. Where the value is rounded again to a
-// smaller type, the bits that do not fit set the last bit, so that the second rounding gives
-// what one rounding would (round to odd).
+// oddFloat converts an integer to 64-bit floating point. If the result is rounded again to a
+// smaller type, the bits that do not fit set the last bit (round to odd). So the second rounding
+// has the result of a single rounding.
 func oddFloat(value uint64, isSigned, roundsAgain bool) float64 {
 	sign := 1.0
 	if isSigned && int64(value) < 0 {
@@ -176,7 +177,7 @@ func oddFloat(value uint64, isSigned, roundsAgain bool) float64 {
 	return sign * float64(value)
 }
 
-// integerOf drops the fraction and keeps to the range of the type.
+// integerOf drops the fraction and limits the value to the range of the type.
 func integerOf(target plain, value float64) uint64 {
 	switch {
 	case target.class == boolean:
@@ -249,7 +250,7 @@ func writeFloats(t DType, to []byte, at uint64, values []float64) {
 	}
 }
 
-// readInteger gives an element, extended by its sign.
+// readInteger returns an element with its sign extended.
 func readInteger(source plain, from []byte, n uint64) uint64 {
 	little := binary.LittleEndian
 	var value uint64
@@ -291,7 +292,7 @@ func writeInteger(target plain, to []byte, n, value uint64) {
 	}
 }
 
-// putNibble writes a 4-bit element; the one with the even index is in the low bits and is
+// putNibble writes a 4-bit element. The element with the even index is in the low bits and is
 // written first.
 func putNibble(to []byte, n uint64, value byte) {
 	value &= 0xF

@@ -19,7 +19,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// samples are all values of a type of at most 16 bits, and a fixed sequence of bits for F32 and
+// samples returns all values of a type of at most 16 bits, and a fixed sequence of bits for F32 and
 // F64. The values of F64 have exponents near those of F32.
 func samples(t *testing.T, of DType) []byte {
 	t.Helper()
@@ -53,7 +53,7 @@ func samples(t *testing.T, of DType) []byte {
 	return data
 }
 
-// withoutPayloads gives every NaN the bits that a new NaN of its sign has.
+// withoutPayloads replaces every NaN by the default NaN of the same sign.
 func withoutPayloads(of DType, data []byte) {
 	l := layoutOf(of)
 	little := binary.LittleEndian
@@ -85,8 +85,8 @@ func withoutPayloads(of DType, data []byte) {
 	}
 }
 
-// keep drops the values that ml_dtypes does not round to the nearest power of two, and makes
-// their number even.
+// keep removes the values that ml_dtypes does not round to the nearest power of two, and makes the
+// number of values even.
 func keep(t *testing.T, from, to DType, data []byte) []byte {
 	t.Helper()
 	each, size := from.Block()
@@ -107,7 +107,7 @@ func keep(t *testing.T, from, to DType, data []byte) []byte {
 	return data
 }
 
-// Every conversion between floating-point types gives the bits of ml_dtypes, for all values of
+// Every conversion between floating-point types returns the bits of ml_dtypes, for all values of
 // the small types.
 func TestFloatsConvertAsInMlDtypes(t *testing.T) {
 	file, err := os.Open("testdata/ml_dtypes.txt")
@@ -142,7 +142,7 @@ func TestFloatsConvertAsInMlDtypes(t *testing.T) {
 	require.Equal(t, 8*7-1, lines)
 }
 
-// exactly gives the value of an element without rounding.
+// exactly returns the value of an element without rounding.
 func exactly(t *testing.T, of DType, data []byte, n uint64) *big.Float {
 	t.Helper()
 	p, _ := plainOf(of)
@@ -205,7 +205,7 @@ func TestDoublesRoundOnceToBF16(t *testing.T) {
 	}
 }
 
-// assertBeyond holds that a value is at least half a step above the largest of the type.
+// assertBeyond checks that a value is at least half a step above the largest value of the type.
 func assertBeyond(t *testing.T, to DType, exact *big.Float) {
 	t.Helper()
 	l := layoutOf(to)
@@ -214,7 +214,7 @@ func assertBeyond(t *testing.T, to DType, exact *big.Float) {
 	require.NotEqual(t, -1, new(big.Float).Abs(exact).Cmp(bound), "%s is finite in %s", exact, to)
 }
 
-// assertNearest compares the distance with those of both neighbours.
+// assertNearest compares the distance with the distances of both neighbours.
 func assertNearest(t *testing.T, to DType, got []byte, exact *big.Float) {
 	t.Helper()
 	code := make([]byte, 8)
@@ -243,7 +243,7 @@ func assertNearest(t *testing.T, to DType, got []byte, exact *big.Float) {
 	}
 }
 
-// Every pair of types converts, without touching bytes outside, in every tile.
+// Every pair of types converts in every tile, and no byte outside is written.
 func TestPairsAgreeWithOneElementAtATime(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for from := DType(0); from < plainTypes; from++ {
@@ -301,7 +301,7 @@ func TestFloatsToIntegersSaturate(t *testing.T) {
 	assert.Equal(t, uint64(1<<63), binary.LittleEndian.Uint64(wide))
 	assert.Equal(t, uint64(math.MaxInt64), binary.LittleEndian.Uint64(wide[8*12:]))
 	assert.Equal(t, uint64(math.MaxUint64), binary.LittleEndian.Uint64(converted(t, U64, F64, data)[8*12:]))
-	// Two in a byte: -8 to 7, and the even index in the low bits.
+	// Two elements in a byte: -8 to 7, and the even index in the low bits.
 	assert.Equal(t, []byte{0x88, 0xF8, 0x00, 0x10, 0x77, 0x77, 0x07, 0x87}, converted(t, I4, F64, data))
 }
 

@@ -34,7 +34,7 @@ const (
 	I4     DType = 17
 	U4     DType = 18
 
-	// These are stored and never converted.
+	// These types are stored and never converted.
 	C64        DType = 19
 	F6E2M3     DType = 20
 	F6E3M2     DType = 21
@@ -47,7 +47,7 @@ const (
 	GGUFBase DType = 256
 )
 
-// class tells which conversion rules apply.
+// class states which conversion rules apply.
 type class uint8
 
 const (
@@ -82,7 +82,7 @@ func plainOf(t DType) (plain, bool) {
 	}[t], true
 }
 
-// Parse finds a plain type by its name, such as "bf16". Errors: CodeInvalidArgument.
+// Parse returns the plain type with a name, such as "bf16". Errors: CodeInvalidArgument.
 func Parse(name string) (DType, error) {
 	for t := DType(0); t < plainTypes; t++ {
 		if p, _ := plainOf(t); p.name == name {
@@ -92,7 +92,7 @@ func Parse(name string) (DType, error) {
 	return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%q is not a data type", name)
 }
 
-// String is the short name, such as "bf16" or "q4_k".
+// String returns the short name, such as "bf16" or "q4_k".
 func (t DType) String() string {
 	if p, ok := plainOf(t); ok {
 		return p.name
@@ -103,26 +103,26 @@ func (t DType) String() string {
 	return "unknown"
 }
 
-// IsKnown says whether it is one of the types.
+// IsKnown states whether t is one of the types.
 func (t DType) IsKnown() bool {
 	elements, _ := t.Block()
 	return elements != 0
 }
 
-// IsConvertible says whether Convert reads and writes the type.
+// IsConvertible states whether Convert reads and writes the type.
 func (t DType) IsConvertible() bool {
 	p, ok := plainOf(t)
 	return ok && p.class != opaque
 }
 
-// IsFloat says whether the type is a plain floating-point type.
+// IsFloat states whether the type is a plain floating-point type.
 func (t DType) IsFloat() bool {
 	p, _ := plainOf(t)
 	return p.class == float
 }
 
-// Block is the least number of elements that whole bytes hold, and these bytes; 0 for a type
-// that is none.
+// Block returns the smallest number of elements that fill whole bytes, and the number of these
+// bytes. Both are 0 for an unknown type.
 func (t DType) Block() (elements, bytes uint64) {
 	if p, ok := plainOf(t); ok {
 		switch p.bits {
@@ -137,8 +137,8 @@ func (t DType) Block() (elements, bytes uint64) {
 	return b.elements, b.bytes
 }
 
-// Size is the bytes of so many elements. Errors: CodeInvalidArgument for a type that is none,
-// and for elements that are no whole bytes or blocks; CodeOverflow.
+// Size returns the size in bytes of a number of elements. Errors: CodeInvalidArgument for an
+// unknown type, and for elements that do not fill whole bytes or blocks; CodeOverflow.
 func (t DType) Size(elements uint64) (uint64, error) {
 	each, bytes := t.Block()
 	if each == 0 {
@@ -160,8 +160,8 @@ type block struct {
 	elements, bytes uint64
 }
 
-// GGUF is the type with a number in GGUF files; false: there is none. Types that are plain
-// are the plain type.
+// GGUF returns the type with a number in GGUF files; false: the number is unknown. For a number
+// that stands for a plain type it returns the plain type.
 func GGUF(number uint32) (DType, bool) {
 	switch number {
 	case 0:
@@ -189,7 +189,7 @@ func GGUF(number uint32) (DType, bool) {
 	return t, ok
 }
 
-// blockOf has the sizes of blocks: each follows from the bits of the elements and from scales
+// blockOf returns the sizes of a block. They follow from the bits of the elements and from scales
 // of 16, 8 or 6 bits for parts of them.
 func blockOf(t DType) (block, bool) {
 	const super = 256
@@ -249,7 +249,7 @@ func blockOf(t DType) (block, bool) {
 	return b, b.elements != 0
 }
 
-// GGUFNumber is the number that a GGUF file has for a type.
+// GGUFNumber returns the number of a type in a GGUF file.
 func GGUFNumber(t DType) (number uint32, known bool) {
 	for number := range uint32(GGUFBase) {
 		if of, is := GGUF(number); is && of == t {

@@ -7,10 +7,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Dequantise writes the elements of GGUF blocks as 32-bit floating point, in their order. out
-// has room for exactly the elements of the blocks. The arithmetic is that of the Python package
-// gguf, bit for bit: products and sums are each rounded to 32 bits. Errors: CodeUnsupported for
-// a type that CanDequantise refuses, CodeInvalidArgument for sizes that do not agree. Then out is
+// Dequantise writes the elements of GGUF blocks as 32-bit floating point, in their order. out has
+// exactly the size of these elements. The arithmetic is that of the Python package gguf, bit for
+// bit: products and sums are each rounded to 32 bits. Errors: CodeUnsupported for a type that
+// CanDequantise rejects, CodeInvalidArgument for sizes that do not agree. After an error out is
 // unchanged.
 func Dequantise(t DType, out []float32, data []byte) error {
 	if !t.CanDequantise() {
@@ -28,11 +28,11 @@ func Dequantise(t DType, out []float32, data []byte) error {
 	return nil
 }
 
-// CanDequantise says whether Dequantise reads the type.
+// CanDequantise states whether Dequantise reads the type.
 func (t DType) CanDequantise() bool { return dequantiser(t) != nil }
 
-// dequantiser reads one block of a type. Each comment gives the layout: the fields in their
-// order, with their bytes.
+// dequantiser reads one block of a type. Each comment below states the layout: the fields in their
+// order, with their sizes in bytes.
 func dequantiser(t DType) func(out []float32, b []byte) {
 	switch t - GGUFBase {
 	case 2:
@@ -67,7 +67,7 @@ func half(b []byte) float32 {
 	return math.Float32frombits(halfToSingle(binary.LittleEndian.Uint16(b)))
 }
 
-// nibble is a 4-bit number of 16 bytes: those of the first half are in the low bits.
+// nibble returns a 4-bit number from 16 bytes. The numbers of the first half are in the low bits.
 func nibble(packed []byte, i int) byte { return packed[i%16] >> (i / 16 * 4) & 0xF }
 
 // readQ40: scale 2, nibbles 16.
@@ -112,8 +112,8 @@ func readQ80(out []float32, b []byte) {
 	}
 }
 
-// pair is a 2-bit number of 64 bytes: 128 elements are in the same 32 bytes, each 32 of them
-// two bits further up.
+// pair returns a 2-bit number from 64 bytes. Each 32 bytes hold 128 elements: a byte holds one
+// element of each group of 32.
 func pair(packed []byte, i int) byte { return packed[i/128*32+i%32] >> (i % 128 / 32 * 2) & 3 }
 
 // readQ2K: scales and minima 16 (4 bits each), pairs 64, scale 2, minimum 2.
@@ -139,7 +139,7 @@ func readQ3K(out []float32, b []byte) {
 	}
 }
 
-// scaleAndMinimum are the 6-bit numbers of a part of a block of Q4_K and Q5_K: 12 bytes for 8
+// scaleAndMinimum returns the 6-bit numbers of a part of a block of Q4_K and Q5_K: 12 bytes for 8
 // parts.
 func scaleAndMinimum(b []byte, part int) (scale, least byte) {
 	if part < 4 {
@@ -148,8 +148,7 @@ func scaleAndMinimum(b []byte, part int) (scale, least byte) {
 	return b[part+4]&0xF | b[part-4]>>6<<4, b[part+4]>>4 | b[part]>>6<<4
 }
 
-// readQ4K: scale 2, minimum 2, scales and minima 12, nibbles 128: 64 elements are in the same
-// 32 bytes.
+// readQ4K: scale 2, minimum 2, scales and minima 12, nibbles 128. Each 32 bytes hold 64 elements.
 func readQ4K(out []float32, b []byte) {
 	scale, least := half(b), half(b[2:])
 	for i := range out {
@@ -169,8 +168,8 @@ func readQ5K(out []float32, b []byte) {
 	}
 }
 
-// readQ6K: nibbles 128, pairs 64, scales 16, scale 2. The low bits of 128 elements are in 64
-// bytes, those of the second half in the high nibbles.
+// readQ6K: nibbles 128, pairs 64, scales 16, scale 2. The low bits of 128 elements are in 64 bytes;
+// those of the second half are in the high nibbles.
 func readQ6K(out []float32, b []byte) {
 	scale := half(b[208:])
 	for i := range out {

@@ -16,13 +16,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// halves are where a block has scales of 16 bits.
+// halves lists where a block has scales of 16 bits.
 var halves = map[string][]int{
 	"q4_0": {0}, "q4_1": {0, 2}, "q5_0": {0}, "q5_1": {0, 2}, "q8_0": {0}, "q2_k": {80, 82},
 	"q3_k": {108}, "q4_k": {0, 2}, "q5_k": {0, 2}, "q6_k": {208}, "mxfp4": {},
 }
 
-// sampleBlocks are 64 blocks of a fixed sequence of bytes; every scale is finite.
+// sampleBlocks returns 64 blocks of a fixed sequence of bytes. Every scale is finite.
 func sampleBlocks(name string, bytes uint64) []byte {
 	data := make([]byte, 64*bytes)
 	for i := range data {

@@ -7,10 +7,10 @@ import "math"
 type layout struct {
 	exponentBits, mantissaBits uint
 	bias                       int
-	// overflow is the bits of what a too large value becomes; nan those of NaN. Both are
-	// without the sign.
+	// overflow has the bits of the result for a value that is too large. nan has those of NaN. Both
+	// are without the sign.
 	overflow, nan uint32
-	// largest is the bits of the largest finite value.
+	// largest has the bits of the largest finite value.
 	largest uint32
 }
 
@@ -30,7 +30,7 @@ func layoutOf(t DType) layout {
 	return layout{2, 1, 1, 0x7, 0x8, 0x7} // F4E2M1
 }
 
-// encode rounds a value to the nearest of the type, ties to the even mantissa.
+// encode rounds a value to the nearest value of the type, ties to the even mantissa.
 func (l layout) encode(value float64) uint32 {
 	sign := uint32(math.Float64bits(value)>>63) << (l.exponentBits + l.mantissaBits)
 	if value != value {
@@ -44,11 +44,11 @@ func (l layout) encode(value float64) uint32 {
 		return sign
 	}
 	_, exponent := math.Frexp(value)
-	// value is in [2^(exponent-1), 2^exponent). The spacing of the type there is the same
-	// down to the least normal exponent, and stays below it.
+	// value is in [2^(exponent-1), 2^exponent). The distance between values of the type is constant
+	// there. It has a minimum at the least normal exponent and does not shrink below it.
 	power := max(exponent-1, 1-l.bias)
 	units := math.RoundToEven(math.Ldexp(value, int(l.mantissaBits)-power))
-	// units has the leading 1 for normal values; a carry into it gives the next exponent.
+	// units includes the leading 1 of normal values. A carry into it gives the next exponent.
 	code := uint64(units) + uint64(power+l.bias-1)<<l.mantissaBits
 	if code > uint64(l.largest) {
 		return sign | l.overflow
@@ -56,7 +56,7 @@ func (l layout) encode(value float64) uint32 {
 	return sign | uint32(code)
 }
 
-// decode gives the value of some bits.
+// decode returns the value that some bits encode.
 func (l layout) decode(code uint32) float64 {
 	signBit := uint32(1) << (l.exponentBits + l.mantissaBits)
 	sign := 1.0
@@ -91,7 +91,7 @@ func encodePower(value float64) uint32 {
 	fraction, exponent := math.Frexp(value)
 	exponent--
 	code := exponent + powerBias
-	if fraction >= 0.75 { // 1.5 times the lower power or more
+	if fraction >= 0.75 { // at least 1.5 times the lower power
 		code++
 	}
 	switch {

@@ -12,16 +12,16 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// TensorSet is a load, and the tensors that it has put into memory.
+// TensorSet is a load with its loaded tensors.
 type TensorSet struct {
 	object
-	// name is that of the source.
+	// name is the name of the source.
 	name string
-	// devices are those of the memory; none for mapped and preloaded tensors.
+	// devices are the devices of the memory. The list is empty for mapped and preloaded tensors.
 	devices []*Device
 	// places are the pools of the memory.
 	places []tensorPlace
-	// token is that of the callback; 0: it has none.
+	// token is the token of the callback; 0: there is no callback.
 	token uint64
 
 	mu sync.Mutex
@@ -31,24 +31,24 @@ type TensorSet struct {
 	cancelled bool
 	stop      context.CancelFunc
 
-	// done and total are the bytes of a preload.
+	// done and total count the bytes of a preload.
 	done, total atomic.Uint64
 
-	// over is closed when the load is over. The fields below are written before.
+	// over is closed when the load is over. The fields below are written before that.
 	over      chan struct{}
 	set       *weights.Set
 	preloaded *weights.Preloaded
 	err       error
 	byName    map[string]int
 
-	// source is kept open for the pages of a preload; nil: it is not.
+	// source is kept open to release the pages of a preload; nil for other loads.
 	source *sharedSource
 	// using is held for reading by Check, and for writing when the memory is freed.
 	using sync.RWMutex
 	ended atomic.Bool
 }
 
-// tensorPlace is a pool with tensors of a set; model is that of an elastic pool.
+// tensorPlace is a pool that holds tensors of a set. model is the model of an elastic pool.
 type tensorPlace struct {
 	holder *tensorHolder
 	model  string
@@ -62,7 +62,8 @@ type tensorHolder struct {
 	sets map[*TensorSet]bool
 }
 
-// holderOf returns the part of a pool that knows its sets; nil: it is no pool that has one.
+// holderOf returns the part of a pool that knows its sets, or nil for a pool that cannot hold
+// tensors.
 func holderOf(m member) *tensorHolder {
 	switch p := m.(type) {
 	case *Pool:
@@ -87,8 +88,9 @@ func (h *tensorHolder) list(model string) (sets []*TensorSet) {
 	return sets
 }
 
-// vacate is called before a pool, or one of its models, ends. Without force it returns CodeBusy while a
-// set has tensors there. With force it ends the loads that go there; the sets stay.
+// vacate is called before a pool, or one of its models, is destroyed. Without force it returns
+// CodeBusy if a set has tensors there. With force it ends the loads into that memory. The sets
+// stay.
 func (h *tensorHolder) vacate(op, model string, force bool) error {
 	sets := h.list(model)
 	for _, s := range sets {
@@ -154,7 +156,7 @@ func (s *TensorSet) isLoaded() bool {
 	}
 }
 
-// notInside rejects a call that would wait for the callback on whose thread it is made.
+// notInside rejects a call that would wait for the callback that makes it.
 func (s *TensorSet) notInside(op string) error {
 	if s.token == 0 || s.isLoaded() || !s.library.running.insideCallback(s.token) {
 		return nil
@@ -198,7 +200,7 @@ func (s *TensorSet) Wait(timeout time.Duration) error {
 	}
 }
 
-// Progress tells how far the load is. It never waits for the load.
+// Progress returns the progress of the load. It never waits for the load.
 func (s *TensorSet) Progress() weights.Progress {
 	s.mu.Lock()
 	loading := s.loading
@@ -211,9 +213,9 @@ func (s *TensorSet) Progress() weights.Progress {
 	return p
 }
 
-// Free frees the memory that the load has allocated. Without force it returns CodeBusy while the load
-// runs, and an error of the device leaves the set as it is. With force it ends the load, and gives up
-// memory that the device does not take back.
+// Free frees the memory that the load has allocated. Without force it returns CodeBusy while the
+// load runs, and after an error of the device the set is unchanged. With force it ends the load. If
+// the device fails to free memory, that memory stays allocated and the failure is logged.
 func (s *TensorSet) Free(force bool) error {
 	if !s.destroying.TryLock() {
 		return device.Errorf(device.CodeBusy, "tensor_set.free", "tensor set handle %#x: another call is freeing the set", s.id())
@@ -252,7 +254,7 @@ func (s *TensorSet) end(force bool) error {
 	return err
 }
 
-// release frees what the set has.
+// release frees the memory and the resources of the set.
 func (s *TensorSet) release() error {
 	s.using.Lock()
 	defer s.using.Unlock()

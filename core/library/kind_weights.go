@@ -25,22 +25,22 @@ type Weights struct {
 
 // reading is a load or another call that reads the files of a source.
 type reading struct {
-	// what names it in messages.
+	// what names the call in messages.
 	what string
-	// token is that of its callback; 0: it has none.
+	// token is the token of its callback; 0: there is no callback.
 	token  uint64
 	cancel func()
 }
 
-// sharedSource is an open source. It stays open for its Weights, and for each call and each preloaded
-// set that uses it.
+// sharedSource is an open source. It stays open while its Weights, a call or a preloaded set uses
+// it.
 type sharedSource struct {
 	*weights.Source
 	mu    sync.Mutex
 	users int
 }
 
-// hold keeps the source open until release; false: it is closed already.
+// hold keeps the source open until release. It returns false if the source is closed already.
 func (s *sharedSource) hold() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,10 +62,11 @@ func (s *sharedSource) release(log *logger) {
 	}
 }
 
-// Loader opens sources of tensors, and finds them and their sets by handles. It is a part of a Library.
+// Loader opens sources of tensors, and finds sources and sets by their handles. It is a part of a
+// Library.
 type Loader struct {
 	library *Library
-	// decoders are those of the program.
+	// decoders are the decoders of the program.
 	decoders weights.Decoders
 }
 
@@ -74,8 +75,8 @@ func (l *Loader) Weights(op string, id uint64) (*Weights, error) {
 	return find(l.library, l.library.registry.weights, op, id)
 }
 
-// insertLate assigns a handle to an object that belongs to no device. The stop of the library has already
-// listed the objects, so no object may be created then.
+// insertLate assigns a handle to an object that belongs to no device. It fails during the stop of
+// the library, which has already listed the objects.
 func insertLate[T interface{ base() *object }](of *Loader, table *handle.Table[T], op string, value T) (uint64, error) {
 	l := of.library
 	l.mu.Lock()
@@ -103,9 +104,9 @@ func (w *Weights) leak() leak {
 
 func (w *Weights) endByForce(*Library, uint64) error { return w.Close(true) }
 
-// Close closes the source. Without force it returns CodeBusy while a load or another call reads it.
-// With force it cancels them and waits for them, and returns CodeInvalidState inside a callback of one
-// of them.
+// Close closes the source. Without force it returns CodeBusy while a load or another call reads the
+// source. With force it cancels these calls and waits for them. Inside a callback of one of them it
+// returns CodeInvalidState.
 func (w *Weights) Close(force bool) error {
 	if err := w.end(force); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (w *Weights) end(force bool) error {
 	return nil
 }
 
-// readers names what reads the source.
+// readers names the calls that read the source.
 func (w *Weights) readers() string {
 	var names []string
 	for r := range w.readings {
@@ -150,7 +151,7 @@ func (w *Weights) readers() string {
 	return strings.Join(names, ", ")
 }
 
-// begin announces a call that reads the files. The caller calls end when it has ended.
+// begin registers a call that reads the files. The caller calls end after the call.
 func (w *Weights) begin(r *reading) (end func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

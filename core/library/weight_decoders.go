@@ -9,15 +9,15 @@ import (
 	"ferrum_mem/core/weights/weightjson"
 )
 
-// WeightDecoder reads the headers of files of a further format.
+// WeightDecoder reads the headers of the files of another format.
 type WeightDecoder struct {
-	// Name is that of the format.
+	// Name is the name of the format.
 	Name string
 	// Token is the mark of its callbacks.
 	Token      uint64
 	Recognises func(start []byte, sizeBytes uint64) bool
-	// Decode returns the description of a file, in the form that docs/weights.md documents; nil: it
-	// has not described the file.
+	// Decode returns the description of a file, in the form that docs/weights.md documents, or nil
+	// if the decoder has not described the file.
 	Decode func(in header.Input) ([]byte, error)
 }
 
@@ -26,7 +26,7 @@ type decoderEntry struct {
 	WeightDecoder
 	library *Library
 	number  uint32
-	// calls is entered by every call of the decoder, and closed at its end.
+	// calls counts the running calls of the decoder. It is closed at the end of the registration.
 	calls *gate
 }
 
@@ -70,7 +70,7 @@ func (d *decoderEntry) Remove(inside bool) {
 
 func (d *decoderEntry) String() string { return fmt.Sprintf("decoder of the format %q", d.Name) }
 
-// A decoder has no object that could end before its registration.
+// No object can end a decoder before its registration ends.
 func (d *decoderEntry) hasEnded() bool { return false }
 
 // DecoderAdd registers a decoder, and returns its number and the handle of the registration.

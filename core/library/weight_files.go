@@ -21,9 +21,9 @@ func encodeSums(sums []fileSum) ([]byte, error) {
 	return encode("weights.verify", map[string]any{"files": sums})
 }
 
-// Verify returns the SHA-256 sums of all files in the form that docs/weights.md documents, and compares
-// them with a list of sums; nil: with none. room is the length that the caller can take: a text that is
-// longer is returned without the sums, and no file is read.
+// Verify returns the SHA-256 sums of all files in the form that docs/weights.md documents, and
+// compares them with a list of sums; nil: no list. room is the size of the caller's buffer. If the
+// result is longer, Verify reads no file and returns a text of the same length without the sums.
 func (w *Weights) Verify(sums []byte, room uint64, callback *WeightCallback) ([]byte, error) {
 	var known map[string]string
 	if sums != nil {
@@ -70,10 +70,10 @@ func (w *Weights) Verify(sums []byte, room uint64, callback *WeightCallback) ([]
 
 // ConvertRequest states how a source is converted.
 type ConvertRequest struct {
-	// Format is FormatAny if the ending of the path decides.
+	// Format is FormatAny if the ending of the path determines the format.
 	Format  WeightsFormat
 	Replace bool
-	// Specs is the text of the order, Texts that of the metadata; nil: none.
+	// Specs is the text of the order. Texts is the text of the metadata. nil: none.
 	Specs, Texts []byte
 	Callback     *WeightCallback
 }
@@ -118,7 +118,7 @@ func (w *Weights) Convert(path string, r ConvertRequest) error {
 	return w.source.Convert(ctx, specs, path, options)
 }
 
-// formatOf is the format that the ending of a path states; "": none.
+// formatOf returns the format for the ending of a path; "": no format has it.
 func formatOf(path string) weights.Format {
 	switch filepath.Ext(path) {
 	case ".safetensors":

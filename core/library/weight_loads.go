@@ -12,7 +12,7 @@ import (
 
 // WeightCallback is the callback of a load or of another call; nil: none. It returns false to cancel.
 type WeightCallback struct {
-	// Token is the mark of the callback, which the thread that runs it carries.
+	// Token is the token of the callback. The thread that runs the callback has it.
 	Token uint64
 	Tell  func(weights.Progress) (goesOn bool)
 }
@@ -24,7 +24,7 @@ func (c *WeightCallback) token() uint64 {
 	return c.Token
 }
 
-// told is what the core calls; cancel ends the work.
+// told is the progress function for the core. cancel ends the work.
 func (c *WeightCallback) told(l *Library, cancel func()) func(weights.Progress) {
 	if c == nil {
 		return nil
@@ -38,20 +38,20 @@ func (c *WeightCallback) told(l *Library, cancel func()) func(weights.Progress) 
 	}
 }
 
-// LoadRequest states what is loaded, and where to.
+// LoadRequest states which tensors are loaded, and into which memory.
 type LoadRequest struct {
 	// Map and Preload need no memory. At most one of them is set.
 	Map, Preload bool
 	Memories     []WeightMemory
 	Threads      uint32
 	StagingBytes uint64
-	// Specs is the text of the order; nil: all tensors as they are.
+	// Specs is the text of the order; nil: all tensors unchanged.
 	Specs    []byte
 	Callback *WeightCallback
 }
 
-// Load starts to load tensors, and returns the handle of their set. What needs no memory and no reading
-// is checked before.
+// Load starts to load tensors, and returns the handle of their set. Before that it checks
+// everything that can be checked without memory and without reading tensors.
 func (w *Weights) Load(r LoadRequest) (uint64, error) {
 	const op = "weights.load"
 	order, err := weightjson.ParseOrder("request->specs_json", r.Specs)
@@ -146,7 +146,7 @@ func (w *Weights) startSet(s *TensorSet, specs []weights.Spec, r LoadRequest) (u
 	return id, nil
 }
 
-// startLoad starts the work. After an error nothing of it runs. end is called when it has ended.
+// startLoad starts the work. After an error no work runs. end is called when the work has ended.
 func (w *Weights) startLoad(s *TensorSet, specs []weights.Spec, r LoadRequest, end func()) error {
 	switch {
 	case r.Map:
@@ -253,8 +253,8 @@ func (w *Weights) preload(s *TensorSet, specs []weights.Spec, callback *WeightCa
 	return nil
 }
 
-// loaded returns the tensors. Errors: CodeInvalidState while the load runs, and after a pool of the set
-// has ended by force; the error of the load.
+// loaded returns the tensors. Errors: CodeInvalidState while the load runs, and after a pool of the
+// set was destroyed by force; the error of the load.
 func (s *TensorSet) loaded(op string) ([]weights.Loaded, error) {
 	switch {
 	case s.ended.Load():
@@ -286,7 +286,7 @@ func (s *TensorSet) at(op string, index uint64) (*weights.Loaded, error) {
 	return &tensors[index], nil
 }
 
-// Tensor describes a tensor by its place in the order of the load.
+// Tensor describes a tensor by its index in the order of the load.
 func (s *TensorSet) Tensor(index uint64) (TensorInfo, error) {
 	t, err := s.at("tensor_set.tensor", index)
 	if err != nil {
@@ -295,7 +295,7 @@ func (s *TensorSet) Tensor(index uint64) (TensorInfo, error) {
 	return infoOf(t), nil
 }
 
-// TensorName returns the name of a tensor by its place.
+// TensorName returns the name of a tensor by its index.
 func (s *TensorSet) TensorName(index uint64) (string, error) {
 	t, err := s.at("tensor_set.tensor_name", index)
 	if err != nil {
@@ -359,7 +359,7 @@ func (s *TensorSet) TensorsJSON() ([]byte, error) {
 	return encode(op, map[string]any{"tensors": list})
 }
 
-// Check states whether the files of a mapped set are as long as they were. Errors: CodeIO.
+// Check returns an error if a file of a mapped set has become shorter. Errors: CodeIO.
 func (s *TensorSet) Check() error {
 	if _, err := s.loaded("tensor_set.check"); err != nil {
 		return err

@@ -8,21 +8,21 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// WeightMemory names memory for tensors by handles. Exactly one of them is not 0.
+// WeightMemory names the memory for tensors by a handle. Exactly one of the handles is not 0.
 type WeightMemory struct {
 	Pool, VPool, ElasticPool, Device uint64
-	// Model is that of ElasticPool; OffsetBytes is for VPool.
+	// Model names a model of ElasticPool. OffsetBytes is the offset in VPool.
 	Model       string
 	OffsetBytes uint64
 	Tag         string
 }
 
-// heldMemory is memory in a pool that may end before the tensors in it.
+// heldMemory is memory in a pool that may be destroyed before the tensors are freed.
 type heldMemory struct {
 	weights.Memory
 	// of is the pool.
 	of member
-	// isGone states that the pool, or the model, has ended.
+	// isGone states that the pool, or the model, was destroyed.
 	isGone func() bool
 }
 
@@ -31,7 +31,7 @@ func (m *heldMemory) Alloc(size uint64, stream device.Stream) (device.Addr, erro
 	return addr, CallError(err, m.of)
 }
 
-// Free frees memory, unless it has ended with its pool.
+// Free frees memory, unless it was freed with its pool.
 func (m *heldMemory) Free(addr device.Addr, size uint64) error {
 	err := m.Memory.Free(addr, size)
 	if err != nil && m.isGone() {
@@ -40,7 +40,7 @@ func (m *heldMemory) Free(addr device.Addr, size uint64) error {
 	return CallError(err, m.of)
 }
 
-// callersMemory is a device whose tensors all have memory of the caller.
+// callersMemory is a device whose tensors are all in memory of the caller.
 type callersMemory struct{ device *Device }
 
 func (m *callersMemory) Engine() *engine.Engine { return m.device.Engine }

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// SourceKind is where a source is.
+// SourceKind is the kind of a source.
 type SourceKind int32
 
 // The kinds of sources of the C ABI.
@@ -38,7 +38,7 @@ const (
 	FormatCustom
 )
 
-// name is the name of a format of the library; "": it is none.
+// name returns the name of a format of the library; "": the format is not one of them.
 func (f WeightsFormat) name() weights.Format {
 	switch f {
 	case FormatPyTorch:
@@ -57,7 +57,7 @@ func (f WeightsFormat) name() weights.Format {
 	return ""
 }
 
-// WeightsSource states what is opened.
+// WeightsSource describes the source to open.
 type WeightsSource struct {
 	Kind      SourceKind
 	Path      string
@@ -72,10 +72,10 @@ type WeightsSource struct {
 	RawShape [header.MaxDimensions]uint64
 }
 
-// maxMemorySource is the longest source in memory: more than every address space of a process.
+// maxMemorySource is the longest source in memory. It exceeds every address space of a process.
 const maxMemorySource = 1 << 47
 
-// check rejects values that no source has.
+// check rejects values that are invalid for every source.
 func (s *WeightsSource) check(op string) error {
 	wrong := func(format string, values ...any) error {
 		return device.Errorf(device.CodeInvalidArgument, op, "source->"+format, values...)
@@ -167,7 +167,7 @@ func (l *Loader) Open(s WeightsSource) (uint64, error) {
 	return id, err
 }
 
-// Check opens a source and closes it again. The error says why it cannot be loaded.
+// Check opens a source and closes it again. It returns the error if the source cannot be loaded.
 func (l *Loader) Check(s WeightsSource) error {
 	const op = "weights.check"
 	if _, err := l.library.started(op); err != nil {
@@ -180,7 +180,7 @@ func (l *Loader) Check(s WeightsSource) error {
 	return opened.Close()
 }
 
-// CapabilitiesJSON returns what can be loaded, in the form that docs/weights.md documents.
+// CapabilitiesJSON returns the abilities of the loader, in the form that docs/weights.md documents.
 func (l *Loader) CapabilitiesJSON() ([]byte, error) {
 	const op = "weights.capabilities_json"
 	if _, err := l.library.started(op); err != nil {

@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// contents are the bytes of all tensors of a source, as a load gives them.
+// contents returns the bytes of all tensors of a source, as a load returns them.
 func contents(t *testing.T, path string, options weights.Options, specs func(*weights.Source) []weights.Spec) (map[string][]byte, *weights.Source) {
 	t.Helper()
 	s, err := weights.Open(path, options)
@@ -36,7 +36,7 @@ func contents(t *testing.T, path string, options weights.Options, specs func(*we
 	return found, s
 }
 
-// left are the files of a folder.
+// left returns the names of the files in a folder.
 func left(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -59,7 +59,7 @@ func TestConvertsBetweenFormats(t *testing.T) {
 				path := filepath.Join(t.TempDir(), to.name)
 				var order []weights.Spec
 				want, s := contents(t, filepath.Join(testdata, from), weights.Options{}, func(s *weights.Source) []weights.Spec {
-					// What the format can hold.
+					// The tensors that the format can hold.
 					for _, spec := range all(t, s) {
 						found, err := s.Find(spec.Tensor)
 						require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestConvertsWithTransformationsAndTexts(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, no file is left behind, and a file that is to be replaced stays as it is.
+// After any failure no new file remains, and a file that was to be replaced is unchanged.
 func TestConversionsThatFail(t *testing.T) {
 	m := newModel(t, 9<<20, 300)
 	background := context.Background()
@@ -181,7 +181,7 @@ func TestConversionsThatFail(t *testing.T) {
 	assert.Equal(t, []string{"to.safetensors"}, left(t, folder))
 }
 
-// The room on the disk is checked before a byte is written.
+// The free space of the disk is checked before a byte is written.
 func TestConversionsLargerThanTheDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sparse.raw")
 	file, err := os.Create(path)

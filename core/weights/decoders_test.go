@@ -16,7 +16,8 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// toy is a format: TOY1, then the number of 16-bit integers, then these with their highest byte first.
+// toy is a decoder for this format: TOY1, then the number of 16-bit integers, then these integers
+// in big-endian order.
 type toy struct {
 	name    Format
 	tensors []header.Tensor
@@ -79,7 +80,7 @@ func TestDecodersOfFurtherFormats(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeUnsupported)
 }
 
-// What a decoder states is compared with the file like any header.
+// The description of a decoder is compared with the file like any header.
 func TestDecodersAreNotTrusted(t *testing.T) {
 	of := func(t header.Tensor) []header.Tensor { return []header.Tensor{t} }
 	for says, decoder := range map[string]*toy{

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
 
-// copied are the bytes of a tensor, copied from its device.
+// copied returns the bytes of a tensor, copied from its device.
 func copied(t *testing.T, dev device.Device, of weights.Loaded) []byte {
 	t.Helper()
 	block, err := offheap.NewBlock(max(int(of.SizeBytes), 1<<16))
@@ -32,7 +32,7 @@ func copied(t *testing.T, dev device.Device, of weights.Loaded) []byte {
 	return append([]byte{}, block.Bytes()[:of.SizeBytes]...)
 }
 
-// Tensors arrive in blocks of a pool and in pages of an elastic model, and sleep there.
+// Tensors are loaded into blocks of a pool and into pages of an elastic model, and sleep there.
 func TestOnDeviceLoads(t *testing.T) {
 	m := newModel(t, 5<<20, 1, 300, 2<<20)
 	dev := testdevice.Open(t, 256<<20)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// FailRead makes one read of a source's files fail, and returns how many there were.
+// FailRead makes one read of a source's files fail, and returns how many reads there were.
 func FailRead(s *Source, n int) (reads func() int) {
 	count := &atomic.Int64{}
 	for _, f := range s.files {
@@ -15,7 +15,7 @@ func FailRead(s *Source, n int) (reads func() int) {
 	return func() int { return int(count.Load()) }
 }
 
-// OnRead calls a function at one read of a source's files, before the read, and returns how many there
+// OnRead calls a function before one read of a source's files, and returns how many reads there
 // were.
 func OnRead(s *Source, n int, call func()) (reads func() int) {
 	count := &atomic.Int64{}
@@ -28,7 +28,7 @@ func OnRead(s *Source, n int, call func()) (reads func() int) {
 // NewToy returns a decoder of a format for tests.
 func NewToy(name Format) Decoder { return &toy{name: name} }
 
-// CountBytes counts the bytes that are read of a source.
+// CountBytes counts the bytes that are read from a source.
 func CountBytes(s *Source) (bytes func() uint64) {
 	total := &atomic.Uint64{}
 	for _, f := range s.files {
@@ -41,7 +41,7 @@ type watched struct {
 	io.ReaderAt
 	count *atomic.Int64
 	fails int64
-	// call is called at a read.
+	// call is the number of the read at which the function is called.
 	calls int64
 	call  func()
 	bytes *atomic.Uint64

@@ -18,8 +18,8 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// hidden is the host's device as one that the host cannot address: loads go through staging buffers.
-// Its calls are counted, and one of them can be made to fail.
+// hidden wraps the host device as a device whose memory the host cannot address: loads go through
+// staging buffers. It counts the calls of the driver, and can make one of them fail.
 type hidden struct {
 	device.Device
 	isPinned bool
@@ -41,7 +41,7 @@ func (d *hidden) call() error {
 	return nil
 }
 
-// failAt makes the call with a number fail, counted from now; 0: none.
+// failAt makes one call fail, by its number counted from now; 0: none.
 func (d *hidden) failAt(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *hiddenStream) Close() error {
 	return s.Stream.Close()
 }
 
-// newHidden opens such a device; pinned: with page-locked memory.
+// newHidden opens such a device. pinned: the device has page-locked memory.
 func newHidden(t *testing.T, pinned bool) (*hidden, *engine.Engine) {
 	t.Helper()
 	driver, err := host.New(host.Config{MemoryBytes: 256 << 20})
@@ -199,7 +199,7 @@ func TestLoadsThroughBoundedStaging(t *testing.T) {
 	}
 }
 
-// Each call of the driver fails once. A load either succeeds, or nothing of it is left.
+// Each call of the driver fails once. The load then either succeeds, or leaves no memory allocated.
 func TestEachDriverCallFails(t *testing.T) {
 	m := newModel(t, 300<<10, 100, 200<<10)
 	for _, pinned := range []bool{true, false} {
@@ -283,7 +283,7 @@ func TestLoadsThatFindNoMemory(t *testing.T) {
 	assert.Zero(t, p.Statistics().LiveBlocks.Current)
 }
 
-// A load with tensors on two devices is all or nothing on both.
+// A load with tensors on two devices loads all of them, or none on both devices.
 func TestLoadsOnTwoDevices(t *testing.T) {
 	m := newModel(t, 9<<20, 5<<20, 1<<20)
 	one, two := newPool(t, newHost(t)), func() *pool.Pool { _, e := newHidden(t, true); return newPool(t, e) }()

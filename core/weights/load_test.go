@@ -24,7 +24,8 @@ import (
 
 // The tests of this file load into memory of the host device, as a program does.
 
-// model is a safetensors file with tensors of bytes: each byte tells its tensor and its place.
+// model is a safetensors file with tensors of bytes. The value of a byte depends on its tensor and
+// offset.
 type model struct {
 	path  string
 	order []string
@@ -63,7 +64,7 @@ func (m *model) open(t *testing.T) *weights.Source {
 	return s
 }
 
-// all orders every tensor as it is.
+// all returns a spec for every tensor, without transformations.
 func all(t *testing.T, s *weights.Source) []weights.Spec {
 	t.Helper()
 	specs, err := s.Select(weights.Selection{})
@@ -71,7 +72,8 @@ func all(t *testing.T, s *weights.Source) []weights.Spec {
 	return specs
 }
 
-// newHost opens a host device. At the end of the test nothing of it may be left.
+// newHost opens a host device. At the end of the test it checks that no memory is left on the
+// device.
 func newHost(t *testing.T) *engine.Engine {
 	t.Helper()
 	driver, err := host.New(host.Config{MemoryBytes: 256 << 20})
@@ -201,7 +203,7 @@ func TestLoadsIntoMemoryOfTheCaller(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 	assert.ErrorContains(t, err, "takes 5000 bytes, and the memory of the caller has 4999")
 
-	// An address that nothing is mapped at is an error of this load, not the end of the process.
+	// An address without memory is an error of this load, and the process continues.
 	for threads := range 3 {
 		specs[0].Into = &weights.Range{Addr: 4096, SizeBytes: 5000}
 		_, err = s.Load(context.Background(), specs, weights.LoadOptions{Memory: weights.InPool(p, ""), Threads: threads})

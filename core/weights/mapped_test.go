@@ -75,8 +75,8 @@ func TestTensorsThatCannotBeMapped(t *testing.T) {
 	assert.ErrorContains(t, err, "the source is memory")
 }
 
-// A file that becomes shorter while it is mapped: the set tells it, and a use of a lost page in Go code
-// that asks for it is a panic and not the end of the process.
+// A file becomes shorter while it is mapped. The set reports it. Go code that has called
+// debug.SetPanicOnFault gets a panic when it uses a lost page, and the process continues.
 func TestAMappedFileBecomesShorter(t *testing.T) {
 	m := newModel(t, 9<<20, 9<<20)
 	s := m.open(t)
@@ -97,7 +97,7 @@ func TestAMappedFileBecomesShorter(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeIO, "a file that is too short already")
 }
 
-// fakeWatch is the watch of a process that handles the signal.
+// fakeWatch is the Watch of a process that handles the signal.
 type fakeWatch struct{ damaged, ended bool }
 
 func (w *fakeWatch) IsDamaged() bool { return w.damaged }
@@ -136,7 +136,7 @@ func TestLostPagesOfAWatchedFile(t *testing.T) {
 	assert.Equal(t, mappings, mappingsOf(t, m.path))
 }
 
-// openFiles is how many descriptors the process has.
+// openFiles returns how many descriptors the process has.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -144,7 +144,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// mappingsOf is how many mappings of a file the process has.
+// mappingsOf returns how many mappings of a file the process has.
 func mappingsOf(t *testing.T, path string) int {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -152,7 +152,7 @@ func mappingsOf(t *testing.T, path string) int {
 	return strings.Count(string(maps), path)
 }
 
-// A file of 64 GiB needs neither memory nor time: its pages are holes.
+// Mapping a file of 64 GiB needs little memory and time: the file is sparse.
 func TestFilesLargerThanMemory(t *testing.T) {
 	const tensors, each = 1000, 64 << 30 / 1000 / 4096 * 4096
 	var text strings.Builder

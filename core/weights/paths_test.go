@@ -21,7 +21,7 @@ import (
 
 const fixtures = "header/testdata"
 
-// renamed writes a copy of an archive whose members have other names.
+// renamed writes a copy of an archive with other names of members.
 func renamed(t *testing.T, from, to string, rename func(string) string) {
 	t.Helper()
 	archive, err := zip.OpenReader(filepath.Join(fixtures, from))
@@ -43,7 +43,8 @@ func renamed(t *testing.T, from, to string, rename func(string) string) {
 	require.NoError(t, os.WriteFile(to, out.Bytes(), 0o600))
 }
 
-// Members of archives are names and never paths: nothing is read or written where they lead.
+// The name of an archive member is never used as a path: no file outside of the archive is read or
+// written.
 func TestMembersThatLeaveTheArchive(t *testing.T) {
 	for _, escape := range []string{"../", "../../../../tmp/", "/", "a/../../", `..\`, "C:"} {
 		folder := t.TempDir()
@@ -73,7 +74,7 @@ func TestMembersThatLeaveTheArchive(t *testing.T) {
 		assert.LessOrEqual(t, len(left(t, folder)), 3)
 		require.NoError(t, s.Close())
 	}
-	// Files of torch.save name their storages.
+	// The names of the storages in files of torch.save are no paths either.
 	path := filepath.Join(t.TempDir(), "m.pt")
 	renamed(t, "zip_protocol2.pt", path, func(name string) string { return ".." + name[strings.Index(name, "/"):] })
 	want, _ := contents(t, filepath.Join(fixtures, "zip_protocol2.pt"), weights.Options{}, nil)
@@ -90,7 +91,7 @@ func TestMembersThatLeaveTheArchive(t *testing.T) {
 	}
 }
 
-// An index names files beside it, and none elsewhere, however the name is written.
+// An index may name only files beside it, in whatever form the name is written.
 func TestIndexesThatLeaveTheFolder(t *testing.T) {
 	outside := newModel(t, 10)
 	for _, name := range []string{
@@ -108,7 +109,7 @@ func TestIndexesThatLeaveTheFolder(t *testing.T) {
 	}
 }
 
-// External data of a model may be the model itself, or a link that leads nowhere: no file is parsed twice.
+// The external data of a model may be the model itself, or a broken link. No file is parsed twice.
 func TestExternalDataInCircles(t *testing.T) {
 	model, err := os.ReadFile(filepath.Join(fixtures, "external.onnx"))
 	require.NoError(t, err)

@@ -13,7 +13,8 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// dropped writes a file to the disk and out of the page cache; false: the file system keeps it.
+// dropped writes a file to the disk and removes it from the page cache. It returns false if the
+// file system keeps it in the cache.
 func dropped(t *testing.T, path string) bool {
 	t.Helper()
 	file, err := os.Open(path)

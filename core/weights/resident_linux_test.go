@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Resident is how many bytes of a file the page cache holds.
+// Resident returns how many bytes of a file the page cache holds.
 func Resident(t *testing.T, path string) (held int) {
 	t.Helper()
 	file, err := os.Open(path)

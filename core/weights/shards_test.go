@@ -59,7 +59,8 @@ func TestConvertsToSeveralFiles(t *testing.T) {
 		m.order[0]: names[0], m.order[1]: names[0], m.order[2]: names[0], m.order[3]: names[1], m.order[4]: names[2], m.order[5]: names[2],
 	}, index.FileOf)
 
-	// All in one file has no index, and one that is there already is no file of this conversion.
+	// A conversion into one file writes no index. An index that exists already does not belong to
+	// it.
 	one := t.TempDir()
 	options.MaxFileBytes = 1 << 30
 	require.NoError(t, s.Convert(background, all(t, s), filepath.Join(one, "model.safetensors"), options))
@@ -83,7 +84,7 @@ func TestConvertsToSeveralFiles(t *testing.T) {
 	assert.Equal(t, []string{"model.safetensors"}, left(t, one))
 }
 
-// Whatever goes wrong, the files that were there are there again, and no others.
+// After any failure the folder has exactly the files that it had before.
 func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 	m := newModel(t, 300<<10, 200<<10, 5<<20)
 	background, folder := context.Background(), t.TempDir()
@@ -133,7 +134,7 @@ func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 		assert.Equal(t, m.bytes, got)
 	}
 
-	// The last file cannot get its name.
+	// Giving the last file its name fails.
 	restore()
 	require.NoError(t, os.Mkdir(path+".index.json", 0o700))
 	s := m.open(t)

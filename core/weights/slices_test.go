@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// matrix is a tensor of 16-bit numbers, each its own place.
+// matrix is a tensor of 16-bit numbers. The value of each element is its index.
 func matrix(rows, columns int) []byte {
 	var data []byte
 	for n := range rows * columns {
@@ -51,7 +51,7 @@ func sharded(t *testing.T) string {
 }
 
 // Each rank of tensor parallelism reads its rows of one matrix and its columns of the other, and no
-// byte besides.
+// other byte.
 func TestARankReadsOnlyItsPart(t *testing.T) {
 	const ranks = 4
 	folder := sharded(t)
@@ -81,7 +81,7 @@ func TestARankReadsOnlyItsPart(t *testing.T) {
 	}
 }
 
-// Transformations after one another, against the same steps on a matrix in memory.
+// Several transformations are compared with the same steps on a matrix in memory.
 func TestSeveralTransformations(t *testing.T) {
 	folder := sharded(t)
 	p := newPool(t, newHost(t))

@@ -16,7 +16,8 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// safetensors is a file with one-byte tensors: each holds so many bytes of its own value.
+// safetensors returns a file with one-dimensional tensors of bytes. The sizes are given, and each
+// tensor has a value of its own.
 func safetensors(tensors map[string]int, order []string) []byte {
 	entries, at := map[string]any{}, 0
 	var data []byte
@@ -36,7 +37,7 @@ func safetensors(tensors map[string]int, order []string) []byte {
 	return append(append(out, text...), data...)
 }
 
-// folder writes files and gives the path of their folder.
+// folder writes files and returns the path of their folder.
 func folder(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	path := t.TempDir()
@@ -81,7 +82,7 @@ func TestOpensFilesFoldersAndIndexes(t *testing.T) {
 	assert.Equal(t, uint64(4), c.Size)
 	_, err = s.Find("d")
 	require.ErrorIs(t, err, device.CodeNotFound)
-	// Without an index a folder is all of its files.
+	// Without an index the source of a folder is all of its files.
 	require.NoError(t, os.Remove(filepath.Join(path, "model.safetensors.index.json")))
 	assert.Equal(t, []string{"a", "b", "c"}, names(opened(t, path)))
 }
@@ -138,7 +139,7 @@ func TestRefusedSources(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeUnsupported)
 }
 
-// ggufPart is a file of one tensor that says which one of how many it is.
+// ggufPart returns a file of one tensor with the metadata of one of several files.
 func ggufPart(tensor string, number, count, tensors uint16) []byte {
 	text := func(out []byte, s string) []byte {
 		return append(binary.LittleEndian.AppendUint64(out, uint64(len(s))), s...)
@@ -153,7 +154,7 @@ func ggufPart(tensor string, number, count, tensors uint16) []byte {
 		out = append(text(out, v.key), 2, 0, 0, 0, byte(v.value), byte(v.value>>8))
 	}
 	out = append(text(out, tensor), 1, 0, 0, 0)
-	out = binary.LittleEndian.AppendUint64(out, 4) // one side of 4
+	out = binary.LittleEndian.AppendUint64(out, 4) // one dimension of size 4
 	out = append(out, 0, 0, 0, 0)                  // F32
 	out = binary.LittleEndian.AppendUint64(out, 0)
 	for len(out)%32 != 0 {
@@ -202,7 +203,7 @@ func read(t *testing.T, name string) []byte {
 	return data
 }
 
-// descriptors counts the files that the process has open.
+// descriptors returns how many files the process has open.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", os.Getpid()))

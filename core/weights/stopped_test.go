@@ -17,7 +17,7 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// work is one of the calls that read a source, with what must be true after it.
+// work is one of the calls that read a source, with the checks of its result.
 type work struct {
 	// run returns whether there is a result.
 	run func(ctx context.Context, s *weights.Source) (hasResult bool, err error)
@@ -25,7 +25,7 @@ type work struct {
 	isUnchanged func()
 }
 
-// allWork has a load for each kind of memory, a conversion and the sums.
+// allWork returns a load for each kind of memory, a conversion and the sums.
 func allWork(t *testing.T, m *model) map[string]work {
 	t.Helper()
 	onto := filepath.Join(t.TempDir(), "to.safetensors")
@@ -75,7 +75,7 @@ func allWork(t *testing.T, m *model) map[string]work {
 	return list
 }
 
-// At each read of the files the caller cancels. A call ends with its whole result, or with nothing.
+// The caller cancels at each read of the files. A call returns its whole result, or none.
 func TestCancelledAtEveryRead(t *testing.T) {
 	m := newModel(t, 5<<20, 1, 300<<10)
 	for name, of := range allWork(t, m) {
@@ -103,8 +103,8 @@ func TestCancelledAtEveryRead(t *testing.T) {
 	}
 }
 
-// At each read of the files another program takes the file away, or makes it shorter. An open file that
-// is removed is still whole.
+// At each read of the files another program removes the file, or makes it shorter. An open file
+// that was removed still has all bytes.
 func TestTheFileGoesAtEveryRead(t *testing.T) {
 	for _, isRemoved := range []bool{true, false} {
 		m := newModel(t, 5<<20, 1, 300<<10)
@@ -142,7 +142,8 @@ func TestTheFileGoesAtEveryRead(t *testing.T) {
 	}
 }
 
-// After each part of a preload the caller cancels, or the file becomes shorter. The pages are given back.
+// After each part of a preload the caller cancels, or the file becomes shorter. Its pages are
+// released.
 func TestPreloadsThatStop(t *testing.T) {
 	m := newModel(t, 64<<20)
 	if !dropped(t, m.path) {
@@ -179,7 +180,7 @@ func TestPreloadsThatStop(t *testing.T) {
 	assert.ErrorContains(t, err, m.path)
 }
 
-// The disk becomes full while a file is written. Each time there is room for a little more.
+// The disk becomes full while a file is written. Each attempt has a little more free space.
 func TestConversionsThatFillTheDisk(t *testing.T) {
 	folder := t.TempDir()
 	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=8m"); err != nil {
@@ -214,7 +215,7 @@ func TestConversionsThatFillTheDisk(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 }
 
-// fill writes a file that leaves this many bytes of a file system.
+// fill writes a file that leaves a given number of bytes of a file system free.
 func fill(t *testing.T, path string, room int64) {
 	t.Helper()
 	var stat unix.Statfs_t
@@ -223,7 +224,7 @@ func fill(t *testing.T, path string, room int64) {
 	require.NoError(t, os.WriteFile(path, make([]byte, max(size, 0)), 0o600))
 }
 
-// One source is used by many threads at a time, and decoders come and go.
+// Many threads use one source at a time, while decoders are registered and removed.
 func TestOneSourceOnManyThreads(t *testing.T) {
 	m := newModel(t, 5<<20, 1, 300<<10)
 	s := m.open(t)

@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// tensorOf is a tensor of random bytes in memory.
+// tensorOf returns a tensor of random bytes in memory.
 func tensorOf(t interface{ Fatal(...any) }, kind dtype.DType, shape ...uint64) *Tensor {
 	elements := uint64(1)
 	for _, side := range shape {
@@ -56,7 +56,8 @@ func wholeOf(t require.TestingT, p *plan) []byte {
 	return out
 }
 
-// elementsOf takes elements apart: each is as many bytes as its type has, or a byte for 4 bits.
+// elementsOf splits bytes into elements. An element has the bytes of its type, or one byte for
+// 4-bit types.
 func elementsOf(kind dtype.DType, data []byte) (list [][]byte) {
 	each, width := kind.Block()
 	if each == 1 {
@@ -84,7 +85,8 @@ func together(kind dtype.DType, list [][]byte) []byte {
 	return out
 }
 
-// Tiles of any size are parts of what moving all elements and then changing all values gives.
+// The oracle moves all elements and then changes all values. Tiles of any size are parts of its
+// result.
 func TestTilesAreTransformedTensors(t *testing.T) {
 	kinds := []dtype.DType{dtype.F32, dtype.BF16, dtype.F8E4M3, dtype.I16, dtype.I4, dtype.F4E2M1, dtype.U64}
 	rapid.Check(t, func(t *rapid.T) {
@@ -131,7 +133,7 @@ func TestTilesAreTransformedTensors(t *testing.T) {
 			}
 		}
 		if len(a.places)%2 != 0 {
-			return // a type of 4 bits may not hold it, which another test looks at
+			return // a 4-bit type may be unable to store it, which another test checks
 		}
 		p, err := planOf(source, list)
 		require.NoError(t, err)
@@ -172,7 +174,7 @@ func TestTilesAreTransformedTensors(t *testing.T) {
 	})
 }
 
-// Blocks that nobody changes are passed on whole; a cast reads them as numbers.
+// Blocks whose values do not change are copied whole. A cast reads them as numbers.
 func TestTilesOfBlocks(t *testing.T) {
 	q80, ok := dtype.GGUF(8)
 	require.True(t, ok)
@@ -297,7 +299,7 @@ func TestRefusedTransformations(t *testing.T) {
 
 func nan() float64 { zero := 0.0; return zero / zero }
 
-// A file that ends before a tensor does is an error of reading, and not a crash.
+// A file that ends before a tensor does is a read error.
 func TestFilesThatBecomeShorter(t *testing.T) {
 	source := tensorOf(t, dtype.F32, 4, 6)
 	source.file.reader = bytes.NewReader(make([]byte, 40))
@@ -310,8 +312,8 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 	assert.ErrorContains(t, err, "became shorter")
 }
 
-// What lies between the elements of a column is longer than a window, so it is read in several; and a
-// window holds elements of several columns.
+// The gap between the elements of a column is longer than a window, so the column is read in
+// several windows. A window holds elements of several columns.
 func TestLongColumns(t *testing.T) {
 	swap := func(a, b int) Transformation { return Transformation{Kind: Transpose, Dim0: a, Dim1: b} }
 	for name, of := range map[string]struct {

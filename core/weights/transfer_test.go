@@ -16,7 +16,8 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// jobsOf are tensors of several types, with and without transformations, and what has to come out.
+// jobsOf returns tensors of several types, with and without transformations, and their expected
+// results.
 func jobsOf(t *testing.T) (jobs []*job, want [][]byte) {
 	t.Helper()
 	for _, of := range []struct {
@@ -59,7 +60,7 @@ func TestLoadsIntoHostMemory(t *testing.T) {
 	}
 }
 
-// failing fails at one read.
+// failing is a source whose reads fail once.
 type failing struct {
 	io.ReaderAt
 	left *atomic.Int64

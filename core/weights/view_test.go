@@ -33,7 +33,7 @@ func flatOf(shape, index []uint64) (flat uint64) {
 	return flat
 }
 
-// picked makes an array of a shape; from gives for each index the index in the array before.
+// picked returns an array of a shape. from returns, for each index, the index in the old array.
 func (a plainArray) picked(shape []uint64, from func(index []uint64) []uint64) plainArray {
 	all := uint64(1)
 	for _, side := range shape {
@@ -68,7 +68,7 @@ func drawShape(t *rapid.T, label string) []uint64 {
 	return rapid.SliceOfN(rapid.Uint64Range(0, 5), 0, 4).Draw(t, label)
 }
 
-// factored draws a shape of so many elements.
+// factored draws a shape with a given number of elements.
 func factored(t *rapid.T, elements uint64) (shape []uint64) {
 	for elements > 1 {
 		var factors []uint64
@@ -90,7 +90,7 @@ func factored(t *rapid.T, elements uint64) (shape []uint64) {
 	return shape
 }
 
-// Views give the elements that moving all of them would give.
+// Views return the same elements as the oracle, which moves all of them.
 func TestViewsAreTransformations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := drawShape(t, "shape")
@@ -146,7 +146,7 @@ func TestViewsAreTransformations(t *testing.T) {
 	})
 }
 
-// A slice of rows is one run, and a transposed matrix has one for each row of the result.
+// A slice of rows is one run. A transposed matrix has one run for each row of the result.
 func TestRunsAreLong(t *testing.T) {
 	count := func(v *view) (n int) {
 		require.NoError(t, v.runs(0, v.elements(), func(run) error { n++; return nil }))

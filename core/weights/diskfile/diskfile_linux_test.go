@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onDisk is a file whose pages are written and out of the page cache.
+// onDisk returns a file whose pages are written to the disk and are not in the page cache.
 func onDisk(t *testing.T, size int) (*os.File, []byte) {
 	t.Helper()
 	data := make([]byte, size)
@@ -37,7 +37,7 @@ func openTest(t *testing.T, file *os.File, size int) *File {
 	return f
 }
 
-// resident counts the pages that the cache has.
+// resident returns how many pages of the file the cache has.
 func resident(t *testing.T, file *os.File, size int) (pages int) {
 	t.Helper()
 	v := openView(file, int64(size))
@@ -51,7 +51,7 @@ func resident(t *testing.T, file *os.File, size int) (pages int) {
 	return pages
 }
 
-// aligned is memory that begins so many bytes behind a multiple of a block.
+// aligned returns memory that begins a given number of bytes behind a multiple of a block.
 func aligned(size, behind int) []byte {
 	buffer := make([]byte, size+2*Block)
 	skip := (Block-int(uintptr(unsafe.Pointer(unsafe.SliceData(buffer)))%Block))%Block + behind
@@ -60,7 +60,7 @@ func aligned(size, behind int) []byte {
 
 const testBytes = 5<<20 + 777
 
-// A file that is not in the page cache is read, and is not there afterwards.
+// A read of a file that is not in the page cache leaves the file out of the cache.
 func TestColdReadsLeaveNoPages(t *testing.T) {
 	file, data := onDisk(t, testBytes)
 	if resident(t, file, testBytes) != 0 {
@@ -96,7 +96,7 @@ func TestCachedReadsKeepPages(t *testing.T) {
 	assert.Equal(t, Counts{Cached: testBytes}, f.Counts())
 }
 
-// Any part is read into any memory as a plain read gives it.
+// Any part, read into any memory, has the bytes that a plain read returns.
 func TestPartsAreThoseOfPlainReads(t *testing.T) {
 	file, data := onDisk(t, testBytes)
 	f := openTest(t, file, testBytes)
@@ -119,7 +119,7 @@ func TestPartsAreThoseOfPlainReads(t *testing.T) {
 	}
 }
 
-// A file that became shorter is an end and no fault.
+// A read of a file that became shorter returns the end of the file and causes no fault.
 func TestShorterFiles(t *testing.T) {
 	for _, left := range []int64{0, 100, 4096, 3<<20 + 5} {
 		file, _ := onDisk(t, testBytes)
@@ -133,7 +133,7 @@ func TestShorterFiles(t *testing.T) {
 	}
 }
 
-// Where mincore does not tell, a read that must not wait does.
+// If mincore does not report the truth, a read with RWF_NOWAIT does.
 func TestReadsThatMustNotWaitTell(t *testing.T) {
 	file, data := onDisk(t, testBytes)
 	f := openTest(t, file, testBytes)

@@ -12,7 +12,7 @@ import (
 
 // FuzzRead, in read_test.go, fuzzes the headers of all formats.
 
-// Whatever an index holds, it names files beside it only.
+// Any index names only files beside it.
 func FuzzIndex(f *testing.F) {
 	f.Add(`{"metadata":{"total_size":1},"weight_map":{"a":"one.safetensors","b":"two.safetensors"}}`)
 	f.Add(`{"weight_map":{"a":"../one.safetensors"}}`)
@@ -33,7 +33,7 @@ func FuzzIndex(f *testing.F) {
 	}))
 }
 
-// Whatever a pickle holds, it ends as plain values or with a typed error.
+// Any pickle is read as plain values, or with a typed error.
 func FuzzPickle(f *testing.F) {
 	for _, text := range []string{
 		"\x80\x02}q\x00X\x01\x00\x00\x00aq\x01K\x01s.", "(lp0\nI1\naF1.5\na.", "\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00]\x94(K\x01K\x02e.",

@@ -155,7 +155,7 @@ func TestGGUFCountsAreNotTrusted(t *testing.T) {
 			assert.ErrorContains(t, err, "ends inside its header", "%d of kind %d", count, kind)
 		}
 	}
-	// This file of 1 TiB exists only as a reader and takes no memory.
+	// This file of 1 TiB is only simulated by a reader and takes no memory.
 	huge := sparse(binary.LittleEndian.Uint64([]byte("GGUF\x03\x00\x00\x00")))
 	h, err := Read(Input{Name: "m.gguf", Bytes: huge, Size: 1 << 40})
 	require.NoError(t, err)

@@ -14,7 +14,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// bomb is an archive with a member of so many zeros, which is a thousandth of that long.
+// bomb returns an archive with a member of a given number of zeros. The compressed member has a
+// thousandth of that length.
 func bomb(t *testing.T, name string, zeros int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -30,7 +31,8 @@ func bomb(t *testing.T, name string, zeros int) []byte {
 	return out.Bytes()
 }
 
-// Files that promise much and hold little are refused with a typed error, and cost little memory.
+// Files that state large sizes and have few bytes are rejected with a typed error, and cost little
+// memory.
 func TestRefusingCostsLittleMemory(t *testing.T) {
 	count := func(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, n)) }
 	for name, data := range map[string][]byte{

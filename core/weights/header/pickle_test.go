@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Numbers of any length are read as pickle writes them: in two's complement, the lowest byte first.
+// Numbers of any length are read as pickle writes them: in two's complement, little-endian.
 func TestLongNumbers(t *testing.T) {
 	for raw, want := range map[string]any{
 		"":                                 int64(0),

@@ -32,8 +32,8 @@ func fromMemory(name string, data []byte) Input {
 	return Input{Name: name, Bytes: bytes.NewReader(data), Size: uint64(len(data))}
 }
 
-// gathered are the bytes of a tensor in the order of its shape, each element with its lowest
-// byte first: a slow reader of one element at a time.
+// gathered returns the bytes of a tensor in the order of its shape, with little-endian elements. It
+// is the oracle: a slow reader of one element at a time.
 func gathered(t *testing.T, data []byte, of Tensor) []byte {
 	t.Helper()
 	source := data[of.Offset:]
@@ -72,7 +72,7 @@ func gathered(t *testing.T, data []byte, of Tensor) []byte {
 	return out
 }
 
-// Files that NumPy, safetensors and pickle wrote hold the tensors that they were given.
+// Files that NumPy, safetensors and pickle wrote have the tensors that were written.
 func TestFilesOfOtherWriters(t *testing.T) {
 	text, err := os.ReadFile("testdata/expected.json")
 	require.NoError(t, err)
@@ -138,8 +138,8 @@ func TestRefusedFiles(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeUnsupported)
 }
 
-// A file that ends anywhere is refused with a typed error, or, where only tensors are missing,
-// their places are compared with the file.
+// A file that is cut at any byte is rejected with a typed error. If only bytes of tensors are
+// missing, the comparison of the offsets with the file finds it.
 func TestTruncatedFiles(t *testing.T) {
 	entries, err := os.ReadDir("testdata")
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestTruncatedFiles(t *testing.T) {
 		_, data := fromFile(t, entry.Name())
 		for end := range len(data) {
 			h, err := Read(fromMemory("cut", data[:end]))
-			if err == nil && h.Format == GGUF { // it ends with padding
+			if err == nil && h.Format == GGUF { // a GGUF file ends with padding
 				last := byPlace(h.Tensors)[len(h.Tensors)-1]
 				require.LessOrEqual(t, last.Offset+last.Size, uint64(end))
 				continue
@@ -161,7 +161,7 @@ func TestTruncatedFiles(t *testing.T) {
 	}
 }
 
-// safetensorsFile is a file with a header and so many bytes of data.
+// safetensorsFile returns a file with a header and a given number of bytes of data.
 func safetensorsFile(header string, bytes int) []byte {
 	data := []byte{byte(len(header)), byte(len(header) >> 8), 0, 0, 0, 0, 0, 0}
 	return append(append(data, header...), make([]byte, bytes)...)
@@ -205,7 +205,7 @@ func TestRefusedSafetensors(t *testing.T) {
 	assert.Equal(t, uint64(1), h.Tensors[0].Elements)
 }
 
-// A header that claims to be long costs no memory before it was compared with the file.
+// A header with a large stated length costs no memory before the length is compared with the file.
 func TestLongClaims(t *testing.T) {
 	data := safetensorsFile("{", 4)
 	for _, length := range []byte{0x7F, 0xFF} {
@@ -260,7 +260,7 @@ func TestRaw(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 }
 
-// Whatever a file holds, Read ends with tensors inside it or with a typed error.
+// For any file, Read returns tensors inside of the file, or a typed error.
 func FuzzRead(f *testing.F) {
 	entries, err := os.ReadDir("testdata")
 	require.NoError(f, err)
