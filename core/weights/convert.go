@@ -20,37 +20,39 @@ const opConvert = "weights.convert"
 
 // ConvertOptions are the settings of Convert.
 type ConvertOptions struct {
-	// Format is that of the file: safetensors, numpy, gguf or raw. A file of NumPy whose name ends in
-	// .npz is an archive of any number of arrays, any other has one.
+	// Format is the format of the file: safetensors, numpy, gguf or raw. A NumPy file whose name
+	// ends in .npz is an archive of any number of arrays. Any other NumPy file has one array.
 	Format Format
-	// Texts are the metadata of the file. Formats without metadata need them empty.
+	// Texts are the metadata of the file. For formats without metadata they must be empty.
 	Texts map[string]string
-	// KeepMetadata keeps what the source says besides its tensors, if the file is of its format: the
-	// texts of safetensors, where Texts come before them, and the keys of GGUF except those of its
-	// places and parts. Other formats keep nothing.
+	// KeepMetadata copies the metadata of the source, if the file has the same format as the
+	// source: the texts of safetensors, unless Texts has the same key, and the keys of GGUF except
+	// those of places and parts. For other formats no metadata are copied.
 	KeepMetadata bool
-	// MaxFileBytes is the largest size of a file. If all tensors do not fit in one, path is the common
-	// part of the names of several files, which are safetensors with an index beside them. A tensor
-	// that is larger has a file of its own. 0: one file of any size.
+	// MaxFileBytes is the largest size of a file; 0: one file of any size. If the tensors do not
+	// fit in one file, path is the common part of the names of several safetensors files with an
+	// index. A tensor that is larger gets a file of its own.
 	MaxFileBytes uint64
-	// Written is called with the paths of the files that were written, an index last; nil: nobody
-	// asks.
+	// Written is called with the paths of the written files, an index last; nil: the paths are not
+	// reported.
 	Written func(paths []string)
-	// Replace states that a file of that name may be replaced.
+	// Replace states that an existing file of that name may be replaced.
 	Replace bool
-	// Progress is called with the bytes of tensors that are written; nil: nobody listens.
+	// Progress is called with the number of bytes of tensors that are written; nil: progress is not
+	// reported.
 	Progress func(Progress)
 }
 
-// Convert writes tensors to a file, or to several ones. They are read and written in parts, so a model larger than memory
-// is converted with a few megabytes. The file appears at the end, complete: until then its bytes are in
-// a hidden file of the same folder, which an error or the end of ctx removes. Several files appear one
-// after the other, the index last; an error removes all of them. A write needs the room on
-// the disk, which is checked first.
+// Convert writes tensors to one file or to several files. It reads and writes them in parts, so it
+// needs only a few megabytes for a model that is larger than memory. The file gets its name at the
+// end. Until then its bytes are in a hidden file of the same folder, which an error or the end of
+// ctx removes. Several files get their names one after the other, the index last; an error removes
+// all of them. Convert checks the free space of the disk first.
 //
-// Memory and Into of the specs are not used. GGUF takes plain types, and blocks as they are; nothing is
-// quantised. Errors: those of Load for specs; CodeUnsupported for a format that is only read, and for a
-// type that the format lacks; CodeAlreadyExists; CodeResourceExhausted for a disk without room;
+// Convert ignores Memory and Into of the specs. GGUF accepts plain types, and blocks that are
+// copied unchanged; Convert does not quantise. Errors: the errors of Load for specs;
+// CodeUnsupported for a format that cannot be written, and for a type that the format does not
+// have; CodeAlreadyExists; CodeResourceExhausted for a disk without enough free space;
 // CodeInvalidArgument, CodePermissionDenied, CodeIO, CodeCancelled.
 func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options ConvertOptions) error {
 	contents, err := s.contents(specs, path, options)
@@ -92,13 +94,13 @@ func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options
 	return out.end()
 }
 
-// content is one file that is written.
+// content is one file to be written.
 type content struct {
 	path   string
 	pieces []piece
 }
 
-// contents are the layouts of the files.
+// contents returns the layouts of the files.
 func (s *Source) contents(specs []Spec, path string, options ConvertOptions) ([]content, error) {
 	tensors, err := s.named(specs)
 	if err != nil {
@@ -124,7 +126,7 @@ func (s *Source) contents(specs []Spec, path string, options ConvertOptions) ([]
 	return []content{{path: path, pieces: pieces}}, err
 }
 
-// named gives the tensors of specs with their names.
+// named returns the tensors of specs with their names.
 func (s *Source) named(specs []Spec) ([]named, error) {
 	var tensors []named
 	seen := map[string]bool{}
@@ -143,7 +145,7 @@ func (s *Source) named(specs []Spec) ([]named, error) {
 	return tensors, nil
 }
 
-// piecesOf is the layout of one file.
+// piecesOf returns the layout of one file.
 func piecesOf(tensors []named, path string, options ConvertOptions, kept keptKeys) ([]piece, error) {
 	switch options.Format {
 	case header.Safetensors:
@@ -165,7 +167,7 @@ func piecesOf(tensors []named, path string, options ConvertOptions, kept keptKey
 	return nil, device.Errorf(device.CodeUnsupported, opConvert, "%s: files of the format %q are not written, but safetensors, numpy, gguf and raw are", path, options.Format)
 }
 
-// checkRoom compares the free bytes of a disk with those that are needed.
+// checkRoom compares the free bytes of a disk with the needed bytes.
 func checkRoom(folder string, needed uint64) error {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(folder, &stat); err != nil {
@@ -177,7 +179,7 @@ func checkRoom(folder string, needed uint64) error {
 	return nil
 }
 
-// convertError is an error of writing; nil stays nil.
+// convertError returns an error of writing, or nil for nil.
 func convertError(path string, err error) error {
 	switch {
 	case err == nil:

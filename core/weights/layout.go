@@ -10,21 +10,22 @@ import (
 	"ferrum_mem/core/weights/header"
 )
 
-// The layout of a load: which tensors share bytes, and where each one is in its segment.
+// The layout of a load: which tensors share bytes, and where each tensor is in its segment.
 //
-// Tensors that are the same bytes of a file with the same transformations are tied: they are loaded
-// once, and have the same address. The others are packed in the order in which their bytes are in
-// the files, so that reads are sequential and a file that is read once is read from front to back.
-// All tensors of one memory are in one segment, up to maxSegment bytes.
+// Two tensors are tied if they are the same bytes of a file with the same transformations. Tied
+// tensors are loaded once and have the same address. The others are packed in the order of their
+// bytes in the files, so that each file is read once, from front to back. All tensors of one memory
+// are in one segment, up to maxSegment bytes.
 
-// maxSegment bounds a segment that holds several tensors: a longer one is harder to place.
+// maxSegment bounds a segment that holds several tensors, because free space for a longer one is
+// harder to find.
 const maxSegment = 4 << 30
 
 // item is one tensor to load, for one or more specs.
 type item struct {
 	job    job
 	memory Memory
-	// names are those of the specs, the first spec first.
+	// names are the names of the specs, the first spec first.
 	names []int
 	// segment is the index of its segment, -1 for memory of the caller.
 	segment int
@@ -43,11 +44,12 @@ type segment struct {
 type layout struct {
 	items    []item
 	segments []segment
-	// itemOf is the item of each spec.
+	// itemOf has the item of each spec.
 	itemOf []int
 }
 
-// layoutOf checks specs and places the tensors. It allocates and reads nothing.
+// layoutOf checks specs and computes the places of the tensors. It allocates no memory and reads no
+// tensor.
 func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
 	l := &layout{itemOf: make([]int, len(specs))}
 	named := make(map[string]bool, len(specs))
@@ -86,7 +88,7 @@ func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
 	return l, nil
 }
 
-// checked is the plan of a spec, whose shape and type are as the spec states.
+// checked returns the plan of a spec, after it has checked the shape and type that the spec states.
 func (s *Source) checked(spec *Spec) (*plan, error) {
 	t, err := s.Find(spec.source())
 	if err != nil {
@@ -108,7 +110,7 @@ type tie struct {
 	plan   string
 }
 
-// key is equal for two plans of a source that give the same bytes.
+// key is equal for two plans of a source with the same result.
 func (p *plan) key(transformations []Transformation) string {
 	t := p.tensor
 	key := make([]byte, 0, 128)
@@ -134,13 +136,13 @@ func (p *plan) key(transformations []Transformation) string {
 	return string(key)
 }
 
-// pack orders the items by file and place, and gives each its place in a segment.
+// pack orders the items by file and offset, and computes the place of each item in a segment.
 func (l *layout) pack() {
 	order := func(a, b item) int {
 		x, y := a.job.plan.tensor, b.job.plan.tensor
 		return cmp.Or(cmp.Compare(x.file.number, y.file.number), cmp.Compare(x.Offset, y.Offset))
 	}
-	// Specs mostly come in this order, and items are long.
+	// Specs are usually in this order already, and items are large values to move.
 	if !slices.IsSortedFunc(l.items, order) {
 		slices.SortStableFunc(l.items, order)
 	}

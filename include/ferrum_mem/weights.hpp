@@ -43,13 +43,13 @@ inline std::int32_t call_weights_progress(const ferrum_weights_progress *now,
 
 } // namespace detail
 
-/** What a load puts where. Texts and memories are copied. */
+/** The tensors to load, and the memory for them. Texts and memories are copied. */
 struct weights_load_request {
     /** FERRUM_WEIGHTS_LOAD_* flags. */
     std::uint32_t flags = 0;
-    /** Memories; empty to map or to preload. */
+    /** Memories; empty for a load that maps or preloads. */
     std::vector<ferrum_weights_memory> memories;
-    /** The order as JSON (docs/weights.md); empty: all tensors as they are. */
+    /** The order as JSON (docs/weights.md); empty: all tensors unchanged. */
     std::string specs_json;
     std::uint32_t threads = 0;
     std::uint64_t staging_bytes = 0;
@@ -57,19 +57,19 @@ struct weights_load_request {
     weights_progress_function progress;
 };
 
-/** How a source is converted. */
+/** The settings of a conversion. */
 struct weights_convert_request {
     ferrum_weights_format format = FERRUM_WEIGHTS_FORMAT_ANY;
-    /** Replace a file of that name. */
+    /** Replace an existing file of that name. */
     bool replaces = false;
-    /** The order as JSON; empty: all tensors as they are. */
+    /** The order as JSON; empty: all tensors unchanged. */
     std::string specs_json;
     /** The metadata of the file as a JSON object of texts; empty: none. */
     std::string texts_json;
     weights_progress_function progress;
 };
 
-/** A file of a format of the program, during the call that describes it. */
+/** A file whose format a decoder reads; valid during the call that describes it. */
 class weights_file {
   public:
     explicit weights_file(const ferrum_weights_file &raw) noexcept
@@ -159,7 +159,7 @@ class weights
         return try_open(source);
     }
     static weights open(detail::c_text path) { return try_open(path).value(); }
-    /** Whether a source can be loaded; the failure says why not. */
+    /** Whether a source can be loaded; if not, the failure has the reason. */
     static result<done> try_check(const ferrum_weights_source &source) {
         return detail::outcome(ferrum_weights_check(&source));
     }
@@ -167,7 +167,7 @@ class weights
         try_check(source).value();
     }
 
-    /** Registers a decoder of a further format, until the registration ends. */
+    /** Registers a decoder of another format, until the registration ends. */
     static result<weights_decoder_registration>
     try_add_decoder(detail::c_text format, weights_decoder decoder) {
         auto owned = std::make_shared<weights_decoder>(std::move(decoder));
@@ -235,7 +235,7 @@ class weights
                     const std::string &specs_json = {}) const {
         return try_load(pool, specs_json).value();
     }
-    /** Maps tensors: they are the pages of the files. */
+    /** Maps tensors without a copy: they are mapped pages of the files. */
     result<tensor_set> try_map(const std::string &specs_json = {}) const {
         weights_load_request request;
         request.flags = FERRUM_WEIGHTS_LOAD_MAP;
@@ -246,7 +246,8 @@ class weights
         return try_map(specs_json).value();
     }
 
-    /** The SHA-256 sums of all files as JSON, compared with the lines of sha256sum. */
+    /** Returns the SHA-256 sums of all files as JSON, and compares them with lines of
+     *  sha256sum. */
     result<std::string>
     try_verify(const std::string *sums = nullptr,
                const weights_progress_function &progress = {}) const {

@@ -19,7 +19,7 @@ func Open(file *os.File, _ int64) *File { return &File{file: file} }
 // Close does nothing.
 func (f *File) Close() error { return nil }
 
-// Counts says how bytes were read so far.
+// Counts returns how bytes were read so far.
 func (f *File) Counts() Counts { return Counts{Through: f.through.Load()} }
 
 // ReadAt implements io.ReaderAt.

@@ -11,16 +11,16 @@ import (
 
 const opHeader = "weights.header"
 
-// Input is what a header is read from.
+// Input is a file or memory from which a header is read.
 type Input struct {
-	// Name is what errors call it: the path of a file.
+	// Name is the name in errors: the path of a file.
 	Name string
-	// Bytes reads at any offset below Size; it need not be safe for several threads.
+	// Bytes reads at any offset below Size. It need not be safe for several threads.
 	Bytes io.ReaderAt
 	Size  uint64
 }
 
-// wrong is an error of the content.
+// wrong returns an error of the content.
 func (in Input) wrong(format string, args ...any) error {
 	return device.Errorf(device.CodeInvalidFormat, opHeader, "%s: "+format, append([]any{in.Name}, args...)...)
 }
@@ -29,8 +29,8 @@ func (in Input) unsupported(format string, args ...any) error {
 	return device.Errorf(device.CodeUnsupported, opHeader, "%s: "+format, append([]any{in.Name}, args...)...)
 }
 
-// failed is an error of reading. Callers have compared with Size before, so that an end of the
-// file means that it became shorter.
+// failed returns an error of reading. Callers have compared the offsets with Size before, so an end
+// of the file means that the file became shorter.
 func (in Input) failed(err error) error {
 	var inner *fs.PathError
 	switch {
@@ -42,7 +42,7 @@ func (in Input) failed(err error) error {
 	return device.Errorf(device.CodeIO, opHeader, "%s: %w", in.Name, err)
 }
 
-// read gives size bytes from an offset. The caller has bounded size.
+// read returns size bytes from an offset. The caller has bounded size.
 func (in Input) read(offset, size uint64) ([]byte, error) {
 	if offset > in.Size || size > in.Size-offset {
 		return nil, in.wrong("%v at %d are beyond the end of the file of %v", device.Size(size), offset, device.Size(in.Size))

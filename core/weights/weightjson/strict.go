@@ -19,8 +19,8 @@ const MaxBytes = 16 << 20
 // maxDepth bounds how deep objects and lists contain each other.
 const maxDepth = 16
 
-// text is a text with its name in errors, and the depths at which the keys of its objects are names
-// of the program.
+// text is a text with its name in errors. It has the depths at which the program chooses the keys
+// of the objects.
 type text struct {
 	argument string
 	content  []byte
@@ -50,7 +50,7 @@ func (t *text) decode(to any) error {
 	return nil
 }
 
-// explained is an error of encoding/json in the words of this package.
+// explained converts an error of encoding/json to the wording of this package.
 func (t *text) explained(err error) error {
 	var kind *json.UnmarshalTypeError
 	var typed *device.Error
@@ -71,13 +71,13 @@ func (t *text) explained(err error) error {
 // level is an object or a list that is being read.
 type level struct {
 	isObject bool
-	// keys are those of an object; key is the last, while its value is missing.
+	// keys are the keys of an object. key is the last key while its value is missing.
 	keys  map[string]bool
 	inKey bool
 }
 
-// checkKeys checks that the text is one JSON value, that no object has a key twice, and that keys
-// have no capital letters, because encoding/json takes them for the same.
+// checkKeys checks that the text is one JSON value, that no object has a duplicate key, and that
+// keys have no capital letters, because encoding/json ignores the case of keys.
 func (t *text) checkKeys() error {
 	decoder := json.NewDecoder(bytes.NewReader(t.content))
 	decoder.UseNumber()

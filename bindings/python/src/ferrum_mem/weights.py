@@ -86,12 +86,12 @@ class TensorInfo:
     Attributes:
         name: its name.
         dtype: type of its elements.
-        shape: its shape, the slowest side first.
+        shape: its shape, the slowest dimension first.
         size_bytes: size of its elements.
-        address: where its elements are; 0 for a tensor of a source.
+        address: address of its elements; 0 for a tensor of a source.
         device: its device, such as "cpu:0"; empty for a tensor of a source.
         is_tied: whether it has the memory of an earlier tensor of its set.
-        is_compressed: whether the file has its bytes compressed.
+        is_compressed: whether its bytes are compressed in the file.
     """
 
     name: str
@@ -182,7 +182,7 @@ def _order(
 
 
 class Weights(WeightsCalls, Mapping[str, TensorInfo]):
-    """An open source of tensors: a mapping of their names to what is known of them.
+    """An open source of tensors: a mapping of their names to TensorInfo.
 
     Args:
         path: a file, the index of several files, or a folder.
@@ -206,7 +206,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
 
     @staticmethod
     def check(path: str | os.PathLike[str]) -> None:
-        """Opens a source and closes it again. The error says why it cannot be loaded."""
+        """Opens a source and closes it again. Raises if the source cannot be loaded."""
         _library.ensure_started()
         source = _abi.ferrum_weights_source.init()
         source.path = os.fsencode(path)
@@ -214,7 +214,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
 
     @staticmethod
     def capabilities() -> WeightsCapabilities:
-        """What can be loaded: the fields are in docs/weights.md."""
+        """What the library can load. docs/weights.md documents the fields."""
         _library.ensure_started()
         found: WeightsCapabilities = _native.read_json(
             _native.functions().ferrum_weights_capabilities_json
@@ -222,7 +222,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         return found
 
     def metadata(self) -> WeightsMetadata:
-        """What the source contains: the fields are in docs/weights.md."""
+        """The content of the source. docs/weights.md documents the fields."""
         found: WeightsMetadata = super().metadata()
         return found
 
@@ -269,22 +269,23 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         progress: Progress | None = None,
         wait: bool = True,
     ) -> TensorSet:
-        """Loads tensors into memory: all that are chosen, or none.
+        """Loads tensors into memory: all chosen tensors, or none.
 
         Args:
             memory: a pool, a virtual pool, or a model of an elastic pool.
-            include: patterns of which a name matches at least one; None: all names.
-            exclude: patterns that no name matches.
-            rename: beginnings of names, and what replaces them.
-            prefix: stands before all names.
-            dtype: the type that tensors of floating point are converted to.
-            tensors: an order of single tensors, instead of all arguments above; its form is in
-                docs/weights.md.
-            offset_bytes: the place of the first page in a virtual pool.
+            include: patterns; a name must match one of them; None: all names.
+            exclude: patterns; a name that matches one of them is not chosen.
+            rename: beginnings of names, with their replacements.
+            prefix: text that is put before all names.
+            dtype: the type to which floating-point tensors are converted.
+            tensors: an order of single tensors. It replaces the order of include, exclude,
+                rename, prefix and dtype. docs/weights.md documents its form.
+            offset_bytes: the offset of the first page in a virtual pool.
             tag: tag of the memory.
             threads: number of threads that read; 0: one for each processor, at most 8.
-            staging_bytes: bound of the host memory for devices that the host cannot write.
-            progress: called on a thread of the library; it cancels the load with False.
+            staging_bytes: bound of the staging memory. It is host memory, for devices whose
+                memory the host cannot write.
+            progress: called on a thread of the library; it returns False to cancel the load.
             wait: whether to wait for the end of the load.
 
         Raises:
@@ -321,10 +322,10 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         exclude: Iterable[str] | str | None = None,
         tensors: Iterable[Mapping[str, Any]] | None = None,
     ) -> TensorSet:
-        """Maps tensors without a copy: they are the pages of the files, which are only read.
+        """Maps tensors without a copy: they are mapped pages of the files and are read-only.
 
         Raises:
-            UnsupportedError: a tensor is not in its file as it is to be.
+            UnsupportedError: the file does not have a tensor in the form of the result.
         """
         request = _abi.ferrum_weights_load_request.init()
         request.flags = _abi.FERRUM_WEIGHTS_LOAD_MAP
@@ -339,8 +340,8 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         progress: Progress | None = None,
         wait: bool = True,
     ) -> TensorSet:
-        """Reads the bytes of tensors into the page cache of the system. The end of the set gives
-        the pages back that were not in the cache before.
+        """Reads the bytes of tensors into the page cache of the system. Closing the set releases
+        the pages that were read; pages that were in the cache before stay there.
         """
         request = _abi.ferrum_weights_load_request.init()
         request.flags = _abi.FERRUM_WEIGHTS_LOAD_PRELOAD
@@ -377,12 +378,12 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         """Reads all files and returns their SHA-256 sums, by the paths of the files.
 
         Args:
-            sums: lines of the form that sha256sum prints, with which the sums are compared.
-            progress: called on the thread of the call; it cancels with False.
+            sums: lines as sha256sum prints them; the sums are compared with these lines.
+            progress: called on the thread of the call; it returns False to cancel.
 
         Raises:
             CorruptedError: a file has another sum.
-            NotFoundError: the lines do not have a file.
+            NotFoundError: a file is missing in the lines.
         """
         text = None if sums is None else sums.encode()
         function = _native.functions().ferrum_weights_verify
@@ -414,11 +415,11 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
             path: the file.
             include, exclude, rename, prefix, dtype: as for load().
             texts: metadata of the file.
-            replace: whether to replace a file of that name.
-            progress: called on the thread of the call; it cancels with False.
+            replace: whether to replace an existing file of that name.
+            progress: called on the thread of the call; it returns False to cancel.
 
         Raises:
-            AlreadyExistsError: there is such a file.
+            AlreadyExistsError: a file of that name exists.
             UnsupportedError: for a type that the format does not have.
         """
         order = _order(include, exclude, rename, prefix, dtype, None)
@@ -545,7 +546,7 @@ class _SetOwned(Owned):
 
 
 class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
-    """A load, and a mapping of names to the tensors that it has put into memory."""
+    """A load, and a mapping of names to its loaded tensors."""
 
     def __init__(
         self,
@@ -579,7 +580,7 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
             super().wait(timeout_s)
 
     def tensors(self) -> LoadedTensors:
-        """All tensors in their order: the fields are in docs/weights.md."""
+        """All tensors in their order. docs/weights.md documents the fields."""
         found: LoadedTensors = super().tensors()
         return found
 
@@ -599,10 +600,10 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
         return _info(name, raw)
 
     def tensor(self, index: int) -> Tensor:
-        """A tensor by its place in the order of the load.
+        """A tensor by its index in the order of the load.
 
         Raises:
-            InvalidArgumentError: there is no tensor at the place.
+            InvalidArgumentError: no tensor has the index.
         """
         raw = _abi.ferrum_tensor_info.init()
         _native.check(

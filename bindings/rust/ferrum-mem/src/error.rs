@@ -247,7 +247,7 @@ pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
     }
 }
 
-/// Reads a fixed text field that is empty if there is nothing to tell.
+/// Reads a fixed text field that is empty if it has no information.
 pub(crate) fn stated_text(field: &[c_char]) -> Option<String> {
     Some(text_of(field)).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The published loader of weights, through the trait alone.
+//! The published loader of weights, used only through its trait.
 
 use std::sync::Arc;
 
@@ -102,7 +102,8 @@ fn test_tensors_are_loaded_in_the_order_of_their_specs() {
     block_on(loader.preload(&file)).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(!block_on(loader.is_available(&file)));
-    // The tensors outlive their loader, and all memory is free after them.
+    // The tensors remain valid after their loader is dropped. After the tensors, all memory is
+    // free.
     drop(loader);
     assert_eq!(tensors[0].to_cpu().unwrap().device(), Device::CPU);
     drop(tensors);
@@ -221,12 +222,12 @@ fn test_errors_name_the_cause() {
     let error = block_on(loader.get_metadata(&url)).unwrap_err();
     assert!(matches!(error, FerrumError::Unsupported { .. }), "{error}");
     assert!(block_on(loader.preload(&url)).is_err());
-    // One wrong spec: no tensor is left.
+    // With one wrong spec no tensor stays loaded.
     let good = spec("a", &[2, 3], DataType::FP32, in_memory());
     let bad = spec("z", &[1], DataType::FP32, in_memory());
     assert!(block_on(loader.load_tensors(&[good.clone(), bad])).is_err());
     assert!(block_on(loader.load_tensors(&[])).unwrap().is_empty());
-    // A dropped future leaves nothing.
+    // A dropped future leaves no memory allocated.
     drop(give_up_after(1, loader.load_tensor(&good)));
     drop(loader);
     let manager = engine.manager();

@@ -11,16 +11,16 @@ use crate::weights::progress::{of_call, OnProgress};
 use crate::weights::source::path_text;
 use crate::{sys, Result, WeightsFormat, WeightsProgress};
 
-/// How a source is converted.
+/// The settings of a conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConvertRequest {
-    /// The format; [`WeightsFormat::Any`]: the ending of the path decides.
+    /// The format; [`WeightsFormat::Any`]: the ending of the path determines the format.
     pub format: WeightsFormat,
-    /// Which tensors, and how.
+    /// The tensors and their transformations.
     pub order: Order,
     /// The metadata of the file.
     pub texts: BTreeMap<String, String>,
-    /// Replace a file of that name.
+    /// Replace an existing file of that name.
     pub replace: bool,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn verify(
     let on: OnProgress<'_> = Mutex::new(on_progress);
     let (text, bytes) = sums.map_or((std::ptr::null(), 0), |it| (it.as_ptr(), it.len()));
     let text = crate::library::json_of(|to, room, length| {
-        // SAFETY: the texts and the closure live through the call, and the buffer has the capacity
-        // that is passed.
+        // SAFETY: the texts and the closure are valid during the call, and the buffer has the
+        // capacity that is passed.
         unsafe {
             let (text, data) = (text.cast(), data_of(&on));
             sys::ferrum_weights_verify(weights, text, bytes, Some(of_call), data, to, room, length)
@@ -92,7 +92,7 @@ pub(super) fn convert(
         user_data: data_of(&on),
         ..Default::default()
     };
-    // SAFETY: the texts and the closure live through the call.
+    // SAFETY: the texts and the closure are valid during the call.
     check(unsafe { sys::ferrum_weights_convert(weights, path.as_ptr(), &raw) })
 }
 

@@ -24,12 +24,12 @@ pub trait WeightsDecoder: Send + Sync {
     fn decode(&self, file: &DecodedFile<'_>) -> Result<Description>;
 }
 
-/// What a file of a decoder contains.
+/// The description that a decoder returns for a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The tensors by name.
     pub tensors: BTreeMap<String, DescribedTensor>,
-    /// What the file contains besides.
+    /// The other metadata of the file.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -38,9 +38,9 @@ pub struct Description {
 pub struct DescribedTensor {
     /// Type of its elements.
     pub dtype: DType,
-    /// Its shape, the slowest side first.
+    /// Its shape, the slowest dimension first.
     pub shape: Vec<u64>,
-    /// Place of its bytes in the file.
+    /// Offset of its bytes in the file.
     pub offset_bytes: u64,
     /// The most significant byte of an element comes first.
     pub is_big_endian: bool,
@@ -125,7 +125,7 @@ unsafe extern "C" fn recognises(
     let start = if start_bytes == 0 {
         &[]
     } else {
-        // SAFETY: there are so many bytes.
+        // SAFETY: the library passes the start of the file with its length.
         unsafe { std::slice::from_raw_parts(start.cast::<u8>(), start_bytes) }
     };
     i32::from(run(|| decoder.recognises(start, file_bytes)))
@@ -154,9 +154,9 @@ unsafe extern "C" fn decode(
 }
 
 impl Library {
-    /// Registers a decoder of a further format, with its name of 1 to 63 bytes. Returns the number
+    /// Registers a decoder of another format, with its name of 1 to 63 bytes. Returns the number
     /// for [`WeightsSource::decoder`](crate::WeightsSource::decoder). The formats of the library
-    /// come first. A panic in the decoder fails the opening.
+    /// have precedence. A panic in the decoder fails the call that opens the file.
     ///
     /// # Errors
     ///

@@ -58,7 +58,7 @@ impl<'a> Object<'a> {
         self.value(key, Value::as_bool)
     }
 
-    /// A truth that is false where the text does not have it.
+    /// A Boolean; false if the text does not have it.
     pub(super) fn flag(self, key: &str) -> bool {
         self.fields
             .get(key)
@@ -93,7 +93,7 @@ impl<'a> Object<'a> {
             .collect()
     }
 
-    /// The keys, each with what `get` reads of it.
+    /// The keys, each with the value that `get` reads.
     pub(super) fn map<T>(
         self,
         mut get: impl FnMut(Object<'a>, &str) -> Result<T>,

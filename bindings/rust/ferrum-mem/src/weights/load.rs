@@ -68,7 +68,7 @@ impl<'a> LoadMemory<'a> {
     }
 
     fn raw(&self) -> sys::ferrum_weights_memory {
-        // SAFETY: all of it is numbers and pointers, for which zeros are values.
+        // SAFETY: all fields are numbers and pointers, for which zero is a valid value.
         let mut raw: sys::ferrum_weights_memory = unsafe { std::mem::zeroed() };
         match self.kind {
             Kind::Pool(pool) => raw.pool = pool.raw(),
@@ -84,17 +84,17 @@ impl<'a> LoadMemory<'a> {
     }
 }
 
-/// What is loaded, and where to.
+/// The tensors to load, and the memory for them.
 #[derive(Clone, Debug, Default)]
 pub struct LoadRequest<'a> {
-    /// The memories. Tensors go to the first, unless the order names another.
+    /// The memories. A tensor goes to the first memory, unless the order names another one.
     pub memories: Vec<LoadMemory<'a>>,
-    /// Which tensors, and how.
+    /// The tensors and their transformations.
     pub order: Order,
     /// Number of threads that read; `None`: one for each processor, at most 8.
     pub threads: Option<u32>,
-    /// Bound of the host memory through which tensors go to devices that the host cannot write, at
-    /// most 256 MiB; `None`: 64 MiB.
+    /// Bound of the staging memory, at most 256 MiB; `None`: 64 MiB. Tensors for a device whose
+    /// memory the host cannot write go through this host memory.
     pub staging_bytes: Option<u64>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> LoadRequest<'a> {
 
 impl Weights {
     /// Starts to load tensors: all, or none. [`TensorSet::wait`] waits for them. While the set
-    /// lives, its pools cannot be closed.
+    /// exists, its pools cannot be closed.
     ///
     /// # Errors
     ///
@@ -124,8 +124,8 @@ impl Weights {
         self.start(request, 0, None)
     }
 
-    /// Starts to load tensors, and tells the closure how far the load is. It runs on a thread of
-    /// the library. It breaks to cancel the load, and so does a panic in it.
+    /// Starts to load tensors, and reports the progress to the closure. The closure runs on a
+    /// thread of the library. It cancels the load if it breaks or panics.
     ///
     /// # Errors
     ///
@@ -141,7 +141,8 @@ impl Weights {
         self.start(request, 0, Some(on))
     }
 
-    /// Loads nothing: the tensors are the pages of the files, which are only read.
+    /// Maps the files instead of copying their bytes. The tensors are the mapped pages and are
+    /// read-only.
     ///
     /// # Errors
     ///
@@ -158,7 +159,8 @@ impl Weights {
     }
 
     /// Starts to read the bytes of the tensors into the page cache of the system. The set has no
-    /// tensors; its end gives the pages back that were not in the cache before.
+    /// tensors. Dropping the set releases the pages that the load has read; pages that were in the
+    /// cache before stay there.
     ///
     /// # Errors
     ///

@@ -3,21 +3,21 @@ use std::collections::BTreeMap;
 use crate::weights::json::{self, Object};
 use crate::{sys, DType, Result};
 
-/// What a source contains.
+/// The content of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WeightsMetadata {
     /// The format, such as "safetensors", or the name of a decoder's.
     pub format: String,
-    /// The sum of the tensors as they are stored.
+    /// The sum of the stored sizes of the tensors.
     pub total_size_bytes: u64,
     /// The types that occur.
     pub dtypes: Vec<DType>,
     /// The tensors by name.
     pub tensors: BTreeMap<String, TensorMetadata>,
-    /// The paths of all files. Tensors refer to a file by its place.
+    /// The paths of all files. A tensor refers to a file by its index.
     pub files: Vec<String>,
-    /// What the files contain besides: the metadata of safetensors, the keys of GGUF.
+    /// The other metadata of the files: the metadata of safetensors, the keys of GGUF.
     pub texts: BTreeMap<String, String>,
 }
 

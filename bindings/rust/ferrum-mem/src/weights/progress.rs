@@ -1,4 +1,4 @@
-//! Closures that are told how far a load or another call is.
+//! Closures that receive the progress of a load or of another call.
 
 use std::ffi::c_void;
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::callback::{run, share};
 use crate::{sys, WeightsProgress};
 
-/// A closure: it breaks to cancel.
+/// A progress closure. It breaks to cancel.
 pub(super) type OnProgress<'a> =
     Mutex<Box<dyn FnMut(&WeightsProgress) -> ControlFlow<()> + Send + 'a>>;
 
@@ -26,7 +26,7 @@ unsafe fn call(on: &OnProgress<'_>, progress: *const sys::ferrum_weights_progres
     i32::from(!goes_on)
 }
 
-/// Calls the closure of a load, which lives as long as its set.
+/// Calls the closure of a load. The closure is valid as long as its set.
 pub(super) unsafe extern "C" fn of_load(
     progress: *const sys::ferrum_weights_progress,
     data: *mut c_void,
@@ -42,6 +42,6 @@ pub(super) unsafe extern "C" fn of_call(
     progress: *const sys::ferrum_weights_progress,
     data: *mut c_void,
 ) -> i32 {
-    // SAFETY: data is a closure that lives through the call.
+    // SAFETY: data is a closure that is valid during the call.
     unsafe { call(&*data.cast::<OnProgress<'_>>(), progress) }
 }

@@ -11,7 +11,7 @@ use crate::weights::convert::{self, ConvertRequest, FileSum};
 use crate::weights::metadata::{FoundTensor, WeightsCapabilities, WeightsMetadata};
 use crate::{sys, DType, Error, Result, WeightsFormat, WeightsProgress};
 
-/// What is opened: a file, a folder, the index of several files, or bytes in memory.
+/// A source to open: a file, a folder, the index of several files, or bytes in memory.
 #[derive(Clone, Debug)]
 pub struct WeightsSource {
     place: Place,
@@ -36,7 +36,8 @@ impl WeightsSource {
         }
     }
 
-    /// A file, the index of several files, or a folder. Its content decides about the format.
+    /// A file, the index of several files, or a folder. The library detects the format from the
+    /// content.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::new(Place::File(path.into()))
     }
@@ -71,7 +72,7 @@ impl WeightsSource {
         }
     }
 
-    /// Calls with what C has for it; it lives through the call.
+    /// Calls a function with the struct for C, which is valid during the call.
     fn with_raw<T>(
         &self,
         function: &str,
@@ -122,8 +123,8 @@ struct Opened {
     library: Library,
 }
 
-/// An open source of tensors. Clones share it. The files stay open, so that what was described is
-/// what is loaded later.
+/// An open source of tensors. Clones share it. The files stay open, so a later load reads the same
+/// files, even if another file has replaced one under its name.
 ///
 /// ```no_run
 /// use ferrum_mem::{Device, Library, LoadMemory, LoadRequest, Result, Weights};
@@ -193,7 +194,7 @@ impl Weights {
         }
     }
 
-    /// Opens a source and closes it again: success means that it can be loaded.
+    /// Opens a source and closes it again. Success means that the source can be loaded.
     ///
     /// # Errors
     ///
@@ -231,7 +232,7 @@ impl Weights {
         self.opened.bytes.clone()
     }
 
-    /// What the source contains.
+    /// The content of the source.
     ///
     /// # Errors
     ///
@@ -278,14 +279,14 @@ impl Weights {
         WeightsCapabilities::of(&text)
     }
 
-    /// Reads all files and returns their SHA-256 sums. With `sums`, lines as `sha256sum` prints
-    /// them, it compares each.
+    /// Reads all files and returns their SHA-256 sums. `sums` has lines as `sha256sum` prints them;
+    /// then each sum is compared with them.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for a file with another sum;
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for a file that the list does not have;
-    /// [`ErrorKind::InvalidFormat`](crate::ErrorKind::InvalidFormat) for a line that is none;
+    /// [`ErrorKind::InvalidFormat`](crate::ErrorKind::InvalidFormat) for a line of another form;
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the closure breaks.
     ///
     /// C function: [`ferrum_weights_verify`](crate::sys::ferrum_weights_verify).
@@ -297,13 +298,13 @@ impl Weights {
         convert::verify(self.raw(), sums, Box::new(on_progress))
     }
 
-    /// Writes tensors of the source to a file. The file appears when it is complete; after an error
-    /// nothing of it is left.
+    /// Writes tensors of the source to a file. The file gets its name when it is complete. After an
+    /// error no part of it is left.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists);
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a format that is only read, and
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a format that cannot be written, and
     /// for a type that the format does not have;
     /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) for a disk without
     /// room; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the closure breaks; the errors
@@ -320,7 +321,7 @@ impl Weights {
     }
 }
 
-/// A text that the library gives, up to its NUL.
+/// A text of the library, up to its NUL.
 ///
 /// # Safety
 ///

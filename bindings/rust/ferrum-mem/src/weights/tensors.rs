@@ -22,7 +22,7 @@ pub(super) enum Parent {
     Device(Device),
 }
 
-/// What a set keeps alive while its load runs and its tensors live.
+/// What a set keeps alive while its load runs and its tensors exist.
 #[derive(Default)]
 struct Held {
     _parents: Vec<Parent>,
@@ -32,10 +32,10 @@ struct Held {
 
 static KEPT: Kept<Held> = Kept::new();
 
-/// A load, and the tensors that it has put into memory. A drop cancels a load that runs, and frees
-/// the memory that the load has allocated; inside its own progress closure, another thread does so
-/// when the closure has returned. The work of the program on the tensors must be complete
-/// before, or its streams recorded for the memory.
+/// A load with its loaded tensors. Dropping the set cancels a running load, and frees the memory
+/// that the load has allocated. If the progress closure of the set drops it, another thread does
+/// this after the closure has returned. The work of the program on the tensors must be complete
+/// before the drop, or its streams must be recorded for the memory.
 #[must_use = "dropping it cancels the load and frees the tensors"]
 pub struct TensorSet {
     raw: sys::ferrum_tensor_set,
@@ -49,12 +49,14 @@ impl Drop for TensorSet {
             return;
         }
         let held = ManuallyDrop::new(std::mem::take(&mut self.held));
-        // SAFETY: we own the handle. After it the library uses neither the closure nor the bytes.
+        // SAFETY: this object owns the handle. After the call the library uses neither the closure
+        // nor the bytes.
         let status = unsafe { sys::ferrum_tensor_set_free(self.raw, sys::FERRUM_FORCE) };
         if status != sys::FERRUM_ERROR_INVALID_STATE {
             return freed(held, status);
         }
-        // Inside its own closure, which the call would wait for: another thread frees it.
+        // Inside the set's own closure the call would wait for the closure, so another thread frees
+        // the set.
         let (raw, library) = (self.raw, self.library.clone());
         let later = move || {
             // SAFETY: as above.
@@ -68,7 +70,7 @@ impl Drop for TensorSet {
     }
 }
 
-/// Drops what a set has held, unless the library may still use it.
+/// Drops what a set has kept alive, unless the library may still use it.
 fn freed(held: ManuallyDrop<Held>, status: sys::ferrum_status) {
     dropped("ferrum_tensor_set_free", status);
     if crate::callback::is_removed(status) {
@@ -112,7 +114,7 @@ impl TensorSet {
         &self.library
     }
 
-    /// Frees the tensors, and returns the error of the device if it does not take the memory back.
+    /// Frees the tensors, and returns an error if the device fails to free the memory.
     ///
     /// # Errors
     ///
@@ -128,8 +130,8 @@ impl TensorSet {
         ended(closed, self)
     }
 
-    /// Returns the handle and does not free the tensors. Their pools stay open until an object of
-    /// [`TensorSet::from_raw`] ends, and only then the closure is dropped.
+    /// Returns the handle and does not free the tensors. Their pools stay open, and the closure is
+    /// kept, until an object of [`TensorSet::from_raw`] ends.
     pub fn into_raw(mut self) -> sys::ferrum_tensor_set {
         let raw = std::mem::take(&mut self.raw);
         KEPT.put(raw.id, std::mem::take(&mut self.held));
@@ -169,7 +171,7 @@ impl TensorSet {
         Ok(Some(Tensor::of(self, name.to_owned(), info)))
     }
 
-    /// A tensor by its place in the order of the load.
+    /// A tensor by its index in the order of the load.
     ///
     /// # Errors
     ///
@@ -226,12 +228,13 @@ impl<'set> Tensor<'set> {
         DType::from_raw(self.info.dtype)
     }
 
-    /// Its shape, the slowest side first.
+    /// Its shape, the slowest dimension first.
     pub fn shape(&self) -> &[u64] {
         shape_of(&self.info)
     }
 
-    /// Where its elements are, in the order of the shape and without gaps; `None`: it has none.
+    /// Address of its elements, which are in the order of the shape without gaps; `None`: it has no
+    /// elements.
     pub fn address(&self) -> Option<u64> {
         (self.info.address != 0).then_some(self.info.address)
     }
@@ -246,7 +249,7 @@ impl<'set> Tensor<'set> {
         self.device.as_deref()
     }
 
-    /// It has the memory of an earlier tensor of its set.
+    /// Whether it has the memory of an earlier tensor of its set.
     pub fn is_tied(&self) -> bool {
         self.info.flags & sys::FERRUM_TENSOR_TIED != 0
     }
