@@ -140,12 +140,43 @@ fm.shutdown()
 """
 
 
-def test_over_the_simulated_driver():
+# Tensors have the types that the interface has; others are bytes.
+TENSORS = """
+import json, struct, sys
+import ferrum_mem as fm
+
+kinds = {"F32": 4, "I64": 8, "BOOL": 1, "U8": 1, "F16": 2, "C64": 8, "BF16": 2}
+header, at = {}, 0
+for name, size in kinds.items():
+    header[name] = {"dtype": name, "shape": [3, 2], "data_offsets": [at, at + 6 * size]}
+    at += 6 * size
+text = json.dumps(header).encode()
+with open(sys.argv[1], "wb") as file:
+    file.write(struct.pack("<Q", len(text)) + text + bytes(at))
+wanted = {"F32": "<f4", "I64": "<i8", "BOOL": "|b1", "U8": "|u1", "F16": "<f2", "C64": "<c8"}
+with (
+    fm.Device("cuda:1") as device,
+    fm.Pool(device) as pool,
+    fm.Weights(sys.argv[1]) as source,
+    source.load(pool) as tensors,
+):
+    for name, tensor in tensors.items():
+        assert tensor.__dlpack_device__() == (2, 1)
+        interface = tensor.__cuda_array_interface__
+        assert interface["data"] == (tensor.info.address, False)
+        assert interface["strides"] is None
+        shown = interface["shape"], interface["typestr"]
+        assert shown == (((3, 2), wanted[name]) if name in wanted else ((12,), "|u1")), shown
+fm.shutdown()
+"""
+
+
+@pytest.mark.parametrize("program", [PROGRAM, TENSORS], ids=["blocks", "tensors"])
+def test_over_the_simulated_driver(program, tmp_path):
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")
     environment = {**os.environ, "FERRUM_CUDA_LIBRARY": str(SIMULATOR)}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60
-    )
+    command = [sys.executable, "-c", program, str(tmp_path / "model.safetensors")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -81,15 +81,31 @@ def test_loaded_tensors_are_arrays(path, arrays, pool):
 
 
 def test_loaded_tensors_have_dlpack(path, arrays, pool):
-    with fm.Weights(path) as source, source.load(pool) as loaded, source.map() as mapped:
+    with fm.Weights(path) as source, source.load(pool) as loaded:
         taken = numpy.from_dlpack(loaded["layer.q"])
         assert taken.ctypes.data == loaded.find("layer.q").address
         numpy.testing.assert_array_equal(taken, arrays["layer.q"])
         with pytest.raises(fm.ViewExistsError):
             loaded.close()
-        with pytest.raises(fm.UnsupportedError, match="mapped"):
-            mapped["ids"].__dlpack_device__()
         del taken
+
+
+def test_mapped_tensors_have_read_only_dlpack(path, arrays):
+    with fm.Weights(path) as source, source.map() as mapped:
+        tensor = mapped["layer.q"]
+        assert tensor.__dlpack_device__() == (1, 0)
+        taken = numpy.from_dlpack(tensor)
+        assert taken.ctypes.data == tensor.info.address
+        assert not taken.flags.writeable
+        numpy.testing.assert_array_equal(taken, arrays["layer.q"])
+        with pytest.raises(fm.ViewExistsError):
+            mapped.close()
+        del taken
+        assert numpy.from_dlpack(mapped["none"]).shape == (0, 3)
+        for old in (None, (0, 8)):
+            with pytest.raises(BufferError, match="read-only"):
+                tensor.__dlpack__(max_version=old)
+        assert not hasattr(tensor, "__cuda_array_interface__")
 
 
 def test_capabilities_and_check(path, tmp_path):

@@ -126,16 +126,18 @@ class _Export:
 class DeviceArray(_owned.Resource):
     """The array side of a block on any device: DLPack and the CUDA array interface.
 
-    Both show the bytes of a block as a vector of uint8. DLPack shows a tensor with its type. It
-    waits for the work of other streams than the consumer's when the capsule is created. The CUDA
-    array interface does not wait.
+    Both show the bytes of a block as a vector of uint8, and a tensor with its type and shape.
+    DLPack waits for the work of other streams than the consumer's when the capsule is created.
+    The CUDA array interface does not wait.
     """
 
-    # For memory that was adopted as read only.
+    # For memory that was adopted as read only, and for mapped tensors.
     _read_only = False
 
-    def _array_range(self) -> tuple[int, int, Device]:
-        """Address on the device, length and device."""
+    def _array_range(self) -> tuple[int, int, Device | None]:
+        """Address on the device, length and device; None: memory of the host that belongs to no
+        device.
+        """
         raise NotImplementedError
 
     def _elements(self) -> tuple[tuple[int, ...], int, int] | None:
@@ -156,7 +158,10 @@ class DeviceArray(_owned.Resource):
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's number of the device type, and the ordinal of the device."""
         self._check_alive()
-        info = self._array_range()[2]._info
+        device = self._array_range()[2]
+        if device is None:
+            return _CPU, 0
+        info = device._info
         if info.backend == "cuda":
             return _CUDA, info.ordinal
         if info.host_addressable:
@@ -179,8 +184,8 @@ class DeviceArray(_owned.Resource):
             stream: -1: do not wait. Otherwise the call waits for all work that is queued on
                 streams of this package on the device.
             max_version: from (1, 0) on, the array is writable in every consumer, unless
-                the block was adopted as read only. Below (1, 0) a read-only block is
-                rejected.
+                the block is read-only: it was adopted so, or its tensor is mapped. Below
+                (1, 0) a read-only block is rejected.
             dl_device: only the block's own device.
             copy: True is rejected.
         """
@@ -193,8 +198,9 @@ class DeviceArray(_owned.Resource):
             raise BufferError(
                 f"the {self._owned.label} is read-only, which DLPack can state since version 1.0"
             )
-        if stream != -1:
-            self._array_range()[2].synchronize()
+        device = self._array_range()[2]
+        if stream != -1 and device is not None:
+            device.synchronize()
         with _owned.views_lock:
             self._check_alive()
             _ended.clear()
@@ -210,7 +216,7 @@ class DeviceArray(_owned.Resource):
         """
         self._check_alive()
         address, size_bytes, device = self._array_range()
-        if device._info.backend != "cuda":
+        if device is None or device._info.backend != "cuda":
             raise AttributeError(f"the {self._owned.label} is on no CUDA device")
         return {
             "version": 3,

@@ -77,6 +77,8 @@ _DLPACK = {
     DType.C64: (5, 64),
     DType.BOOL: (6, 8),
 }
+# The letters of the CUDA array interface, by DLPack's code. It has no letter for bf16.
+_LETTERS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 
 
 @dataclass(frozen=True)
@@ -477,12 +479,7 @@ class Tensor(HostBuffer, DeviceArray):
         is_host = self.info.device.startswith("cpu")
         return (self.info.address if is_host else None), self.info.size_bytes
 
-    def _array_range(self) -> tuple[int, int, Device]:
-        if self._set._device is None:
-            raise UnsupportedError(
-                _abi.FERRUM_ERROR_UNSUPPORTED,
-                "a mapped tensor is no memory of a device: use numpy()",
-            )
+    def _array_range(self) -> tuple[int, int, Device | None]:
         return self.info.address, self.info.size_bytes, self._set._device
 
     def _elements(self) -> tuple[tuple[int, ...], int, int]:
@@ -523,6 +520,18 @@ class Tensor(HostBuffer, DeviceArray):
     def __array_interface__(self) -> dict[str, Any]:
         array: dict[str, Any] = self.numpy().__array_interface__
         return {**array, "data": self.numpy()} if not array["data"] else array
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The tensor of a CUDA device, with its type and shape. Types that the interface does not
+        have, such as bf16, are shown as bytes: use DLPack for bf16.
+        """
+        array = super().__cuda_array_interface__
+        code, bits = _DLPACK.get(self.info.dtype, (-1, 0))
+        if code in _LETTERS:
+            order = "|" if bits == 8 else "<"
+            array["shape"], array["typestr"] = self.shape, f"{order}{_LETTERS[code]}{bits // 8}"
+        return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
