@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// foreignWork is the work that external streams were requested to call, by number. The
-// number comes back from code of the caller, so it may come twice or never.
+// foreignWork is the work that external streams were requested to call, by number. The caller's
+// code passes the number back, so a number may arrive twice or never.
 var foreignWork = struct {
 	sync.Mutex
 	last  uint64

@@ -1,20 +1,20 @@
-// Package estimate says how much memory a model needs to be served, before
-// anything of it is loaded.
+// Package estimate computes how much memory serving a model needs, before the model is
+// loaded.
 //
-// Two estimators stand side by side. EstimateModelMemory,
-// EstimateKVCacheMemory and EstimateInferenceMemory are the short formulas of
-// the contract, which take a model's numbers one by one. The other one reads
-// what a model is published as: ReadConfig a config.json, OpenCheckpoint (with core/weights)
-// the headers of its safetensors files, and Open also those of GGUF files, whose
-// metadata become the fields of a configuration. A Plan then puts weights, cache,
-// activations and the allocator's own share together for one of the devices
-// that the model is spread over, and Fit finds what a device has room for.
+// It has two estimators. EstimateModelMemory, EstimateKVCacheMemory and
+// EstimateInferenceMemory are the short formulas of the contract. They take the numbers of
+// a model as arguments. The second estimator reads the published files of a model:
+// ReadConfig reads a config.json. OpenCheckpoint reads the headers of safetensors files
+// with core/weights. Open reads these files and the headers of GGUF files, and converts
+// the metadata of GGUF to the fields of a configuration. A Plan then adds up weights,
+// cache, activations and the overhead of the allocator for one of the devices of the model.
+// Fit finds the largest context or batch that fits on a device.
 //
-// The package owns nothing and opens only the files that it is pointed at. It
-// never reads a tensor, asks no device and starts no goroutine. Input is never
-// trusted: files, depths, numbers of values and numbers themselves are bounded,
-// every sum and product is checked, and what is wrong is a typed error that
-// names the file and the field. All amounts are whole bytes.
+// The package owns nothing and opens only the files that the caller names. It never reads
+// a tensor, queries no device and starts no goroutine. Input is never trusted: the sizes of
+// files, the depth of values, their number and their range are bounded, and every sum and
+// product is checked. Every error is typed and names the file and the field. All sizes are
+// whole bytes.
 //
 // Lock order: the package has no locks. A Model, a Checkpoint and a Plan are
 // read-only once made and may be shared.

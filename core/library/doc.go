@@ -1,5 +1,5 @@
-// Package library is what exists once in a process. It starts and stops, opens devices,
-// creates objects (pools, managers, monitors, ...) and finds them by their handles. An
+// Package library is the state that exists once in a process. It starts and stops the
+// library, opens devices, creates objects (pools, managers, monitors, ...) and finds them by their handles. An
 // object embeds the type of its package and adds the calls that take further handles.
 //
 // The package owns the counted start and stop, the handle tables of devices, pools,

@@ -38,7 +38,7 @@ type Relocation struct {
 	// claimed states for each movable block whether a target was reserved for it.
 	claimed []bool
 	filled  map[regionKey]bool
-	// survey is what is known of the pool; nil means nothing.
+	// survey is the known state of the pool; nil means that nothing is known.
 	survey *survey
 	// noRoom and ended are the results of the last survey.
 	noRoom uint64

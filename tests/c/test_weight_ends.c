@@ -1,7 +1,7 @@
 /*
- * The header's promises about loads of weights that run: progress,
- * cancellation, threads, and the ends of what a load or a set uses. A
- * callback of progress holds each load here until the test lets it go on.
+ * The header's promises about running loads of weights: progress,
+ * cancellation, threads, and the ends of the objects that a load or a set
+ * uses. A progress callback blocks each load here until the test continues it.
  */
 #include "asserts.h"
 #include "fixture.h"
@@ -38,7 +38,7 @@ static int tear_down(void **state) {
     return rmdir(folder);
 }
 
-/* A load that a callback holds. */
+/* A load that its callback blocks. */
 typedef struct {
     ferrum_weights_load_request request;
     ferrum_weights_memory memory;
@@ -74,7 +74,7 @@ static void prepare(void) {
     held.request.user_data = &held;
 }
 
-/* Starts the load, and waits until its callback holds it. */
+/* Starts the load, and waits until its callback blocks it. */
 static void start(void) {
     assert_ok(ferrum_weights_load(weights, &held.request, &held.set));
     gate_wait(&held.entered);
@@ -82,7 +82,7 @@ static void start(void) {
 
 static void go_on(void) { gate_open(&held.left); }
 
-/* Lets the load go on some time after it was started. */
+/* Continues the load some time after its start. */
 static void *go_on_later(void *unused) {
     usleep(20000);
     go_on();
@@ -123,7 +123,7 @@ static void test_running_load_is_busy(void **state) {
     assert_ok(ferrum_tensor_set_wait(held.set, FERRUM_WAIT_FOREVER));
     assert_ok(ferrum_tensor_set_wait(held.set, 0));
     assert_true(held.calls > 1);
-    /* The set lives, so its pool cannot end. */
+    /* The set exists, so its pool cannot be destroyed. */
     assert_status(ferrum_pool_destroy(pool, 0), FERRUM_ERROR_BUSY);
     assert_message("has its tensors there");
     assert_ok(ferrum_tensor_set_free(held.set, 0));
@@ -268,7 +268,7 @@ static void test_set_outlives_its_pools(void **state) {
 static void call_inside(void) {
     char text[4096];
     size_t length;
-    /* What does not wait for the load works. */
+    /* Calls that do not wait for the load succeed. */
     assert_ok(
         ferrum_weights_metadata_json(weights, text, sizeof text, &length));
     assert_status(ferrum_tensor_set_wait(held.set, FERRUM_WAIT_FOREVER),
@@ -369,7 +369,7 @@ static void test_forced_close_of_a_device_ends_its_sets(void **state) {
     pthread_join(thread, NULL);
     assert_status(ferrum_tensor_set_wait(held.set, 0),
                   FERRUM_ERROR_INVALID_HANDLE);
-    /* The fixture ends with what it began with. */
+    /* The fixture ends with the same objects as at its start. */
     while (ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK)
         ;
     fixture_make(&f);

@@ -1,7 +1,7 @@
 /*
- * The header's promises about loads of weights: what is loaded where, orders,
- * progress, cancellation, threads, and the ends of everything that a load
- * uses. Each test starts with one live object of every kind and ends with a
+ * The header's promises about loads of weights: the memory of the tensors,
+ * orders, progress, cancellation, threads, and the ends of all objects that a
+ * load uses. Each test starts with one live object of every kind and ends with a
  * clean stop of the library, which fails if anything is left.
  */
 #include "asserts.h"
@@ -115,7 +115,7 @@ static void test_all_tensors_go_to_a_pool(void **state) {
     assert_int_equal(progress.total_bytes, (1 << 20) + 40);
     assert_ok(ferrum_tensor_set_check(set));
     assert_true(pool_used() >= before + (1 << 20));
-    /* The set needs the source no more. */
+    /* The set no longer needs the source. */
     assert_ok(ferrum_weights_close(weights, 0));
     check_tensors(set);
     assert_ok(ferrum_tensor_set_free(set, 0));
@@ -210,7 +210,8 @@ static void test_preload_has_no_tensors(void **state) {
     ferrum_weights_progress progress = FERRUM_WEIGHTS_PROGRESS_INIT;
     assert_ok(ferrum_tensor_set_get_progress(set, &progress));
     assert_int_equal(progress.done_bytes, (1 << 20) + 40);
-    /* Its end gives pages of the files back, which stay open for it. */
+    /* The end of the set releases pages of the files. The files stay open for
+     * this. */
     assert_ok(ferrum_weights_close(weights, 0));
     assert_ok(ferrum_tensor_set_free(set, 0));
 }

@@ -1,6 +1,6 @@
 /*
- * The header's promises about sources of weights: what can be opened, what is
- * told of it, sums, conversions and decoders. Each test starts with one live
+ * The header's promises about sources of weights: opening, descriptions,
+ * sums, conversions and decoders. Each test starts with one live
  * object of every kind and ends with a clean stop of the library, which fails
  * if anything is left. test_weight_loads.c has the loads.
  */
@@ -202,7 +202,7 @@ static void test_sums_are_compared(void **state) {
     char text[512], line[256];
     size_t length = 0, needed = 0;
     int calls = 0;
-    /* Nothing is read to tell the length. */
+    /* The query of the length reads no file. */
     assert_ok(ferrum_weights_verify(weights, NULL, 0, stop_at_once, &calls,
                                     NULL, 0, &needed));
     assert_status(ferrum_weights_verify(weights, NULL, 0, stop_at_once, &calls,
@@ -380,7 +380,7 @@ static void test_decoder_describes_a_format(void **state) {
     assert_memory_equal((void *)(uintptr_t)info.address, "abc", 3);
     assert_ok(ferrum_tensor_set_free(set, 0));
     assert_ok(ferrum_weights_close(weights, 0));
-    /* The file is gone when its callback has ended. */
+    /* The file is invalid after its callback has returned. */
     char byte;
     assert_status(d.read_at(d.file, 0, &byte, 1), FERRUM_ERROR_INVALID_HANDLE);
 

@@ -155,8 +155,8 @@ func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
 	require.NoError(t, virtual.Unreserve(space, size))
 }
 
-// queued: memory that work uses is not disowned, if the device knows of the work; the
-// work ends.
+// queued tests that memory in use by queued work is not disowned, if the device knows of the work,
+// and that the work completes.
 func (a Adopted) queued(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at := a.Theirs(t, dev, adoptedBytes)
 	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))

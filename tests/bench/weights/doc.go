@@ -1,5 +1,5 @@
-// Command weights measures how fast core/weights loads files, beside what the system itself can do with
-// the same bytes, in the same process and by turns. tests/bench/weights.py starts it.
+// Command weights measures how fast core/weights loads files. In the same process, alternately, it
+// measures how fast the system itself reads the same bytes. tests/bench/weights.py starts it.
 //
 //	weights resident FILE THREADS ROUNDS   load from the page cache, and pread into fresh memory
 //	weights warm     FILE THREADS ROUNDS   the same into memory that was written before

@@ -54,7 +54,7 @@ func run(args []string) (any, error) {
 	return nil, fmt.Errorf("%q is no measurement", args[0])
 }
 
-// loads measures loads and reads of the same bytes by turns.
+// loads measures loads, alternately with reads of the same bytes.
 type loads struct {
 	path           string
 	threads        int
@@ -67,12 +67,12 @@ type loads struct {
 	kept []byte
 }
 
-// pair has the rates of both in bytes a second, a value for each round.
+// pair has the rates of both in bytes per second, one value for each round.
 type pair struct {
 	Bytes int64     `json:"bytes"`
 	Ours  []float64 `json:"ours"`
 	Peer  []float64 `json:"peer"`
-	// PeerThreads is how many threads of the peer were the fastest.
+	// PeerThreads is the number of threads with which the peer was fastest.
 	PeerThreads int `json:"peer_threads"`
 	// Residency is the largest share of the file in the page cache before a cold measurement.
 	Residency float64 `json:"residency"`
@@ -183,7 +183,7 @@ func (m *loads) peer(threads int) (float64, error) {
 	return m.read(direct, threads)
 }
 
-// fastest finds out with how many threads reads around the page cache are the fastest.
+// fastest measures with which number of threads reads around the page cache are fastest.
 func (m *loads) fastest() (threads int, err error) {
 	best := 0.0
 	for _, n := range []int{1, 2, 4, 8, 16} {
@@ -198,7 +198,7 @@ func (m *loads) fastest() (threads int, err error) {
 	return threads, nil
 }
 
-// read reads a file into fresh memory with threads, which take parts of 4 MiB.
+// read reads a file into fresh memory. Its threads read parts of 4 MiB.
 func (m *loads) read(file *os.File, threads int) (float64, error) {
 	memory := m.kept
 	began := time.Now()
@@ -216,7 +216,7 @@ func (m *loads) read(file *os.File, threads int) (float64, error) {
 	for range threads {
 		group.Go(func() {
 			for at := range parts {
-				// A direct read is of whole blocks; the file may end inside its last one.
+				// A direct read has whole blocks. The file may end inside its last block.
 				end := min(at+part, int64(len(memory)))
 				for done := at; done < min(end, m.size); {
 					n, err := unix.Pread(int(file.Fd()), memory[done:end], done)
@@ -249,8 +249,8 @@ func (m *loads) read(file *os.File, threads int) (float64, error) {
 	}
 }
 
-// fresh maps memory that nobody has written, with huge pages if the system has them, as the host device
-// does.
+// fresh maps memory that was never written, with huge pages if the system has them, as the host
+// device does.
 func fresh(size int64) ([]byte, error) {
 	const whole = 2 << 20
 	memory, err := unix.Mmap(-1, 0, int((size+whole-1)/whole*whole), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -260,7 +260,7 @@ func fresh(size int64) ([]byte, error) {
 	return memory, err
 }
 
-// drop takes the file out of the page cache, and returns the share that is still there.
+// drop removes the file from the page cache, and returns the share that is still cached.
 func (m *loads) drop() (float64, error) { return dropped(m.file, m.size) }
 
 func dropped(file *os.File, size int64) (share float64, err error) {
@@ -327,7 +327,7 @@ func mapped(path string, rounds int) (any, error) {
 	return answer, nil
 }
 
-// byteAt is a byte of a mapped file.
+// byteAt returns a byte of a mapped file.
 func byteAt(addr device.Addr) *byte {
 	address := uintptr(addr)
 	return *(**byte)(unsafe.Pointer(&address))

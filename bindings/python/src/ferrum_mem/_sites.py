@@ -14,7 +14,7 @@ import types
 
 from . import _abi
 
-# Frames that are looked at, and lines of them that are recorded.
+# The number of frames that are visited, and the number of their lines that are recorded.
 _FRAMES = 24
 _DEPTH = 16
 _EACH_FRAME = range(_FRAMES)

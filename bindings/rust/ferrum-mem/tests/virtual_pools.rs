@@ -314,7 +314,7 @@ fn test_ranges_in_batches() {
     for range in ranges {
         range.into_address();
     }
-    // SAFETY: nobody has an object of these ranges.
+    // SAFETY: no object of these ranges exists.
     unsafe {
         let error = pool.free_batch(&pages(&[(0, 2), (9, 1)]), None);
         assert_eq!(error.unwrap_err().kind, ErrorKind::NotMapped);
@@ -335,7 +335,7 @@ fn test_ranges_in_batches() {
     for range in ranges {
         range.into_address();
     }
-    // SAFETY: nobody has an object of these ranges.
+    // SAFETY: no object of these ranges exists.
     unsafe { model.free_batch(&pages(&[(2, 2), (7, 1)]), None) }.unwrap();
     assert_eq!(model.info().unwrap().mapped_pages, 0);
 }

@@ -2,36 +2,36 @@ use serde_json::{json, Map, Value};
 
 use crate::DType;
 
-/// Which tensors of a source are loaded, under which names, and how. The default is all tensors as
-/// they are.
+/// The tensors of a source that are loaded, their new names, and their transformations. The default
+/// is all tensors unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Order {
-    /// All tensors as they are.
+    /// All tensors unchanged.
     #[default]
     All,
     /// Tensors whose names match patterns.
     Chosen(Selection),
-    /// Tensors one by one.
+    /// A list of single tensors.
     Listed(Vec<TensorOrder>),
 }
 
-/// Chooses tensors by the patterns of their names. `*` stands for any text, `?` for one character.
+/// Chooses tensors by patterns of their names. `*` matches any text, `?` one character.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Names that are loaded; empty: all.
     pub include: Vec<String>,
     /// Names that are not loaded.
     pub exclude: Vec<String>,
-    /// Beginnings of names that are replaced by others: the old and the new one.
+    /// Beginnings of names to replace: the old and the new beginning.
     pub rename: Vec<(String, String)>,
-    /// Text before each name.
+    /// Text that is put before each name.
     pub prefix: Option<String>,
-    /// What is done with each tensor, in this order.
+    /// The transformations of each tensor, in this order.
     pub transformations: Vec<Transformation>,
-    /// Type that tensors of floating-point numbers are converted to.
+    /// Type to which floating-point tensors are converted.
     pub float_dtype: Option<DType>,
-    /// Place of the memory in the memories of the load.
+    /// Index of the memory in the memories of the load.
     pub memory: usize,
 }
 
@@ -47,20 +47,20 @@ pub struct TensorOrder {
     into: Option<(u64, u64)>,
 }
 
-/// What is done with a tensor while it is loaded.
+/// A transformation of a tensor while it is loaded.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Transformation {
     /// Swaps two dimensions. Negative numbers count from the end.
     Transpose {
-        /// One of them.
+        /// The first dimension.
         dim0: i64,
-        /// The other.
+        /// The second dimension.
         dim1: i64,
     },
     /// Another shape with the same number of elements.
     Reshape {
-        /// The shape, the slowest side first.
+        /// The shape, the slowest dimension first.
         shape: Vec<u64>,
     },
     /// Another type.
@@ -68,7 +68,7 @@ pub enum Transformation {
         /// The type.
         dtype: DType,
     },
-    /// Every element times a number.
+    /// Multiplies every element by a number.
     Scale {
         /// The number.
         factor: f32,
@@ -77,15 +77,15 @@ pub enum Transformation {
     Slice {
         /// The dimension.
         dim: i64,
-        /// The first place; `None`: 0.
+        /// The first index; `None`: 0.
         start: Option<u64>,
-        /// The place after the last; `None`: the end.
+        /// The index after the last one; `None`: the end.
         end: Option<u64>,
     },
 }
 
 impl TensorOrder {
-    /// A tensor of the source, as it is.
+    /// A tensor of the source, unchanged.
     pub fn new(tensor: impl Into<String>) -> Self {
         Self {
             tensor: tensor.into(),
@@ -98,31 +98,31 @@ impl TensorOrder {
         }
     }
 
-    /// Name in the set; otherwise that of the source.
+    /// Name in the set. Without it the name in the source is used.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The shape that the tensor of the source must have; another one is an error.
+    /// The shape that the tensor must have in the source; another shape is an error.
     pub fn shaped(mut self, shape: impl Into<Vec<u64>>) -> Self {
         self.shape = Some(shape.into());
         self
     }
 
-    /// The type that the result must have; another one is an error.
+    /// The type that the result must have; another type is an error.
     pub fn typed(mut self, dtype: DType) -> Self {
         self.dtype = Some(dtype);
         self
     }
 
-    /// One more transformation.
+    /// Adds a transformation.
     pub fn with(mut self, transformation: Transformation) -> Self {
         self.transformations.push(transformation);
         self
     }
 
-    /// Place of its memory in the memories of the load; otherwise the first.
+    /// Index of its memory in the memories of the load. Without it the first memory is used.
     pub fn memory(mut self, place: usize) -> Self {
         self.memory = place;
         self
