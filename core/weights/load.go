@@ -19,7 +19,7 @@ import (
 type LoadOptions struct {
 	// Memory is the memory of the tensors whose spec names no other memory.
 	Memory Memory
-	// Threads is how many threads read; 0: one for each processor, at most maxThreads.
+	// Threads is how many threads read; 0: two for each processor, at most maxThreads.
 	Threads int
 	// StagingBytes bounds the host memory through which tensors go to devices that the host cannot
 	// write. The bound is for all devices together; 0: 64 MiB. The maximum is 256 MiB.
@@ -29,6 +29,7 @@ type LoadOptions struct {
 	Progress func(Progress)
 }
 
+// maxThreads bounds the default number of threads. A disk needs several requests at a time.
 const maxThreads = 8
 
 // Progress is how much of a load is done.
@@ -148,7 +149,7 @@ func (o *LoadOptions) check() error {
 		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: it is at most %d", o.StagingBytes, uint64(maxStaging))
 	}
 	if o.Threads == 0 {
-		o.Threads = min(runtime.GOMAXPROCS(0), maxThreads)
+		o.Threads = min(2*runtime.GOMAXPROCS(0), maxThreads)
 	}
 	if o.StagingBytes == 0 {
 		o.StagingBytes = defaultStaging

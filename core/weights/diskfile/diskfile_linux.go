@@ -89,90 +89,91 @@ func (f *File) window(out []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// readDirect reads around the page cache.
+// readDirect reads around the page cache: the whole blocks that hold a part, in one request. Blocks that
+// lie inside the part go to the memory of the caller, which mostly has huge pages: the small pages of a
+// buffer would make many requests of one. They go to the first place that is a multiple of Block, and are
+// moved from there if that is not theirs.
 func (f *File) readDirect(out []byte, offset int64) (int, error) {
-	memory := int64(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
-	if memory != offset%Block {
-		return f.shifted(out, offset)
-	}
-	done := 0
-	if head := int((Block - offset%Block) % Block); head > 0 {
-		n, err := f.buffered(out[:min(head, len(out))], offset)
-		if done += n; err != nil || done == len(out) {
-			return done, err
-		}
-	}
-	if whole := (len(out) - done) / Block * Block; whole > 0 {
-		n, err := f.direct.ReadAt(out[done:done+whole], offset+int64(done))
-		f.around.Add(uint64(n))
-		if done += n; err != nil {
-			return done, err
-		}
-	}
-	if done == len(out) {
-		return done, nil
-	}
-	n, err := f.buffered(out[done:], offset+int64(done))
-	return done + n, err
-}
-
-// shifted reads into memory whose alignment to Block differs from that of the offset in the file.
-// It reads whole blocks into the next aligned address of the caller's memory and then moves them.
-// So the disk writes directly into the caller's memory, which mostly has huge pages. A buffer with
-// small pages would split one read into many requests.
-func (f *File) shifted(out []byte, offset int64) (int, error) {
-	head := int((Block - offset%Block) % Block)
-	memory := int(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
-	at := head + Block - (memory+head)%Block
-	whole := (len(out) - at) / Block * Block
-	if whole < shiftedLeast {
-		return f.buffered(out, offset)
-	}
-	if head > 0 {
-		if n, err := f.buffered(out[:head], offset); err != nil {
-			return n, err
-		}
-	}
-	n, err := f.direct.ReadAt(out[at:at+whole], offset+int64(head))
-	f.around.Add(uint64(n))
-	done := head + copy(out[head:], out[at:at+n])
-	if err != nil || done == len(out) {
-		return done, err
-	}
-	n, err = f.buffered(out[done:], offset+int64(done))
-	return done + n, err
-}
-
-// shiftedLeast is the shortest read for which the second request, for its end, is worth the cost.
-const shiftedLeast = 128 << 10
-
-// buffers holds the buffers of buffered for reuse: a new buffer for each read would first be
-// zeroed.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// buffered reads whole blocks into a buffer, and copies the requested bytes.
-func (f *File) buffered(out []byte, offset int64) (int, error) {
 	first := offset / Block * Block
 	last := (offset + int64(len(out)) + Block - 1) / Block * Block
+	head := int((Block - offset%Block) % Block)
+	memory := int(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
+	// before bytes go to the first buffer, then inside bytes to out[at:], the others to the second.
+	before, at := 0, (Block-memory)%Block
+	if at == head && head > 0 {
+		before = Block
+	}
+	at = min(at, len(out))
+	inside := min((len(out)-at)/Block*Block, int(last-first)-before)
 	kept := buffers.Get().(*[]byte)
 	defer buffers.Put(kept)
-	if int64(len(*kept)) < last-first+Block {
-		*kept = make([]byte, last-first+Block)
+	behind := int(last-first) - before - inside
+	if needed := before + behind + Block; len(*kept) < needed {
+		*kept = make([]byte, needed)
 	}
 	unaligned := int(uintptr(unsafe.Pointer(unsafe.SliceData(*kept))) % Block)
-	blocks := (*kept)[(Block-unaligned)%Block:][:last-first]
-	n, err := f.direct.ReadAt(blocks, first)
+	blocks := (*kept)[(Block-unaligned)%Block:]
+	read := [3][]byte{blocks[:before], out[at : at+inside], blocks[before : before+behind]}
+	parts := read
+	n, err := f.readParts(parts[:], first)
 	skip := int(offset - first)
-	if n <= skip {
+	n = min(n-skip, len(out))
+	if n <= 0 {
 		if err == nil {
 			err = io.ErrUnexpectedEOF
 		}
 		return 0, err
 	}
-	n = copy(out, blocks[skip:n])
+	done := 0
+	for i, part := range read {
+		skipped := min(skip, len(part))
+		part, skip = part[skipped:], skip-skipped
+		if i == 1 && done == at+skipped {
+			done += len(part) // it is in its place
+			continue
+		}
+		done += copy(out[done:], part)
+	}
 	f.around.Add(uint64(n))
+	if n < len(out) && err == nil {
+		err = io.EOF
+	}
 	if n == len(out) {
 		err = nil // the file ended behind the requested bytes
 	}
 	return n, err
 }
+
+// readParts reads parts of memory one after the other, and says how many bytes it has read.
+func (f *File) readParts(parts [][]byte, offset int64) (done int, err error) {
+	for len(parts) > 0 {
+		if len(parts[0]) == 0 {
+			parts = parts[1:]
+			continue
+		}
+		n, err := unix.Preadv(int(f.direct.Fd()), parts, offset+int64(done))
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return done, err
+		case n == 0:
+			return done, io.EOF
+		}
+		done += n
+		if n%Block != 0 {
+			return done, io.EOF
+		}
+		for n > 0 {
+			taken := min(n, len(parts[0]))
+			parts[0], n = parts[0][taken:], n-taken
+			if len(parts[0]) == 0 {
+				parts = parts[1:]
+			}
+		}
+	}
+	return done, nil
+}
+
+// buffers are for blocks at the ends of parts: a new one for each read would be zeroed first.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}

@@ -40,7 +40,7 @@ func openTest(t *testing.T, file *os.File, size int) *File {
 // resident returns how many pages of the file the cache has.
 func resident(t *testing.T, file *os.File, size int) (pages int) {
 	t.Helper()
-	v := openView(file, int64(size))
+	v := openMappedView(file, int64(size))
 	defer v.close()
 	require.NotNil(t, v.mapping)
 	for at := 0; at < size; at += 4096 {
@@ -148,4 +148,74 @@ func TestReadsThatMustNotWaitTell(t *testing.T) {
 	_, err = f.ReadAt(out, 0)
 	require.NoError(t, err)
 	assert.Equal(t, before+testBytes, f.Counts().Cached)
+}
+
+// cachestat and mincore tell the same, also of a file that is partly in the page cache.
+func TestBothViewsTellTheSame(t *testing.T) {
+	file, _ := onDisk(t, testBytes)
+	if resident(t, file, testBytes) != 0 {
+		t.Skip("this file system keeps its files in the page cache")
+	}
+	counted := openView(file, testBytes)
+	defer counted.close()
+	if !counted.counts {
+		t.Skip("this system has no cachestat")
+	}
+	mapped := openMappedView(file, testBytes)
+	defer mapped.close()
+	require.NoError(t, unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_RANDOM))
+	out := make([]byte, 3*4096)
+	for _, at := range []int64{0, 1 << 20, testBytes - 100} {
+		_, err := file.ReadAt(out[:min(len(out), int(testBytes-at))], at)
+		require.NoError(t, err)
+	}
+	both := [2]int{}
+	for at := int64(0); at < testBytes; at += 4096 {
+		for _, size := range []int64{1, 4096, 3 * 4096} {
+			size = min(size, testBytes-at)
+			is := mapped.holds(at, size)
+			require.Equal(t, is, counted.holds(at, size), "%d bytes at %d", size, at)
+			if is {
+				both[1]++
+			} else {
+				both[0]++
+			}
+		}
+	}
+	assert.NotZero(t, both[0])
+	assert.NotZero(t, both[1])
+}
+
+// A part anywhere in the file is read to memory anywhere, and nothing beside that memory changes.
+func TestDirectReadsOfAnyPlaceToAnyPlace(t *testing.T) {
+	file, data := onDisk(t, testBytes)
+	f := openTest(t, file, testBytes)
+	if f.direct == nil {
+		t.Skip("this file system has no direct reads")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		size := 1 + random.IntN([]int{16, 5000, 20000, 1 << 20}[random.IntN(4)])
+		offset := random.IntN(testBytes)
+		if random.IntN(4) == 0 {
+			offset = offset / Block * Block
+		}
+		behind := random.IntN(Block)
+		if random.IntN(3) == 0 {
+			behind = offset % Block
+		}
+		memory := bytes.Repeat([]byte{0xEE}, size+4*Block)
+		start := Block - int(uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%Block) + behind
+		n, err := f.readDirect(memory[start:start+size], int64(offset))
+		want := data[offset:min(offset+size, testBytes)]
+		require.Equal(t, len(want), n, "%d bytes at %d", size, offset)
+		if n == size {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, io.EOF)
+		}
+		require.True(t, bytes.Equal(want, memory[start:start+n]), "%d bytes at %d, to %d", size, offset, behind)
+		beside := append(bytes.Clone(memory[:start]), memory[start+size:]...)
+		require.Equal(t, len(beside), bytes.Count(beside, []byte{0xEE}), "%d bytes at %d, to %d", size, offset, behind)
+	}
 }

@@ -6,15 +6,14 @@
 // O_DIRECT, straight into the caller's memory. If the file system has no direct reads, the part is
 // read through the cache, and the package then releases its pages.
 //
-// Direct reads have whole blocks: offset, length and memory address are multiples of Block. If the
-// offset and the address have the same distance from a multiple, the read is direct except for its
-// ends. In other reads, whole blocks are read to an aligned address and then moved. Ends and short
-// reads go through a buffer.
+// Direct reads have whole blocks: offset, length and memory address are multiples of Block. A read is
+// one request. Its whole blocks go to the memory of the caller. They are moved there if the offset and
+// the address do not have the same distance from a multiple. Blocks at the ends go through a buffer.
 //
-// The package queries with mincore which parts the cache holds. It uses a mapping that nothing
-// reads through, so a file that becomes shorter is a read error and never a fault. mincore reports
-// the truth only to the owner of a file and to users who may write it. For other users, the package
-// tries a read that fails instead of waiting for the disk (RWF_NOWAIT).
+// The package asks cachestat which parts the cache holds. Before Linux 6.5 it asks mincore. For that it
+// has a mapping that nothing reads through, so a file that becomes shorter is a read error and never a
+// fault. The system answers only the owner of a file and users who may write it. For other users, the
+// package tries a read that fails instead of waiting for the disk (RWF_NOWAIT).
 //
 // Warm reads a part of a file into the page cache, and Forget releases its pages. A Mapping is a
 // whole file in the address space. Reading a lost page of a mapping is a fault of the process,

@@ -162,12 +162,21 @@ func (m *loads) load() (float64, error) {
 		}
 	}
 	began := time.Now()
-	set, err := s.Load(context.Background(), specs, weights.LoadOptions{Memory: weights.InPool(p, ""), Threads: m.threads})
+	set, err := s.Load(context.Background(), specs, weights.LoadOptions{Memory: weights.InPool(p, ""), Threads: m.ownThreads()})
 	took := time.Since(began)
 	if err != nil {
 		return 0, err
 	}
 	return float64(m.size) / took.Seconds(), set.Free()
+}
+
+// ownThreads is the number of threads of a load: its default for a cold file, as the peer has the number
+// that is the best for it.
+func (m *loads) ownThreads() int {
+	if m.isCold {
+		return 0
+	}
+	return m.threads
 }
 
 // peer reads the same bytes: through the page cache, or around it.
