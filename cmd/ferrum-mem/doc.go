@@ -1,17 +1,16 @@
-// Command ferrum-mem is the operator's tool of ferrum_mem: what devices there
-// are (devices), whether this machine is set up well (doctor), whether a model
-// fits (fit), what is in files of weights (weights), and what a pool would have
-// done under a recorded workload (replay).
+// Command ferrum-mem is the tool of ferrum_mem for operators. Its subcommands list the devices
+// (devices), check the setup of the machine (doctor), compute whether a model fits (fit), read
+// and convert files of weights (weights), and replay a recorded workload against a pool
+// (replay).
 //
-// Every verb prints for people, or with --json one object for programs, on the
-// standard output. Messages and progress go to the standard error; progress only
-// where that is a terminal. The exit status is 0 for done, 1 when the answer is
-// no, 2 for bad usage or input, 3 for an error of the machine, and 130 when
-// interrupted.
+// Every subcommand prints readable text, or one JSON object with --json, on the standard
+// output. Messages and progress go to the standard error; progress is shown only if that is a
+// terminal. The exit status is 0 for success, 1 for a negative result, 2 for bad usage or
+// input, 3 for an error of the system, and 130 after an interrupt.
 //
-// It owns nothing that outlives a run but the report that --report asks for and
-// the output of weights convert, which appear only when they are complete. It never decides
-// anything about memory: that is the core's.
+// Only two outputs outlive a run: the report of --report and the output of weights convert.
+// They get their names when they are complete. The command makes no decision about memory:
+// the core does.
 //
 // Lock order: the package has no locks.
 package main

@@ -1,6 +1,7 @@
 // Package library is the state that exists once in a process. It starts and stops the
-// library, opens devices, creates objects (pools, managers, monitors, ...) and finds them by their handles. An
-// object embeds the type of its package and adds the calls that take further handles.
+// library, opens devices, creates objects (pools, managers, monitors, ...) and finds them
+// by their handles. An object embeds the type of its package and adds the calls that take
+// further handles.
 //
 // The package owns the counted start and stop, the handle tables of devices, pools,
 // virtual and elastic pools, managers and registrations, the log, and the reports:
@@ -9,10 +10,10 @@
 // that no handle is issued twice.
 //
 // Some operations visit everything that is live: the close of a device, the stop, the
-// count of what is left, the leak report, the snapshot, the search for an address. They
+// count of remaining objects, the leak report, the snapshot, the search for an address. They
 // traverse a registry of kinds in order (registry.go), and in the reverse order to end
-// things. A kind describes its objects for these operations in a file of its own,
-// kind_*.go: whether they have ended, their device, what is live of them, their records,
+// objects. A kind describes its objects for these operations in a file of its own,
+// kind_*.go: whether they have ended, their device, their live parts, their records,
 // and how a forced end works. A new kind is such a file, a handle table and a line of the
 // registry; life.go creates and ends its objects. A caller that has found an object by its
 // handle passes the object's error through CallError, because the object may have ended

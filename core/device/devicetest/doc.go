@@ -1,15 +1,15 @@
-// Package devicetest is a device for tests: the driver seam over numbers, with
-// every failure and every completion in the test's hand. It is no backend and
+// Package devicetest is a simulated device for tests. It implements the driver interface over
+// numbers, and the test controls every failure and every completion. It is not a backend and
 // is linked into tests only.
 //
-// Segments and pages are numbers, or real bytes if Config.Backed says so. Virtual
-// memory holds every rule of device.VirtualMemory, and knows the ranges that
-// queued work uses. Page-locked memory is there with Config.PinnedBytes; adopted
-// ranges have bytes of their own, linked ones those of the other device. Any driver call can be made to fail (Device.FailNth). Streams
-// run their work at once, or hold it until the test steps them (Config.Manual,
-// Stream.Hold). The memory that others use is what the test says. Time on the
-// device is a count that its work advances: one nanosecond for each byte copied
-// or filled, and one for each other piece of work.
+// Segments and pages are numbers, or real bytes if Config.Backed is set. Virtual memory
+// enforces every rule of device.VirtualMemory, and knows the ranges that queued work uses.
+// Config.PinnedBytes enables page-locked memory. Adopted ranges have bytes of their own;
+// linked ranges have the bytes of the other device. Any driver call can be made to fail
+// (Device.FailNth). Streams run their work at once, or hold it until the test steps them
+// (Config.Manual, Stream.Hold). The test sets how much memory other processes use. Time on the
+// device is a count that its work advances: one nanosecond for each byte copied or filled, and
+// one for each other operation.
 //
 // Host functions run on the goroutine that makes the stream advance, with no
 // lock held.
