@@ -48,10 +48,11 @@ type TensorSet struct {
 	ended atomic.Bool
 }
 
-// tensorPlace is a pool that holds tensors of a set. model is the model of an elastic pool.
+// tensorPlace is a pool that holds tensors of a set. model is the model of an elastic pool. tag is that
+// of the request; "": the pool's own.
 type tensorPlace struct {
-	holder *tensorHolder
-	model  string
+	holder     *tensorHolder
+	model, tag string
 	// isGone states that the pool, or the model, has ended.
 	isGone func() bool
 }
@@ -86,6 +87,30 @@ func (h *tensorHolder) list(model string) (sets []*TensorSet) {
 		}
 	}
 	return sets
+}
+
+// await waits until no load writes memory of a tag in the pool or one of its models; tag "": of any. It
+// is called before that memory goes to sleep: between two copies of a load, no work of a stream uses it.
+func (h *tensorHolder) await(ctx context.Context, op, model, tag string, noWait bool) error {
+	for _, s := range h.list(model) {
+		asked := func(p tensorPlace) bool { return p.holder == h && (tag == "" || p.tag == "" || p.tag == tag) }
+		if s.isLoaded() || !slices.ContainsFunc(s.places, asked) {
+			continue
+		}
+		if err := s.notInside(op); err != nil {
+			return err
+		}
+		late := device.Errorf(device.CodeTimeout, op, "tensor set handle %#x: its load runs, and writes the memory that is to sleep", s.id())
+		if noWait {
+			return late
+		}
+		select {
+		case <-s.over:
+		case <-ctx.Done():
+			return late
+		}
+	}
+	return nil
 }
 
 // vacate is called before a pool, or one of its models, is destroyed. Without force it returns

@@ -59,6 +59,9 @@ func (p *VPool) Sleep(r SleepRequest) (vmm.SleepReport, error) {
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
+	if err := p.held.await(ctx, "vpool.sleep", "", request.Tag, request.NoWait); err != nil {
+		return vmm.SleepReport{}, err
+	}
 	report, err := p.Pool.Sleep(ctx, request)
 	return report, p.library.registry.callErrorOn(r.StreamHandle, err, p)
 }
@@ -83,6 +86,9 @@ func (p *ElasticPool) SleepModel(model string, r SleepRequest) (vmm.SleepReport,
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
+	if err := p.held.await(ctx, "model.sleep", model, request.Tag, request.NoWait); err != nil {
+		return vmm.SleepReport{}, err
+	}
 	report, err := m.Sleep(ctx, request)
 	return report, p.library.registry.callErrorOn(r.StreamHandle, err, p)
 }

@@ -89,7 +89,7 @@ func (l *Loader) memories(op string, requests []WeightMemory, set *TensorSet) ([
 
 func (l *Loader) memory(op string, r *WeightMemory, set *TensorSet) (weights.Memory, *Device, error) {
 	held := func(m weights.Memory, of member, isGone func() bool, holder *tensorHolder) weights.Memory {
-		set.places = append(set.places, tensorPlace{holder: holder, model: r.Model, isGone: isGone})
+		set.places = append(set.places, tensorPlace{holder: holder, model: r.Model, tag: r.Tag, isGone: isGone})
 		return &heldMemory{Memory: m, of: of, isGone: isGone}
 	}
 	switch {

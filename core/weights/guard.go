@@ -8,7 +8,8 @@ import (
 // guard keeps the memory of a load mapped while host threads write it. The memory is allocated for
 // the guard's stream. If the host can address the device's memory, the stream has one piece of work
 // that lasts as long as the load. So a sleep or a free of the memory waits for the load, as for any
-// queued work. For other devices the copies queued on streams have this effect.
+// queued work. For other devices the copies queued on streams have this effect; between two copies
+// nothing does, so the caller of Sleep waits for the load.
 type guard struct {
 	stream device.Stream
 	isHost bool

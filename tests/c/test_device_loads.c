@@ -165,6 +165,72 @@ static pthread_t later(void) {
     return thread;
 }
 
+typedef struct {
+    ferrum_vpool vpool;
+    ferrum_elastic_pool shared;
+    atomic_int calls;
+} sleeper;
+
+/* A sleep would wait for the load that the callback belongs to. */
+static int32_t sleep_inside(const ferrum_weights_progress *progress,
+                            void *user_data) {
+    (void)progress;
+    sleeper *s = user_data;
+    ferrum_sleep_config other = FERRUM_SLEEP_CONFIG_INIT;
+    other.tag = "other";
+    if (atomic_fetch_add(&s->calls, 1) > 0)
+        return 0;
+    EXPECT(ferrum_vpool_sleep(s->vpool, NULL, NULL) ==
+           FERRUM_ERROR_INVALID_STATE);
+    EXPECT(ferrum_vpool_sleep(s->vpool, &other, NULL) ==
+           FERRUM_ERROR_NOT_FOUND);
+    return 0;
+}
+
+/* A sleep waits for loads into its memory, also between two copies. */
+static void check_sleep_during_a_load(void) {
+    begin(4 * BIG);
+    sleeper s = {make_vpool(), make_elastic_pool(), 0};
+    ferrum_weights_memory memory = {.vpool = s.vpool, .tag = "weights"};
+    ferrum_sleep_config sleep = FERRUM_SLEEP_CONFIG_INIT;
+    sleep.backing = FERRUM_SLEEP_HOST;
+    ferrum_tensor_set set = start_held(&memory);
+    for (sleep.timeout_ns = 0; sleep.timeout_ns < 3000000;
+         sleep.timeout_ns += 1000000)
+        EXPECT(ferrum_vpool_sleep(s.vpool, &sleep, NULL) ==
+               FERRUM_ERROR_TIMEOUT);
+    pthread_t thread = later();
+    MUST(ferrum_vpool_sleep(s.vpool, NULL, NULL));
+    EXPECT(ferrum_tensor_set_wait(set, 0) == FERRUM_OK);
+    pthread_join(thread, NULL);
+    MUST(ferrum_vpool_wake(s.vpool, NULL, NULL));
+    check_tensors(set);
+    MUST(ferrum_tensor_set_free(set, 0));
+
+    memory = (ferrum_weights_memory){.elastic_pool = s.shared, .model = "chat"};
+    set = start_held(&memory);
+    thread = later();
+    MUST(ferrum_elastic_pool_sleep_model(s.shared, "chat", NULL, NULL));
+    EXPECT(ferrum_tensor_set_wait(set, 0) == FERRUM_OK);
+    pthread_join(thread, NULL);
+    MUST(ferrum_elastic_pool_wake_model(s.shared, "chat", NULL, NULL));
+    check_tensors(set);
+    MUST(ferrum_tensor_set_free(set, 0));
+
+    memory = (ferrum_weights_memory){.vpool = s.vpool, .tag = "weights"};
+    ferrum_weights_load_request request = request_for(&memory);
+    request.progress = sleep_inside;
+    request.user_data = &s;
+    MUST(ferrum_weights_load(weights, &request, &set));
+    MUST(ferrum_tensor_set_wait(set, FERRUM_WAIT_FOREVER));
+    EXPECT(atomic_load(&s.calls) > 0);
+    MUST(ferrum_tensor_set_free(set, 0));
+    MUST(ferrum_elastic_pool_unregister_model(s.shared, "chat", 0));
+    MUST(ferrum_elastic_pool_destroy(s.shared, 0));
+    MUST(ferrum_vpool_destroy(s.vpool, 0));
+    end();
+}
+
 /* Some parts have been copied to the device, others have not. */
 static void check_cancelled_loads(void) {
     begin(4 * BIG);
@@ -253,7 +319,7 @@ static void check_threads(void) {
 static void (*const checks[])(void) = {
     check_pool,         check_changed_tensors, check_memory_of_the_caller,
     check_virtual_pool, check_elastic_model,   check_cancelled_loads,
-    check_forced_ends,  check_threads,
+    check_forced_ends,  check_threads,         check_sleep_during_a_load,
 };
 
 int main(void) {
