@@ -47,7 +47,7 @@ def _enumeration(e: Enumeration, names: Names) -> str:
             text += "    #[default]\n"
         text += f"    {e.variant(constant)} = sys::{constant.name},\n"
     text += f"}}\n\nimpl {e.name} {{\n"
-    text += "    /// Of a value as C has it; an unknown one is the one that is told last.\n"
+    text += "    /// Converts a value of C. An unknown value becomes the variant of the last arm.\n"
     text += (
         f"    pub(crate) fn from_raw(raw: sys::{e.alias.name}) -> Self {{\n        match raw {{\n"
     )

@@ -3,8 +3,8 @@
  *
  * The calls of a ferrum_pool.
  * Each comes in two forms: `name(...)` throws ferrum::error, `try_name(...)` returns
- * a ferrum::result. What they mean in full, their errors and their threads stand in
- * ferrum_mem.h, at the function that each of them calls.
+ * a ferrum::result. ferrum_mem.h documents the C function that each of them calls, with
+ * its errors and its threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

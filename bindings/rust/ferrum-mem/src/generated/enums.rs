@@ -24,7 +24,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_log_level) -> Self {
         match raw {
             sys::FERRUM_LOG_DEBUG => Self::Debug,
@@ -65,7 +65,7 @@ pub enum BackendType {
 }
 
 impl BackendType {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_backend) -> Self {
         match raw {
             sys::FERRUM_BACKEND_CPU => Self::Cpu,
@@ -102,7 +102,7 @@ pub enum PressureLevel {
 }
 
 impl PressureLevel {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_pressure_level) -> Self {
         match raw {
             sys::FERRUM_PRESSURE_LOW => Self::Low,
@@ -136,7 +136,7 @@ pub enum Paging {
 }
 
 impl Paging {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_paging) -> Self {
         match raw {
             sys::FERRUM_PAGING_OFF => Self::Off,
@@ -169,7 +169,7 @@ pub enum SegmentSource {
 }
 
 impl SegmentSource {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_segment_source) -> Self {
         match raw {
             sys::FERRUM_SEGMENTS_STREAM_ORDERED => Self::StreamOrdered,
@@ -206,7 +206,7 @@ pub enum BlockState {
 }
 
 impl BlockState {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_block_state) -> Self {
         match raw {
             sys::FERRUM_BLOCK_LIVE => Self::Live,
@@ -260,7 +260,7 @@ pub enum MemoryType {
 }
 
 impl MemoryType {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_memory_type) -> Self {
         match raw {
             sys::FERRUM_MEMORY_TENSOR => Self::Tensor,
@@ -309,7 +309,7 @@ pub enum Backing {
 }
 
 impl Backing {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_backing) -> Self {
         match raw {
             sys::FERRUM_BACKING_PRIVATE => Self::Private,
@@ -341,7 +341,7 @@ pub enum PressureProfile {
 }
 
 impl PressureProfile {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_pressure_profile) -> Self {
         match raw {
             sys::FERRUM_PRESSURE_PROFILE_EARLY => Self::Early,
@@ -392,7 +392,7 @@ pub enum PlacementReason {
 }
 
 impl PlacementReason {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_placement_reason) -> Self {
         match raw {
             sys::FERRUM_PLACEMENT_OUTSCORED => Self::Outscored,
@@ -525,7 +525,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_dtype) -> Self {
         match raw {
             sys::FERRUM_DTYPE_F16 => Self::F16,
@@ -607,7 +607,7 @@ pub enum MemoryPreset {
 }
 
 impl MemoryPreset {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_memory_preset) -> Self {
         match raw {
             sys::FERRUM_MEMORY_PRESET_INFERENCE => Self::Inference,
@@ -638,7 +638,7 @@ pub enum BufferLocation {
 }
 
 impl BufferLocation {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_buffer_location) -> Self {
         match raw {
             sys::FERRUM_LOCATION_CPU => Self::Cpu,
@@ -669,7 +669,7 @@ pub enum BufferPlace {
 }
 
 impl BufferPlace {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_buffer_place) -> Self {
         match raw {
             sys::FERRUM_PLACE_GPU => Self::Gpu,
@@ -701,7 +701,7 @@ pub enum HostAccess {
 }
 
 impl HostAccess {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_host_access) -> Self {
         match raw {
             sys::FERRUM_HOST_WRITE_ONLY => Self::WriteOnly,
@@ -742,7 +742,7 @@ pub enum UsageHint {
 }
 
 impl UsageHint {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_usage_hint) -> Self {
         match raw {
             sys::FERRUM_USAGE_SEQUENTIAL => Self::Sequential,
@@ -782,7 +782,7 @@ pub enum AccessPattern {
 }
 
 impl AccessPattern {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_access_pattern) -> Self {
         match raw {
             sys::FERRUM_PATTERN_SEQUENTIAL => Self::Sequential,
@@ -821,7 +821,7 @@ pub enum WeightsSourceKind {
 }
 
 impl WeightsSourceKind {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_weights_source_kind) -> Self {
         match raw {
             sys::FERRUM_WEIGHTS_SOURCE_MEMORY => Self::Memory,
@@ -865,7 +865,7 @@ pub enum WeightsFormat {
 }
 
 impl WeightsFormat {
-    /// Of a value as C has it; an unknown one is the one that is told last.
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
     pub(crate) fn from_raw(raw: sys::ferrum_weights_format) -> Self {
         match raw {
             sys::FERRUM_WEIGHTS_FORMAT_PYTORCH => Self::Pytorch,
