@@ -242,10 +242,10 @@ static void export_refuses(void **data) {
     assert_ok(ferrum_vpool_alloc(vpool, 0, PAGES * PAGE, &address));
     assert_error(
         ferrum_vpool_export(vpool, 0, PAGES * PAGE, files, PAGES - 1, &count),
-        FERRUM_ERROR_BUFFER_TOO_SMALL, "there are 3 pages");
+        FERRUM_ERROR_BUFFER_TOO_SMALL, "for 3 pages");
     assert_int_equal(count, PAGES);
     assert_error(ferrum_vpool_export(vpool, 0, PAGES * PAGE, NULL, 0, &count),
-                 FERRUM_ERROR_BUFFER_TOO_SMALL, "there are 3 pages");
+                 FERRUM_ERROR_BUFFER_TOO_SMALL, "for 3 pages");
     assert_int_equal(count, PAGES);
     static const struct {
         uint64_t offset, size;
