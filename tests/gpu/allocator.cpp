@@ -585,8 +585,18 @@ void a_pool_without_a_capture() {
     ferrum_torch_begin_graph(ordinal, {1, 8}, meant);
     ferrum_torch_free(a, part, ordinal, stream);
     CUDA_OK(CU(cuStreamSynchronize)(other));
-    void *again = ferrum_torch_alloc(part, ordinal, stream);
+    // An allocation queries only a few events, so the first one may not find
+    // that the other stream has ended its work.
+    void *again = nullptr;
+    std::vector<void *> others;
+    for (int i = 0; i < 100 && again != a; i++) {
+        again = ferrum_torch_alloc(part, ordinal, stream);
+        if (again != a)
+            others.push_back(again);
+    }
     CHECK(again == a);
+    for (void *one : others)
+        ferrum_torch_free(one, part, ordinal, stream);
     ferrum_torch_end_graph(ordinal, {1, 8});
     ferrum_torch_release_graphs(ordinal, {1, 8});
     ferrum_torch_release_graphs(ordinal, {1, 8});
