@@ -34,6 +34,9 @@ func bomb(t *testing.T, name string, zeros int) []byte {
 // Files that state large sizes and have few bytes are rejected with a typed error, and cost little
 // memory.
 func TestRefusingCostsLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one thread, and takes half a minute with the race detector")
+	}
 	count := func(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, n)) }
 	for name, data := range map[string][]byte{
 		"zeros instead of an array": bomb(t, "a.npy", 200<<20),
