@@ -21,11 +21,8 @@ enum { BIG = 24 << 20 };
 static int set_up(void **state) {
     (void)state;
     fixture_make(&f);
-    strcpy(folder, "/tmp/ferrum-test-ends-XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (weight_folder_make(folder, path, BIG) != 0)
         return 1;
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    weight_file_write(path, BIG);
     weights = weight_file_open(path);
     return 0;
 }
@@ -34,8 +31,7 @@ static int tear_down(void **state) {
     /* A test may have closed it. */
     ferrum_weights_close(weights, FERRUM_FORCE);
     fixture_end(&f);
-    remove(path);
-    return rmdir(folder);
+    return weight_folder_end(folder, path);
 }
 
 /* A load that its callback blocks. */

@@ -19,11 +19,8 @@ static ferrum_weights weights;
 static int set_up(void **state) {
     (void)state;
     fixture_make(&f);
-    strcpy(folder, "/tmp/ferrum-test-loads-XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (weight_folder_make(folder, path, 1 << 20) != 0)
         return 1;
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    weight_file_write(path, 1 << 20);
     weights = weight_file_open(path);
     return 0;
 }
@@ -32,8 +29,7 @@ static int tear_down(void **state) {
     /* A test may have closed it. */
     ferrum_weights_close(weights, FERRUM_FORCE);
     fixture_end(&f);
-    remove(path);
-    return rmdir(folder);
+    return weight_folder_end(folder, path);
 }
 
 static const void *at(const ferrum_tensor_info *info) {

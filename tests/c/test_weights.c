@@ -17,20 +17,16 @@ static char folder[64], path[96], other[96];
 static int set_up(void **state) {
     (void)state;
     fixture_make(&f);
-    strcpy(folder, "/tmp/ferrum-test-weights-XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (weight_folder_make(folder, path, 1000) != 0)
         return 1;
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
     snprintf(other, sizeof other, "%s/other.safetensors", folder);
-    weight_file_write(path, 1000);
     return 0;
 }
 static int tear_down(void **state) {
     (void)state;
     fixture_end(&f);
-    remove(path);
     remove(other);
-    return rmdir(folder);
+    return weight_folder_end(folder, path);
 }
 
 static ferrum_weights source_of(const char *text) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fixture.h"
 
@@ -33,6 +34,20 @@ void weight_file_write(const char *path, uint64_t big_bytes) {
         exit(70);
     }
     free(big);
+}
+
+int weight_folder_make(char folder[64], char file[96], uint64_t big_bytes) {
+    strcpy(folder, "/tmp/ferrum-test-weights-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    snprintf(file, 96, "%s/model.safetensors", folder);
+    weight_file_write(file, big_bytes);
+    return 0;
+}
+
+int weight_folder_end(const char *folder, const char *file) {
+    remove(file);
+    return rmdir(folder);
 }
 
 ferrum_weights weight_file_open(const char *path) {
