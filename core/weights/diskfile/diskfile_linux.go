@@ -89,10 +89,10 @@ func (f *File) window(out []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// readDirect reads around the page cache: the whole blocks that hold a part, in one request. Blocks that
-// lie inside the part go to the memory of the caller, which mostly has huge pages: the small pages of a
-// buffer would make many requests of one. They go to the first place that is a multiple of Block, and are
-// moved from there if that is not theirs.
+// readDirect reads around the page cache. One request reads the whole blocks that hold the part. Blocks
+// inside the part go to the memory of the caller, from its first address that is a multiple of Block on.
+// readDirect then moves them to their place, if they are not there. Blocks at the ends go to a buffer.
+// The memory of the caller mostly has huge pages; a buffer has small pages, and each would need a request.
 func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	first := offset / Block * Block
 	last := (offset + int64(len(out)) + Block - 1) / Block * Block
@@ -144,7 +144,7 @@ func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// readParts reads parts of memory one after the other, and says how many bytes it has read.
+// readParts reads into parts of memory, one after the other. It returns the number of bytes read.
 func (f *File) readParts(parts [][]byte, offset int64) (done int, err error) {
 	for len(parts) > 0 {
 		if len(parts[0]) == 0 {
@@ -175,5 +175,5 @@ func (f *File) readParts(parts [][]byte, offset int64) (done int, err error) {
 	return done, nil
 }
 
-// buffers are for blocks at the ends of parts: a new one for each read would be zeroed first.
+// buffers has buffers for the blocks at the ends. A new buffer for each read would be zeroed first.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
