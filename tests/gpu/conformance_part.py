@@ -12,13 +12,10 @@ failed. The simulated driver is slow, so the programs of tests/c do less with it
 
 from __future__ import annotations
 
-import gzip
 import os
 import pathlib
 import re
-import shutil
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,7 +40,7 @@ PROGRAMS = ("library", "allocator", "captures", "hazards", *C_PROGRAMS)
 SUITES = bundle.BUNDLE / "suites"
 # This suite links with the driver's library, so it cannot be built everywhere.
 PARITY = "drivers.cuda.gorgonia"
-ENDING = ".test.gz"
+ENDING = ".test"
 C_TOTAL = re.compile(r"(\d+) passed, (\d+) failed$")
 C_LINE = re.compile(r"(ok|not ok|skip) - (.*?)(?:: (.*))?$")
 GO_LINE = re.compile(r"--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$")
@@ -106,19 +103,14 @@ def run_program(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Su
 def run_go(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
     """Runs a test binary of a package of core, in the folder of its package."""
     suite = Suite(name)
-    with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder) / "suite"
-        packed = bundle.need(SUITES / f"{name}{ENDING}")
-        with gzip.open(packed) as source, program.open("wb") as target:
-            shutil.copyfileobj(source, target)
-        program.chmod(0o700)
-        start = time.monotonic()
-        seconds = clock.left(240)
-        limit = f"-test.timeout={seconds:.0f}s"
-        command: list[str | pathlib.Path] = [program, "-test.v", "-test.count=1", limit]
-        os.chdir(bundle.ROOT / name.replace(".", "/"))
-        done = bundle.run(command, seconds + 5, **variables)
-        suite.seconds = time.monotonic() - start
+    program = bundle.need(SUITES / f"{name}{ENDING}")
+    start = time.monotonic()
+    seconds = clock.left(240)
+    limit = f"-test.timeout={seconds:.0f}s"
+    command: list[str | pathlib.Path] = [program, "-test.v", "-test.count=1", limit]
+    os.chdir(bundle.ROOT / name.replace(".", "/"))
+    done = bundle.run(command, seconds + 5, **variables)
+    suite.seconds = time.monotonic() - start
     suite.output = done.stdout + done.stderr
     for line in done.stdout.splitlines():
         if m := GO_LINE.match(line):
@@ -148,8 +140,8 @@ def main() -> int:
         driver = bundle.describe()
         device = os.environ.get("DEVICE") or "cuda:0"
         variables = {"FERRUM_TEST_DEVICE": device}
-        packed = sorted(bundle.need(SUITES).glob(f"*{ENDING}"))
-        known = [*PROGRAMS, *(one.name.removesuffix(ENDING) for one in packed)]
+        built = sorted(bundle.need(SUITES).glob(f"*{ENDING}"))
+        known = [*PROGRAMS, *(one.name.removesuffix(ENDING) for one in built)]
         if PARITY not in known:
             bundle.say(f"skip - {PARITY}: `make gpu-bundle` could not build it, as it says")
         wanted = sys.argv[1:] or known

@@ -90,7 +90,7 @@ def test_a_suite_that_is_none(part):
     done = part("conformance_part.py", "core.nothing")
     assert done.returncode == 1
     assert "no suite core.nothing" in done.stderr
-    built = (conformance_part.SUITES / f"{conformance_part.PARITY}.test.gz").exists()
+    built = (conformance_part.SUITES / f"{conformance_part.PARITY}.test").exists()
     assert (f"skip - {conformance_part.PARITY}: " in done.stdout) != built
 
 
