@@ -13,6 +13,7 @@ import (
 	// The import defines the flags of rapid, so that every suite accepts the same flags.
 	_ "pgregory.net/rapid"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/cuda/cudaprobe"
 )
 
@@ -40,11 +41,40 @@ func Main(m *testing.M, hostOnly map[string]string) int {
 		}
 	}
 	reasons, left.out = hostOnly, map[string]bool{}
+	release := hold()
 	code := m.Run()
+	release()
 	if chosen == "" && flag.Lookup("test.list").Value.String() == "" {
 		code = max(code, checkLeftOut(hostOnly))
 	}
 	return max(code, checkSimulator())
+}
+
+// hold opens the device until the tests have ended, so that a test that opens it again need
+// not wait until the driver has made its context anew, which takes a quarter of a second.
+// The simulated driver is not held: its leaks and broken rules then also cover the first
+// context. A device that cannot be opened fails in the tests.
+func hold() (release func()) {
+	if _, simulated := NewSimulator(os.Getenv(cudaprobe.EnvLibrary)); simulated {
+		return func() {}
+	}
+	driver, err := theDriver()
+	if err != nil {
+		return func() {}
+	}
+	id, err := device.ParseID(os.Getenv(Env))
+	if err != nil {
+		return func() {}
+	}
+	held, err := driver.Open(id.Index)
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		if err := held.Close(); err != nil {
+			panic(err)
+		}
+	}
 }
 
 var reasons map[string]string

@@ -19,7 +19,8 @@ static int program_fails(unsigned long seed) {
     return pool_model_fails(&d, name);
 }
 
-/* A seed on the command line runs only that program. */
+/* test_random_pools [SEED [PROGRAMS]]: with a seed one program, if no number is
+ * given. */
 int main(int argc, char **argv) {
     ferrum_config config = FERRUM_CONFIG_INIT;
     config.host_devices = 2;
@@ -28,8 +29,11 @@ int main(int argc, char **argv) {
     pool_model_start();
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    int programs = on_host() ? PROGRAMS : PROGRAMS / 3;
-    for (; ran < (argc > 1 ? 1 : programs) && failed == 0; ran++)
+    int programs = argc > 2 ? atoi(argv[2])
+                   : argc > 1 ? 1
+                   : on_host() ? PROGRAMS
+                               : PROGRAMS / 3;
+    for (; ran < programs && failed == 0; ran++)
         failed += program_fails(first + (unsigned long)ran);
     if (failed == 0) {
         pool_model_stop();

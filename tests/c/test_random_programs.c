@@ -578,11 +578,13 @@ static int program_fails(unsigned long seed) {
     return m.failed;
 }
 
-/* A seed on the command line runs only that program. */
+/* test_random_programs [SEED [PROGRAMS]]: with a seed one program, if no number
+ * is given. */
 int main(int argc, char **argv) {
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    for (; ran < (argc > 1 ? 1 : PROGRAMS); ran++)
+    int programs = argc > 2 ? atoi(argv[2]) : argc > 1 ? 1 : PROGRAMS;
+    for (; ran < programs; ran++)
         failed += program_fails(first + (unsigned long)ran);
     printf("%d passed, %d failed\n", ran - failed, failed);
     return failed != 0;

@@ -516,11 +516,13 @@ static int program_fails(void) {
     return atomic_load(&failed);
 }
 
-/* A number on the command line runs only that program. */
+/* test_random_threads [NUMBER [PROGRAMS]]: with a number one program, if no
+ * count is given. */
 int main(int argc, char **argv) {
     int bad = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    for (; ran < (argc > 1 ? 1 : PROGRAMS); ran++) {
+    int programs = argc > 2 ? atoi(argv[2]) : argc > 1 ? 1 : PROGRAMS;
+    for (; ran < programs; ran++) {
         program = first + (unsigned long)ran;
         bad += program_fails();
     }

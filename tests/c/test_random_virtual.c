@@ -498,7 +498,8 @@ static int program_fails(ferrum_device device, unsigned long seed) {
     return p.wrong != 0;
 }
 
-/* A seed on the command line runs only that program. */
+/* test_random_virtual [SEED [PROGRAMS]]: with a seed one program, if no number
+ * is given. */
 int main(int argc, char **argv) {
     ferrum_config config = FERRUM_CONFIG_INIT;
     config.host_memory_bytes = UINT64_C(256) << 20;
@@ -508,8 +509,11 @@ int main(int argc, char **argv) {
     page_bytes = device_page(device);
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    int programs = on_host() ? PROGRAMS : PROGRAMS / 4;
-    for (; ran < (argc > 1 ? 1 : programs) && failed == 0; ran++)
+    int programs = argc > 2 ? atoi(argv[2])
+                   : argc > 1 ? 1
+                   : on_host() ? PROGRAMS
+                               : PROGRAMS / 4;
+    for (; ran < programs && failed == 0; ran++)
         failed += program_fails(device, first + (unsigned long)ran);
     MUST(ferrum_device_close(device, 0));
     MUST(ferrum_shutdown(0));
