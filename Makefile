@@ -183,7 +183,7 @@ bench-docs: ## write docs/performance.md and what is beside it from build/bench/
 
 # Builds nothing: it uses the files of `make gpu-bundle` in build/gpu.
 .PHONY: test-gpu
-test-gpu: ## run PART=conformance, torch, differential, cupy or bench on a GPU (DEVICE=cuda:0), or all of them
+test-gpu: ## run PART=conformance, torch, differential, cupy, weights or bench on a GPU (DEVICE=cuda:0), or all of them
 	@DEVICE="$(DEVICE)" scripts/test_gpu.sh $(PART)
 
 .PHONY: wheel wheel-package

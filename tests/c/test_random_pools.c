@@ -29,8 +29,8 @@ int main(int argc, char **argv) {
     pool_model_start();
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    int programs = argc > 2 ? atoi(argv[2])
-                   : argc > 1 ? 1
+    int programs = argc > 2    ? atoi(argv[2])
+                   : argc > 1  ? 1
                    : on_host() ? PROGRAMS
                                : PROGRAMS / 3;
     for (; ran < programs && failed == 0; ran++)

@@ -509,8 +509,8 @@ int main(int argc, char **argv) {
     page_bytes = device_page(device);
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    int programs = argc > 2 ? atoi(argv[2])
-                   : argc > 1 ? 1
+    int programs = argc > 2    ? atoi(argv[2])
+                   : argc > 1  ? 1
                    : on_host() ? PROGRAMS
                                : PROGRAMS / 4;
     for (; ran < programs && failed == 0; ran++)

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import subprocess
+import types
 from typing import Any
 
 import bench_part
@@ -16,6 +17,7 @@ import conformance_part
 import conftest
 import framework
 import pytest
+import weights_part
 
 
 def result(folder: pathlib.Path, part: str) -> dict[str, Any]:
@@ -113,6 +115,36 @@ def test_what_a_program_leaves_behind_fails(part, tmp_path, monkeypatch):
         "loud": ["the program: lost"],
         "status": ["the program: status 97"],
     }
+
+
+def test_weights(part, tmp_path):
+    done = part("weights_part.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = result(tmp_path, "weights")
+    assert found["bytes"] == 64 << 20
+    assert found["load_gbps"]["median"] > 0
+
+
+def test_weights_that_a_device_lost(tmp_path):
+    """A wrong byte at an end of a tensor, or anywhere in the last tensor, fails the part."""
+    path = tmp_path / "model"
+    path.write_bytes(bytes(4 << 20))
+    tensors = {
+        f"layers.{number}.weight": types.SimpleNamespace(
+            info=types.SimpleNamespace(address=number << 20, size_bytes=1 << 20)
+        )
+        for number in range(4)
+    }
+    offsets = [number << 20 for number in range(4)]
+    memory = bytearray(4 << 20)
+    ours = object.__new__(weights_part.Ours)
+    ours.driver = types.SimpleNamespace(read=lambda at, size: bytes(memory[at : at + size]))
+    ours.check(tensors, path, offsets)
+    for wrong in (5, (2 << 20) - 1, (3 << 20) + 500_000):
+        memory[wrong] = 1
+        with pytest.raises(bundle.PartError, match=f"tensor {wrong >> 20} has other bytes"):
+            ours.check(tensors, path, offsets)
+        memory[wrong] = 0
 
 
 def test_bench(part, tmp_path):
