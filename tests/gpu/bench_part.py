@@ -2,10 +2,10 @@
 """Measures pools and pages on a device, together with other allocators, in one run.
 
 Each allocator runs in a process of its own. A program in C starts quickly, so it has one process
-for each measure, and all programs run one after the other in each round. A framework has one
-process for all its measures, hot pairs first. Ratios are of the same round. Frameworks that are
-not installed are left out and named. With the simulated driver the sizes are small and the
-figures mean nothing: the part only shows that it works.
+for each measure, and all programs run one after the other in each round. Then the frameworks run.
+A framework has one process for all its measures, hot pairs first. Ratios are of the same round.
+Frameworks that are not installed are left out and named. With the simulated driver the sizes are
+small and the figures mean nothing: the part only shows that it works.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import datetime
 import heapq
+import itertools
 import json
 import os
 import pathlib
@@ -127,7 +128,7 @@ class Bench:
     versions: dict[str, str] = field(default_factory=dict)
     # Measures that the time did not allow.
     late: list[str] = field(default_factory=list)
-    # The results of the process of a framework, by measure as requested.
+    # The results of each allocator, by measure as requested: one for each round.
     given: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)
 
     def variables(self) -> dict[str, str]:
@@ -135,11 +136,6 @@ class Bench:
         if not self.simulated:
             return {}
         return {"SIMCUDA_BYTES": "256M", "SIMCUDA_JITTER_US": "0", "SIMCUDA_LEAKS": ""}
-
-    def subjects(self) -> list[str]:
-        """The allocators that are available. No framework works with a simulated driver."""
-        names = IN_C if self.simulated else IN_C + IN_PYTHON
-        return [name for name in names if name not in self.absent]
 
     def one(self, program: str, *words: str) -> dict[str, Any]:
         """Runs a program of the bundle that prints its results."""
@@ -151,24 +147,36 @@ class Bench:
             )
         return bundle.last_json(done.stdout)
 
-    def measures(self) -> list[str]:
-        """All measures of a framework, in the order of their runs."""
+    def measures(self) -> list[list[str]]:
+        """The measures of each round, and last those that are made once."""
         hot = [f"hot={size}" for size in self.sizes.hot]
         live = [f"random={self.sizes.live_bytes}"]
-        return (hot + live) * self.sizes.rounds + [f"trace={self.traces[n]}" for n in self.traces]
+        traces = [f"trace={self.traces[tokens]}" for tokens in self.traces]
+        return [hot + live] * self.sizes.rounds + [traces]
 
-    def framework(self, subject: str) -> dict[str, list[dict[str, Any]]]:
-        """Returns the results of a framework, measured once in a process of its own. If that
-        process ends early, the results until then count.
+    def programs(self) -> None:
+        """Measures the allocators that are used from C: in each round all, one after the other."""
+        for round_ in self.measures():
+            for wanted in round_:
+                for subject in IN_C:
+                    if self.clock.is_over():
+                        self.late.append(f"{subject} {wanted}")
+                        continue
+                    name, _, argument = wanted.partition("=")
+                    found = self.one("bench", name, subject, argument)
+                    self.given.setdefault(subject, {}).setdefault(wanted, []).append(found)
+
+    def framework(self, subject: str) -> None:
+        """Measures a framework in a process of its own. If that process ends early, the results
+        until then count.
         """
-        if subject in self.given:
-            return self.given[subject]
         given = self.given[subject] = {}
         if self.clock.is_over():
             self.late.append(subject)
-            return given
+            return
         script = pathlib.Path(__file__).resolve().parent / "peers.py"
-        done = bundle.run([sys.executable, script, subject, *self.measures()], self.clock.left(90))
+        words = itertools.chain(*self.measures())
+        done = bundle.run([sys.executable, script, subject, *words], self.clock.left(90))
         for line in done.stdout.splitlines():
             if line.startswith("{") and line.endswith("}"):
                 found = json.loads(line)
@@ -179,33 +187,29 @@ class Bench:
             self.absent[subject] = lines[-1]
         elif done.returncode != 0:
             self.failed[subject] = lines[-1]
-        return given
 
-    def measure(self, subject: str, round_: int, name: str, argument: str) -> dict[str, Any] | None:
-        """Returns the result of a measure for an allocator, or None if the allocator is not
-        available or failed.
+    def all(self) -> None:
+        """Measures everything: first what is used from C, because the time may not be enough for
+        all frameworks.
         """
-        if subject in IN_PYTHON:
-            found = self.framework(subject).get(f"{name}={argument}", [])
-            return found[round_] if round_ < len(found) else None
-        if self.clock.is_over():
-            self.late.append(f"{subject} {name} {argument}")
-            return None
-        return self.one("bench", name, subject, argument)
+        self.programs()
+        if not self.simulated:
+            for subject in IN_PYTHON:
+                self.framework(subject)
 
     def calls(self, measure: str, argument: int, key: str) -> dict[str, Any]:
-        """Measures calls of all allocators. Returns the median and spread of each round's values,
-        and the ratio to our allocator in the same round and the same language.
+        """Returns the median and spread of each allocator's values, and the ratio to our
+        allocator in the same round and the same language.
         """
         values: dict[str, list[float]] = {}
         ratios: dict[str, list[float]] = {}
         for number in range(self.sizes.rounds):
             round_: dict[str, float] = {}
-            for subject in self.subjects():
-                found = self.measure(subject, number, measure, str(argument))
-                if found is not None:
-                    values.setdefault(subject, []).extend(found[key])
-                    round_[subject] = statistics.median(found[key])
+            for subject, given in self.given.items():
+                found = given.get(f"{measure}={argument}", [])
+                if number < len(found):
+                    values.setdefault(subject, []).extend(found[number][key])
+                    round_[subject] = statistics.median(found[number][key])
             for subject, value in round_.items():
                 ours = OURS if subject in IN_C else f"{subject.split('_')[0]}_ferrum"
                 if ours in round_:
@@ -223,12 +227,12 @@ class Bench:
         }
 
     def trace(self, block_tokens: int) -> dict[str, Any]:
-        """Measures the peak of held bytes of each allocator, for the peak of live bytes."""
+        """The peak of held bytes of each allocator, for the peak of live bytes."""
         found = {}
-        for subject in self.subjects():
-            one = self.measure(subject, 0, "trace", str(self.traces[block_tokens]))
-            if one is None:
+        for subject, given in self.given.items():
+            if f"trace={self.traces[block_tokens]}" not in given:
                 continue
+            (one,) = given[f"trace={self.traces[block_tokens]}"]
             held = one.pop("held_peak_bytes")
             one["held_by_live"] = round(held / one["live_peak_bytes"], 4) if held else None
             found[subject] = one
@@ -286,6 +290,7 @@ def main() -> int:
         found["targets"] = targets(found, driver["simulated"])
         with tempfile.TemporaryDirectory() as folder:
             bench.write_traces(pathlib.Path(folder))
+            bench.all()
             found["hot"] = [bench.calls("hot", size, "pair_ns") for size in bench.sizes.hot]
             found["random"] = bench.calls("random", bench.sizes.live_bytes, "replacement_ns")
             found["traces"] = [bench.trace(tokens) for tokens in bench.traces]

@@ -221,7 +221,11 @@ def main() -> int:
         sys.path.insert(0, os.environ["PYTHONPATH"])
         with tempfile.TemporaryDirectory() as folder:
             found = measure(pathlib.Path(folder) / "model.safetensors", tensor_bytes)
-        command = [bundle.BUNDLE / "bin" / "bench_memory", "wake", str(min(part, 1 << 30))]
+        command: list[str | pathlib.Path] = [
+            bundle.BUNDLE / "bin" / "bench_memory",
+            "wake",
+            str(min(part, 1 << 30)),
+        ]
         wake = bundle.last_json(bundle.run(command, 60).stdout)
         found["pinned_copy_gbps"] = bundle.spread(wake["pinned_copy_gbps"])
         bundle.write_result("weights", driver, found)
