@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/weights/header"
+	"ferrum_mem/core/strided"
 )
 
 // The layout of a load: which tensors share bytes, and where each tensor is in its segment.
@@ -95,7 +95,7 @@ func (s *Source) checked(spec *Spec) (*plan, error) {
 		return nil, err
 	}
 	if spec.Shape != nil && !slices.Equal(spec.Shape, t.Shape) {
-		return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: has a shape of %s and not of %s", t.File(), t.Name, header.ShapeText(t.Shape), header.ShapeText(spec.Shape))
+		return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: has a shape of %s and not of %s", t.File(), t.Name, strided.Text(t.Shape), strided.Text(spec.Shape))
 	}
 	p, err := planOf(t, spec.Transformations)
 	if err == nil && spec.Type != nil && *spec.Type != p.kind {

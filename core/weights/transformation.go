@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 	"ferrum_mem/core/weights/header"
 )
 
@@ -101,7 +102,7 @@ func planOf(t *Tensor, transformations []Transformation) (*plan, error) {
 		p.shape[len(p.shape)-1] *= p.unit
 	}
 	if _, err := p.kind.Size(p.view.elements() * p.unit); err != nil {
-		return nil, device.Errorf(device.CodeInvalidArgument, opTransform, "%s: %q: the result has a shape of %s of %s, which is no whole number of bytes", t.File(), t.Name, header.ShapeText(p.shape), p.kind)
+		return nil, device.Errorf(device.CodeInvalidArgument, opTransform, "%s: %q: the result has a shape of %s of %s, which is no whole number of bytes", t.File(), t.Name, strided.Text(p.shape), p.kind)
 	}
 	return p, nil
 }
@@ -110,7 +111,7 @@ func planOf(t *Tensor, transformations []Transformation) (*plan, error) {
 func (p *plan) countBlocks(stored *header.Tensor, each uint64) error {
 	last := len(stored.Shape) - 1
 	if last < 0 || stored.Strides != nil || stored.Shape[last]%each != 0 {
-		return device.Errorf(device.CodeUnsupported, opTransform, "%s: %q: rows of a shape of %s are no whole blocks of %d elements of %s", p.tensor.File(), p.tensor.Name, header.ShapeText(stored.Shape), each, stored.Type)
+		return device.Errorf(device.CodeUnsupported, opTransform, "%s: %q: rows of a shape of %s are no whole blocks of %d elements of %s", p.tensor.File(), p.tensor.Name, strided.Text(stored.Shape), each, stored.Type)
 	}
 	stored.Shape = slices.Clone(stored.Shape)
 	stored.Shape[last] /= each
@@ -127,7 +128,7 @@ func (p *plan) add(at int, of Transformation) error {
 		last := len(p.view.shape()) - 1
 		switch {
 		case !okA || !okB:
-			return t.wrong(at, of, "dimensions %d and %d of a shape of %s", of.Dim0, of.Dim1, header.ShapeText(p.view.shape()))
+			return t.wrong(at, of, "dimensions %d and %d of a shape of %s", of.Dim0, of.Dim1, strided.Text(p.view.shape()))
 		case p.unit > 1 && a != b && (a == last || b == last):
 			return t.cannot(at, of, "the last dimension has blocks of %d elements of %s", p.unit, t.Type)
 		}
@@ -168,7 +169,7 @@ func (p *plan) reshape(at int, of Transformation) error {
 	elements := uint64(1)
 	for _, side := range of.Shape {
 		if side != 0 && elements > math.MaxUint64/side {
-			return p.tensor.wrong(at, of, "a shape of %s has more elements than 64 bits count", header.ShapeText(of.Shape))
+			return p.tensor.wrong(at, of, "a shape of %s has more elements than 64 bits count", strided.Text(of.Shape))
 		}
 		elements *= side
 	}
@@ -176,7 +177,7 @@ func (p *plan) reshape(at int, of Transformation) error {
 	if p.unit > 1 {
 		last := len(to) - 1
 		if last < 0 || to[last]%p.unit != 0 {
-			return p.tensor.cannot(at, of, "rows of a shape of %s are no whole blocks of %d elements of %s", header.ShapeText(of.Shape), p.unit, p.tensor.Type)
+			return p.tensor.cannot(at, of, "rows of a shape of %s are no whole blocks of %d elements of %s", strided.Text(of.Shape), p.unit, p.tensor.Type)
 		}
 		to[last] /= p.unit
 	}
@@ -184,7 +185,7 @@ func (p *plan) reshape(at int, of Transformation) error {
 	case len(of.Shape) > header.MaxDimensions:
 		return p.tensor.wrong(at, of, "%d dimensions are more than %d", len(of.Shape), header.MaxDimensions)
 	case elements != have:
-		return p.tensor.wrong(at, of, "a shape of %s has %d elements, and the tensor %d", header.ShapeText(of.Shape), elements, have)
+		return p.tensor.wrong(at, of, "a shape of %s has %d elements, and the tensor %d", strided.Text(of.Shape), elements, have)
 	}
 	p.view.reshape(to)
 	return nil
@@ -193,7 +194,7 @@ func (p *plan) reshape(at int, of Transformation) error {
 func (p *plan) slice(at int, of Transformation) error {
 	dimension, ok := p.dimension(of.Dim0)
 	if !ok {
-		return p.tensor.wrong(at, of, "dimension %d of a shape of %s", of.Dim0, header.ShapeText(p.view.shape()))
+		return p.tensor.wrong(at, of, "dimension %d of a shape of %s", of.Dim0, strided.Text(p.view.shape()))
 	}
 	unit := uint64(1)
 	if dimension == len(p.view.shape())-1 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ferrum_mem/core/strided"
 	"ferrum_mem/core/weights/header"
 )
 
@@ -24,21 +25,11 @@ type level struct {
 	offset         uint64
 }
 
-// rowMajor returns the strides of a shape whose elements lie in its order without gaps.
-func rowMajor(shape []uint64) []uint64 {
-	strides, step := make([]uint64, len(shape)), uint64(1)
-	for i := len(shape) - 1; i >= 0; i-- {
-		strides[i] = step
-		step *= max(shape[i], 1)
-	}
-	return strides
-}
-
 // viewOf returns the view of a whole stored tensor.
 func viewOf(t *header.Tensor) *view {
 	strides := t.Strides
 	if strides == nil {
-		strides = rowMajor(t.Shape)
+		strides = strided.RowMajor(t.Shape)
 	}
 	return &view{levels: []level{{shape: slices.Clone(t.Shape), strides: slices.Clone(strides)}}}
 }
@@ -70,54 +61,11 @@ func (v *view) slice(dimension int, start, end uint64) {
 // reshape gives the elements another shape with the same number of elements.
 func (v *view) reshape(shape []uint64) {
 	top := v.top()
-	if strides, ok := reshaped(top.shape, top.strides, shape); ok {
+	if strides, ok := strided.Restride(top.shape, top.strides, shape); ok {
 		top.shape, top.strides = slices.Clone(shape), strides
 		return
 	}
-	v.levels = append(v.levels, level{shape: slices.Clone(shape), strides: rowMajor(shape)})
-}
-
-// reshaped computes strides for a new shape; false: no strides can express it. It traverses the old
-// and the new dimensions together, from the last one, in groups with the same product. The old
-// dimensions of a group must be adjacent in memory, like one long dimension.
-func reshaped(shape, strides, to []uint64) ([]uint64, bool) {
-	if slices.Contains(to, 0) {
-		return rowMajor(to), true
-	}
-	out := make([]uint64, len(to))
-	old, now := len(shape)-1, len(to)-1
-	for now >= 0 {
-		if to[now] == 1 {
-			now--
-			continue
-		}
-		for shape[old] == 1 {
-			old--
-		}
-		step, product := strides[old], shape[old]
-		wanted := uint64(1)
-		for {
-			for now >= 0 && wanted*to[now] <= product && product%(wanted*to[now]) == 0 {
-				out[now] = step * wanted
-				wanted *= to[now]
-				now--
-			}
-			if wanted == product {
-				old--
-				break
-			}
-			// The next old dimension must be adjacent to this one.
-			old--
-			for old >= 0 && shape[old] == 1 {
-				old--
-			}
-			if old < 0 || strides[old] != step*product {
-				return nil, false
-			}
-			product *= shape[old]
-		}
-	}
-	return out, true
+	v.levels = append(v.levels, level{shape: slices.Clone(shape), strides: strided.RowMajor(shape)})
 }
 
 // strip is count elements of a result with their stored places: element at+i*apart of the result is
@@ -230,7 +178,7 @@ func (l *level) boxes(first, count uint64, emit func(strip) error) error {
 // across emits a copy of p for each of the elements [first, first+count) of the level, in an order
 // of its dimensions. p belongs to the element first.
 func (l *level) across(order []int, first, count uint64, p strip, emit func(strip) error) error {
-	apart := rowMajor(l.shape)
+	apart := strided.RowMajor(l.shape)
 	for i := range count {
 		of := p
 		of.at -= first

@@ -21,6 +21,7 @@ var below = map[string][]string{
 	"core/track":      {"core/device", "core/lending"},
 	"core/discover":   {"core/device"},
 	"core/dtype":      {"core/device"},
+	"core/strided":    {"core/device"},
 	"core/handle":     {"core/device"},
 	"core/rangealloc": {"core/device", "core/internal", "core/lending"},
 	"core/memcheck":   {"core/device"},
@@ -36,7 +37,7 @@ var below = map[string][]string{
 	},
 	// core/internal: staging buffers outside the Go heap.
 	"core/weights": {
-		"core/device", "core/internal", "core/dtype", "core/engine", "core/vmm", "core/pool",
+		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/vmm", "core/pool",
 	},
 	"core/estimate": {"core/device", "core/internal", "core/dtype", "core/weights"},
 	// core/internal: the host mapping of memory that the host cannot address is a staging

@@ -2,15 +2,14 @@ package header
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 )
 
 // Bounds of every format. The longest published headers have about ten thousand tensors.
@@ -113,12 +112,7 @@ func product(sides ...uint64) (uint64, bool) {
 
 // overflow returns the error of a tensor whose size exceeds 64 bits.
 func (in Input) overflow(name string, shape []uint64) error {
-	return device.Errorf(device.CodeOverflow, opHeader, "%s: %s: a shape of %s has more elements than 64 bits count", in.Name, quote(name), ShapeText(shape))
-}
-
-// ShapeText formats a shape for an error: "[4096, 1024]".
-func ShapeText(shape []uint64) string {
-	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
+	return device.Errorf(device.CodeOverflow, opHeader, "%s: %s: a shape of %s has more elements than 64 bits count", in.Name, quote(name), strided.Text(shape))
 }
 
 // quote formats a name for an error and shortens a long one.

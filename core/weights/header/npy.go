@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 )
 
 const (
@@ -124,7 +125,7 @@ func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor
 		return Tensor{}, in.overflow(strings.TrimSuffix(label, ": "), f.shape)
 	}
 	if t.Size != size-begin {
-		return Tensor{}, in.wrong("%s%v follow the header, where a shape of %s of %s takes %v", label, device.Size(size-begin), ShapeText(f.shape), f.descr, device.Size(t.Size))
+		return Tensor{}, in.wrong("%s%v follow the header, where a shape of %s of %s takes %v", label, device.Size(size-begin), strided.Text(f.shape), f.descr, device.Size(t.Size))
 	}
 	if f.fortran && len(f.shape) > 1 {
 		t.Strides = make([]uint64, len(f.shape))

@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 )
 
 // onnxType returns the type for a number of TensorProto.DataType.
@@ -273,7 +274,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 		return
 	}
 	if places[0].size != t.Size {
-		r.fail("%s: has %v, where a shape of %s of %s takes %v", label, device.Size(places[0].size), ShapeText(t.Shape), t.TypeName, device.Size(t.Size))
+		r.fail("%s: has %v, where a shape of %s of %s takes %v", label, device.Size(places[0].size), strided.Text(t.Shape), t.TypeName, device.Size(t.Size))
 	}
 }
 
@@ -302,7 +303,7 @@ func (r *onnxReader) external(t *initialiser, label string) {
 		*into = n
 	}
 	if e.Length != 0 && e.Length != t.Size {
-		r.fail("%s: external data of %v, where a shape of %s of %s takes %v", label, device.Size(e.Length), ShapeText(t.Shape), t.TypeName, device.Size(t.Size))
+		r.fail("%s: external data of %v, where a shape of %s of %s takes %v", label, device.Size(e.Length), strided.Text(t.Shape), t.TypeName, device.Size(t.Size))
 		return
 	}
 	t.External, t.Offset = e, e.Offset

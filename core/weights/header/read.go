@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 )
 
 // Read detects the format of a file from its first bytes, and reads its header.
@@ -81,7 +82,7 @@ func Raw(in Input, of dtype.DType, shape []uint64) (*Header, error) {
 		return nil, err
 	}
 	if size != in.Size {
-		return nil, in.wrong("has %v, where a shape of %s of %s takes %v", device.Size(in.Size), ShapeText(shape), of, device.Size(size))
+		return nil, in.wrong("has %v, where a shape of %s of %s takes %v", device.Size(in.Size), strided.Text(shape), of, device.Size(size))
 	}
 	return &Header{Format: RawFormat, Tensors: []Tensor{{Type: of, TypeName: of.String(), Shape: shape, Size: size, Elements: elements}}}, nil
 }

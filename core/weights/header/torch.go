@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/strided"
 )
 
 // maxNesting bounds how deep the dictionaries and lists of a checkpoint may be nested.
@@ -195,7 +196,7 @@ func (f *flattener) tensor(name string, p *pickledTensor) error {
 	_, ownWidth := s.of.Block()
 	whole, wholeFits := product(s.elements, ownWidth)
 	if !fits || high != 0 || err != nil || !wholeFits || begin > whole || size > whole-begin {
-		return f.in.wrong("%s: a shape of %s with strides of %s from element %d is beyond its storage of %d elements", label, ShapeText(p.shape), ShapeText(p.strides), p.first, p.from.elements)
+		return f.in.wrong("%s: a shape of %s with strides of %s from element %d is beyond its storage of %d elements", label, strided.Text(p.shape), strided.Text(p.strides), p.first, p.from.elements)
 	}
 	t.Size = size
 	if err := f.place(&t, s, begin, size); err != nil {
