@@ -58,7 +58,7 @@ The time includes the allocation of the memory. A file that the page cache holds
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "cpu:0", "the `ID` of the device to load into")
 	addCastFlag(cmd, &f.dtype)
-	flags.Uint64Var(&f.threads, "threads", 0, "the number `N` of threads that read; 0: two for each processor, at most 8")
+	flags.Uint64Var(&f.threads, "threads", 0, "the number `N` of threads that read; 0: 8")
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }

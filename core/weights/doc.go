@@ -23,10 +23,10 @@
 //
 // How bytes move. Tensors are packed in the order of the files into one segment of each memory: view.go
 // computes where each element of a transformed tensor is stored, tile.go reads it, and layout.go computes
-// its place in memory. Threads read parts of a few megabytes. If the host can write the memory of the
-// device, a part is read straight into its place. For other devices it is read into a page-locked staging
-// buffer and copied from there, with several copies in flight. Package diskfile reads parts that the page
-// cache does not hold around the cache.
+// its place in memory. Threads read parts of a few megabytes, which meet at multiples of that size in the
+// file. If the host can write the memory of the device, a part is read straight into its place. For other
+// devices it is read into a page-locked staging buffer and copied from there, with several copies in
+// flight. Package diskfile reads parts that the page cache does not hold around the cache.
 //
 // Map loads without a copy: the tensors are mapped pages of the files. Preload reads files into the page
 // cache and can be undone. Verify compares the bytes of the files with SHA-256 sums. Only Sums and Verify

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 type LoadOptions struct {
 	// Memory is the memory of the tensors whose spec names no other memory.
 	Memory Memory
-	// Threads is how many threads read; 0: two for each processor, at most maxThreads.
+	// Threads is how many threads read; 0: defaultThreads. More than maxThreads count as maxThreads.
 	Threads int
 	// StagingBytes bounds the host memory through which tensors go to devices that the host cannot
 	// write. The bound is for all devices together; 0: 64 MiB. The maximum is 256 MiB.
@@ -29,8 +28,12 @@ type LoadOptions struct {
 	Progress func(Progress)
 }
 
-// maxThreads bounds the default number of threads. A disk needs several requests at a time.
-const maxThreads = 8
+// defaultThreads is the number of threads that read if the options state none. A disk needs several
+// requests at a time, and a thread that waits for a disk needs no processor.
+const (
+	defaultThreads = 8
+	maxThreads     = 256
+)
 
 // Progress is how much of a load is done.
 type Progress struct {
@@ -149,8 +152,9 @@ func (o *LoadOptions) check() error {
 		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: it is at most %d", o.StagingBytes, uint64(maxStaging))
 	}
 	if o.Threads == 0 {
-		o.Threads = min(2*runtime.GOMAXPROCS(0), maxThreads)
+		o.Threads = defaultThreads
 	}
+	o.Threads = min(o.Threads, maxThreads)
 	if o.StagingBytes == 0 {
 		o.StagingBytes = defaultStaging
 	}
@@ -213,8 +217,10 @@ func (l *loading) place(ctx context.Context) error {
 func (l *loading) prepare() error {
 	l.stages, l.guards = map[*engine.Engine]*stage{}, map[*engine.Engine]*guard{}
 	var staged []*engine.Engine
+	longest := map[*engine.Engine]uint64{} // chunk
 	for at := range l.items {
 		e := l.items[at].memory.Engine()
+		longest[e] = max(longest[e], l.items[at].job.plan.longestChunk())
 		if l.guards[e] != nil {
 			continue
 		}
@@ -228,7 +234,8 @@ func (l *loading) prepare() error {
 		}
 	}
 	for _, e := range staged {
-		s, err := newStage(e, l.options.StagingBytes/uint64(len(staged)))
+		count, each := buffersOf(l.options.StagingBytes/uint64(len(staged)), longest[e], l.options.Threads)
+		s, err := newStage(e, count, each)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/pool"
+	"ferrum_mem/core/weights/diskfile"
 )
 
 const (
@@ -17,8 +18,9 @@ const (
 	maxStaging = 256 << 20
 	// minBuffer is the smallest staging buffer. Shorter copies are slow.
 	minBuffer = 64 << 10
-	// buffersInFlight is how many copies of one device are in flight.
-	buffersInFlight = 4
+	// copiesInFlight is how many copies to one device are in flight while each thread of the load fills
+	// a buffer.
+	copiesInFlight = 4
 )
 
 // staged counts the staging memory of all loads.
@@ -38,11 +40,19 @@ type stage struct {
 	block *offheap.Block
 }
 
-// newStage allocates staging memory of a given size, at least one smallest buffer.
-func newStage(e *engine.Engine, bytes uint64) (*stage, error) {
-	each := max(bytes/buffersInFlight, minBuffer) / 4096 * 4096
+// buffersOf returns how many staging buffers a device gets, and their size. A buffer holds a chunk, which
+// begins in it as far behind a block as it does in its file. If bytes do not suffice for a buffer of each
+// thread and of each copy, there are fewer buffers, at least copiesInFlight. Then they are smaller.
+func buffersOf(bytes, chunk uint64, threads int) (count, each uint64) {
+	each = chunk + diskfile.Block
+	count = min(max(bytes/each, copiesInFlight), uint64(threads)+copiesInFlight)
+	return count, max(min(each, bytes/count), minBuffer) / diskfile.Block * diskfile.Block
+}
+
+// newStage allocates the staging buffers of a device.
+func newStage(e *engine.Engine, count, each uint64) (*stage, error) {
 	s := &stage{}
-	memory, err := s.allocate(e, each*buffersInFlight)
+	memory, err := s.allocate(e, each*count)
 	var buffers []buffer
 	for at := uint64(0); err == nil && at < uint64(len(memory)); at += each {
 		b := buffer{memory: memory[at : at+each]}

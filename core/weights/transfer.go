@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/weights/diskfile"
 )
 
 const opLoad = "weights.load"
@@ -60,27 +61,63 @@ func (l *lane) drain() error {
 	return failed
 }
 
-// chunkBytes is how much of a result one thread reads at a time. scatteredBytes is the same for a
-// result whose adjacent elements are far apart in the file. Each chunk of such a result reads from
+// chunkBytes is how much of a file or of a result one thread reads at a time. scatteredBytes is the same
+// for a result whose adjacent elements are far apart in the file. Each chunk of such a result reads from
 // the whole tensor, so longer chunks read fewer bytes in total.
 const (
 	chunkBytes     = 4 << 20
 	scatteredBytes = 16 << 20
 )
 
-// chunkElements returns how many elements a chunk has: whole blocks, and whole rows of a scattered
-// result.
+// chunkElements returns how many elements a chunk has at most: whole blocks, and whole rows of a
+// scattered result.
 func (p *plan) chunkElements() uint64 {
 	each, width := p.kind.Block()
 	row := p.view.scatteredRow() * p.unit
 	if row == 0 || len(p.steps) > 0 {
-		return chunkBytes / width * each
+		count := chunkBytes / width * each
+		if each, width := p.read.Block(); len(p.steps) > 0 {
+			count = min(count, chunkBytes/width*each)
+		}
+		return count
 	}
 	count := scatteredBytes / width * each
 	if whole := row * each; count > whole {
 		count = count / whole * whole
 	}
 	return count
+}
+
+// longestChunk returns how many bytes of the result a chunk has at most.
+func (p *plan) longestChunk() uint64 {
+	size, _ := p.kind.Size(min(p.chunkElements(), p.view.elements()*p.unit))
+	return size
+}
+
+// pieces returns how the result of the plan is divided into chunks: how many elements the first chunk
+// has, and how many the others. If the elements are adjacent in the file, the first chunk ends at a
+// multiple of chunkBytes in the file, so that each other chunk is one direct read of whole blocks.
+func (p *plan) pieces() (first, others uint64) {
+	others = p.chunkElements()
+	begin, is := p.inFile()
+	if !is {
+		return others, others
+	}
+	_, width := p.tensor.Type.Block()
+	first = (chunkBytes - begin%chunkBytes) / width * p.unit % others
+	first = first / 2 * 2 // whole bytes of a result of 4 bits
+	if first == 0 {
+		first = others
+	}
+	return first, others
+}
+
+// inFile returns where the elements of the result begin in the file, if they are adjacent there and have
+// whole bytes.
+func (p *plan) inFile() (offset uint64, is bool) {
+	each, width := p.tensor.Type.Block()
+	place, is := p.view.adjacent()
+	return p.tensor.Offset + place*width, is && (p.unit > 1 || each == 1)
 }
 
 // chunk is a part of a job: elements [first, first+count).
@@ -157,13 +194,13 @@ func (t *transfer) cut(ctx context.Context, work chan<- chunk) {
 	for _, j := range t.jobs {
 		p := j.plan
 		elements := p.view.elements() * p.unit
-		per := p.chunkElements()
+		count, others := p.pieces()
 		if p.encoded() {
-			per = max(elements, 1) // one thread decodes the whole tensor
+			count = elements // one thread decodes the whole tensor
 		}
-		for first := uint64(0); first < elements; first += per {
+		for first := uint64(0); first < elements; first, count = first+count, others {
 			select {
-			case work <- chunk{job: j, first: first, count: min(per, elements-first)}:
+			case work <- chunk{job: j, first: first, count: min(count, elements-first)}:
 			case <-ctx.Done():
 				return
 			}
@@ -240,16 +277,22 @@ func (w *worker) do(c chunk) error {
 // staged reads a chunk in parts that fit a staging buffer, and queues a copy of each.
 func (w *worker) staged(t *tiles, c chunk, start, size uint64) error {
 	each, width := t.kind.Block()
+	begin, isAdjacent := t.inFile()
 	for done := uint64(0); done < size; {
 		b := <-c.job.lane.spare
-		part := min(size-done, uint64(len(b.memory))/width*width)
+		// Direct reads move no byte if memory and file have the same distance from a block.
+		skip := uint64(0)
+		if isAdjacent && len(t.steps) == 0 {
+			skip = (begin + start + done) % diskfile.Block
+		}
+		part := min(size-done, (uint64(len(b.memory))-skip)/width*width)
 		count := part / width * each
 		err := b.stream.Synchronize(device.Forever) // wait for the previous copy from this memory
 		if err == nil {
-			err = t.read(b.memory[:part], c.first+done/width*each, count)
+			err = t.read(b.memory[skip:skip+part], c.first+done/width*each, count)
 		}
 		if err == nil {
-			err = b.stream.CopyFromHost(c.job.addr+device.Addr(start+done), b.addr, part)
+			err = b.stream.CopyFromHost(c.job.addr+device.Addr(start+done), b.addr+device.HostAddr(skip), part)
 		}
 		c.job.lane.spare <- b
 		if err != nil {

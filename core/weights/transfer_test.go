@@ -2,9 +2,12 @@ package weights
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/weights/diskfile"
 )
 
 // jobsOf returns tensors of several types, with and without transformations, and their expected
@@ -57,6 +61,82 @@ func TestLoadsIntoHostMemory(t *testing.T) {
 		}
 		assert.Equal(t, uint64(total), last)
 		assert.Greater(t, calls, 3)
+	}
+}
+
+// recorded is a source that records which parts of it are read.
+type recorded struct {
+	io.ReaderAt
+	mu    sync.Mutex
+	parts [][2]int64
+}
+
+func (r *recorded) ReadAt(out []byte, at int64) (int, error) {
+	r.mu.Lock()
+	r.parts = append(r.parts, [2]int64{at, at + int64(len(out))})
+	r.mu.Unlock()
+	return r.ReaderAt.ReadAt(out, at)
+}
+
+// Each byte is read once. The reads of elements that are adjacent in the file meet at multiples of
+// chunkBytes.
+func TestReadsMeetAtMultiples(t *testing.T) {
+	q40, ok := dtype.GGUF(2)
+	require.True(t, ok)
+	for _, of := range []struct {
+		kind  dtype.DType
+		shape []uint64
+		list  []Transformation
+		every int64
+		reads int
+	}{
+		{dtype.F32, []uint64{3, 1 << 20}, nil, chunkBytes, 4},
+		{dtype.F32, []uint64{3, 1 << 20}, []Transformation{{Kind: Slice, Start: new(uint64(1))}}, chunkBytes, 3},
+		{dtype.F32, []uint64{3, 1 << 20}, []Transformation{{Kind: Cast, Type: dtype.BF16}}, chunkBytes, 4},
+		{dtype.BF16, []uint64{3 << 20}, []Transformation{{Kind: Cast, Type: dtype.F32}}, chunkBytes / 2, 4},
+		{dtype.F32, []uint64{2 << 20}, []Transformation{{Kind: Cast, Type: dtype.F4E2M1}}, chunkBytes, 3},
+		{q40, []uint64{1 << 24}, nil, 0, 3},
+	} {
+		tensor := tensorOf(t, of.kind, of.shape...)
+		p, err := planOf(tensor, of.list)
+		require.NoError(t, err)
+		want := wholeOf(t, p)
+		r := &recorded{ReaderAt: tensor.file.reader}
+		tensor.file.reader = r
+		j := &job{plan: p, host: make([]byte, len(want))}
+		require.NoError(t, (&transfer{jobs: []*job{j}, threads: 2}).run(context.Background()))
+		require.True(t, bytes.Equal(want, j.host))
+		slices.SortFunc(r.parts, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+		require.Len(t, r.parts, of.reads, "%s: %v", of.kind, r.parts)
+		for i, part := range r.parts[1:] {
+			require.Equal(t, r.parts[i][1], part[0])
+			if of.every > 0 {
+				require.Zero(t, part[0]%of.every, "%s: %v", of.kind, r.parts)
+			} else {
+				require.Less(t, (part[0]+chunkBytes/2)%chunkBytes-chunkBytes/2, int64(64), "less than a block from a multiple for each chunk")
+			}
+		}
+	}
+}
+
+func TestStagingBuffers(t *testing.T) {
+	const block = diskfile.Block
+	for _, of := range []struct {
+		bytes, chunk uint64
+		threads      int
+		count, each  uint64
+	}{
+		{64 << 20, chunkBytes, 8, 12, chunkBytes + block},
+		{64 << 20, chunkBytes, 2, 6, chunkBytes + block},
+		{64 << 20, scatteredBytes, 8, 4, scatteredBytes},
+		{256 << 20, scatteredBytes, 8, 12, scatteredBytes + block},
+		{1 << 20, chunkBytes, 8, 4, 256 << 10},
+		{1, chunkBytes, 8, 4, minBuffer},
+		{64 << 20, 100, 8, 12, minBuffer},
+	} {
+		count, each := buffersOf(of.bytes, of.chunk, of.threads)
+		assert.Equal(t, []uint64{of.count, of.each}, []uint64{count, each}, "%+v", of)
+		assert.LessOrEqual(t, count*each, max(of.bytes, copiesInFlight*minBuffer))
 	}
 }
 

@@ -104,6 +104,17 @@ func (v *view) scatteredRow() uint64 {
 	return product(top.shape[top.fastest()+1:])
 }
 
+// adjacent states whether the elements of the result are adjacent in the file and in the same order. It
+// returns the place of the first stored element.
+func (v *view) adjacent() (place uint64, is bool) {
+	levels, skipped := v.moving()
+	top := levels[0].merged()
+	if len(levels) > 1 || len(top.shape) > 1 || len(top.shape) == 1 && top.strides[0] != 1 {
+		return 0, false
+	}
+	return top.offset + skipped, true
+}
+
 // moving returns the view without the top levels that only reshape the elements. The first element
 // of the result has the returned number of skipped elements before it.
 func (v *view) moving() (levels []level, skipped uint64) {

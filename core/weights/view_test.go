@@ -143,6 +143,11 @@ func TestViewsAreTransformations(t *testing.T) {
 			return nil
 		}))
 		require.Equal(t, append([]uint64{}, a.places[first:first+count]...), append([]uint64{}, places...))
+		if place, is := v.adjacent(); is {
+			for i, of := range a.places {
+				require.Equal(t, place+uint64(i), of)
+			}
+		}
 	})
 }
 
@@ -152,14 +157,23 @@ func TestRunsAreLong(t *testing.T) {
 		require.NoError(t, v.runs(0, v.elements(), func(run) error { n++; return nil }))
 		return n
 	}
+	adjacent := func(v *view, place uint64) {
+		t.Helper()
+		require.Equal(t, 1, count(v))
+		from, is := v.adjacent()
+		require.True(t, is)
+		require.Equal(t, place, from)
+	}
 	rows := viewOf(&header.Tensor{Shape: []uint64{64, 8, 16}})
-	require.Equal(t, 1, count(rows))
+	adjacent(rows, 0)
 	rows.slice(0, 16, 32)
-	require.Equal(t, 1, count(rows))
+	adjacent(rows, 2048)
 	rows.reshape([]uint64{4, 512})
-	require.Equal(t, 1, count(rows))
+	adjacent(rows, 2048)
 	rows.slice(1, 0, 128)
 	require.Equal(t, 4, count(rows))
+	_, is := rows.adjacent()
+	require.False(t, is)
 	turned := viewOf(&header.Tensor{Shape: []uint64{64, 32}})
 	turned.transpose(0, 1)
 	require.Equal(t, 32, count(turned))

@@ -319,7 +319,7 @@ typedef struct ferrum_weights_load_request {
     const ferrum_weights_memory *memories;
     /** Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX. */
     uint32_t memory_count;
-    /** Number of threads that read; 0: two for each processor, at most 8. */
+    /** Number of threads that read; 0: 8. More than 256 count as 256. */
     uint32_t threads;
     /** The order, as JSON with the fields of docs/weights.md: the tensors, their new
      *  names and their transformations; NULL: all tensors unchanged. */

@@ -65,7 +65,7 @@ func (v *cacheView) close() {
 }
 
 // holds states whether the page cache has all of a part of the file. The part is not empty and is
-// at most windowBytes and a page long.
+// at most windowBytes and twice slackBytes long.
 func (v *cacheView) holds(offset, size int64) bool {
 	page := int64(os.Getpagesize())
 	first, last := offset/page*page, offset+size
@@ -79,7 +79,7 @@ func (v *cacheView) holds(offset, size int64) bool {
 	if last > int64(len(v.mapping)) {
 		return false
 	}
-	var held [windowBytes/4096 + 2]byte
+	var held [(windowBytes+2*slackBytes)/4096 + 2]byte
 	pages := (last - first + page - 1) / page
 	if pages > int64(len(held)) {
 		return false

@@ -20,19 +20,32 @@ type File struct {
 	// direct is the descriptor for reads around the page cache. It is nil if the file system has no
 	// such reads.
 	direct *os.File
+	// memoryAlign is the alignment that direct reads need in memory. It is at most Block.
+	memoryAlign int
 
 	cached, around, through atomic.Uint64
 }
 
 // Open prepares an open regular file of a given size. The caller keeps the file open until Close.
 func Open(file *os.File, size int64) *File {
-	f := &File{file: file, size: size, view: openView(file, size)}
+	f := &File{file: file, size: size, view: openView(file, size), memoryAlign: memoryAlignment(file)}
 	// The descriptor is opened again by its number: the name may belong to another file by now.
 	name := "/proc/self/fd/" + strconv.Itoa(int(file.Fd()))
 	if fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0); err == nil {
 		f.direct = os.NewFile(uintptr(fd), file.Name())
 	}
 	return f
+}
+
+// memoryAlignment queries the alignment that direct reads of a file need in memory. Systems before
+// Linux 6.1 do not report it.
+func memoryAlignment(file *os.File) int {
+	var stat unix.Statx_t
+	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &stat)
+	if align := stat.Dio_mem_align; err == nil && stat.Mask&unix.STATX_DIOALIGN != 0 && 0 < align && align < Block {
+		return int(align)
+	}
+	return Block
 }
 
 // Close releases what Open created.
@@ -54,9 +67,8 @@ func (f *File) ReadAt(out []byte, offset int64) (int, error) {
 	done := 0
 	for done < len(out) {
 		at := offset + int64(done)
-		// Windows end at multiples of their length, so that direct reads have whole blocks.
-		part := out[done:min(len(out), done+int(windowBytes-at%windowBytes))]
-		n, err := f.window(part, at)
+		end := windowEnd(at, offset+int64(len(out)))
+		n, err := f.window(out[done:end-offset], at)
 		done += n
 		if err != nil {
 			return done, err
@@ -65,7 +77,16 @@ func (f *File) ReadAt(out []byte, offset int64) (int, error) {
 	return done, nil
 }
 
-// window reads a part of at most windowBytes.
+// windowEnd returns where the first window of the part [at, last) ends.
+func windowEnd(at, last int64) int64 {
+	end := (at+slackBytes)/windowBytes*windowBytes + windowBytes
+	if end+slackBytes >= last {
+		return last
+	}
+	return end
+}
+
+// window reads a part of at most windowBytes and twice slackBytes.
 func (f *File) window(out []byte, offset int64) (int, error) {
 	if f.view.holds(offset, int64(len(out))) {
 		n, err := f.file.ReadAt(out, offset)
@@ -90,9 +111,10 @@ func (f *File) window(out []byte, offset int64) (int, error) {
 }
 
 // readDirect reads around the page cache. One request reads the whole blocks that hold the part. Blocks
-// inside the part go to the memory of the caller, from its first address that is a multiple of Block on.
-// readDirect then moves them to their place, if they are not there. Blocks at the ends go to a buffer.
-// The memory of the caller mostly has huge pages; a buffer has small pages, and each would need a request.
+// inside the part go straight to their place in the memory of the caller, if its alignment suffices.
+// Otherwise they go to the first address of that memory that is a multiple of Block, and readDirect then
+// moves them to their place. Blocks at the ends go to a buffer. The memory of the caller mostly has huge
+// pages; a buffer has small pages, and a request for many of them would be split.
 func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	first := offset / Block * Block
 	last := (offset + int64(len(out)) + Block - 1) / Block * Block
@@ -100,8 +122,9 @@ func (f *File) readDirect(out []byte, offset int64) (int, error) {
 	memory := int(uintptr(unsafe.Pointer(unsafe.SliceData(out))) % Block)
 	// before bytes go to the first buffer, then inside bytes to out[at:], the others to the second.
 	before, at := 0, (Block-memory)%Block
-	if at == head && head > 0 {
-		before = Block
+	if (memory+head)%f.memoryAlign == 0 {
+		at = head
+		before = (head + Block - 1) / Block * Block
 	}
 	at = min(at, len(out))
 	inside := min((len(out)-at)/Block*Block, int(last-first)-before)

@@ -194,15 +194,17 @@ func TestDirectReadsOfAnyPlaceToAnyPlace(t *testing.T) {
 		t.Skip("this file system has no direct reads")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 500 {
+	reported := f.memoryAlign
+	for round := range 1000 {
+		f.memoryAlign = []int{reported, Block}[round%2]
 		size := 1 + random.IntN([]int{16, 5000, 20000, 1 << 20}[random.IntN(4)])
 		offset := random.IntN(testBytes)
 		if random.IntN(4) == 0 {
 			offset = offset / Block * Block
 		}
 		behind := random.IntN(Block)
-		if random.IntN(3) == 0 {
-			behind = offset % Block
+		if random.IntN(2) == 0 { // where nothing has to be moved
+			behind = (offset + random.IntN(Block)*f.memoryAlign) % Block
 		}
 		memory := bytes.Repeat([]byte{0xEE}, size+4*Block)
 		start := Block - int(uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%Block) + behind
@@ -217,5 +219,26 @@ func TestDirectReadsOfAnyPlaceToAnyPlace(t *testing.T) {
 		require.True(t, bytes.Equal(want, memory[start:start+n]), "%d bytes at %d, to %d", size, offset, behind)
 		beside := append(bytes.Clone(memory[:start]), memory[start+size:]...)
 		require.Equal(t, len(beside), bytes.Count(beside, []byte{0xEE}), "%d bytes at %d, to %d", size, offset, behind)
+	}
+}
+
+// Windows cover a read without gaps. A read of more than the slack has no window of less.
+func TestWindowsAreNeitherLongNorShort(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 10_000 {
+		first := random.Int64N(3 * windowBytes)
+		last := first + 1 + random.Int64N(1<<random.IntN(25))
+		for at := first; at < last; {
+			end := windowEnd(at, last)
+			require.Greater(t, end, at)
+			require.LessOrEqual(t, end-at, int64(windowBytes+2*slackBytes))
+			require.GreaterOrEqual(t, end-at, min(last-first, slackBytes))
+			if end < last {
+				require.Zero(t, end%windowBytes)
+			} else {
+				require.Equal(t, last, end)
+			}
+			at = end
+		}
 	}
 }

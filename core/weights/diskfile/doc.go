@@ -6,9 +6,11 @@
 // O_DIRECT, straight into the caller's memory. If the file system has no direct reads, the part is
 // read through the cache, and the package then releases its pages.
 //
-// Direct reads have whole blocks: offset, length and memory address are multiples of Block. A read is
-// one request. Its whole blocks go to the memory of the caller. They are moved there if the offset and
-// the address do not have the same distance from a multiple. Blocks at the ends go through a buffer.
+// Direct reads have whole blocks: offset and length are multiples of Block, and the memory address is a
+// multiple of what the disk needs (4 for many disks, 512 for others; Block if the system does not report
+// it). A read of at most a few megabytes is one request. Its whole blocks go to the memory of the caller.
+// They are moved there if the alignment of their place does not suffice. Blocks at the ends go through a
+// buffer.
 //
 // The package asks cachestat which parts the cache holds. Before Linux 6.5 it asks mincore. For that it
 // has a mapping that nothing reads through, so a file that becomes shorter is a read error and never a

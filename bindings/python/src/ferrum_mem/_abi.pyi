@@ -2406,7 +2406,7 @@ class ferrum_weights_load_request(ctypes.Structure):
     memories: Any
     # Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX.
     memory_count: int
-    # Number of threads that read; 0: two for each processor, at most 8.
+    # Number of threads that read; 0: 8. More than 256 count as 256.
     threads: int
     # The order, as JSON with the fields of docs/weights.md: the tensors, their new names and their
     # transformations; NULL: all tensors unchanged.

@@ -284,7 +284,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
                 rename, prefix and dtype. docs/weights.md documents its form.
             offset_bytes: the offset of the first page in a virtual pool.
             tag: tag of the memory.
-            threads: number of threads that read; 0: two for each processor, at most 8.
+            threads: number of threads that read; 0: 8. More than 256 count as 256.
             staging_bytes: bound of the staging memory. It is host memory, for devices whose
                 memory the host cannot write.
             progress: called on a thread of the library; it returns False to cancel the load.

@@ -4041,7 +4041,7 @@ pub struct ferrum_weights_load_request {
     pub memories: *const ferrum_weights_memory,
     /// Number of memories, at most FERRUM_WEIGHTS_MEMORIES_MAX.
     pub memory_count: u32,
-    /// Number of threads that read; 0: two for each processor, at most 8.
+    /// Number of threads that read; 0: 8. More than 256 count as 256.
     pub threads: u32,
     /// The order, as JSON with the fields of docs/weights.md: the tensors, their new
     /// names and their transformations; NULL: all tensors unchanged.

@@ -91,7 +91,7 @@ pub struct LoadRequest<'a> {
     pub memories: Vec<LoadMemory<'a>>,
     /// The tensors and their transformations.
     pub order: Order,
-    /// Number of threads that read; `None`: two for each processor, at most 8.
+    /// Number of threads that read; `None`: 8. More than 256 count as 256.
     pub threads: Option<u32>,
     /// Bound of the staging memory, at most 256 MiB; `None`: 64 MiB. Tensors for a device whose
     /// memory the host cannot write go through this host memory.
