@@ -212,8 +212,17 @@ class TestComparing:
     def test_what_follows_an_early_end_is_not_compared(self):
         end = "case a: b\n  first() -> CUDA_ERROR_UNKNOWN\n  the case -> ends: it can not go on\n"
         assert self.differences(end) == [("first()", "CUDA_ERROR_UNKNOWN", "CUDA_SUCCESS")]
+        opened = end + "  third() -> Segmentation fault, open\n"
+        assert self.differences(opened) == self.differences(end)
+
+    def test_an_early_end(self):
         end = "case a: b\n  first() -> CUDA_SUCCESS\n  the case -> ends: it can not go on\n"
-        assert len(self.differences(end)) == 1
+        # The case now wants what was recorded, and goes on.
+        assert self.differences(end) == []
+        # The simulated driver must go on where the recorded run did.
+        assert len(self.differences(GIVEN, end)) == 1
+        late = "case a: b\n  the case -> is not run: out of time\n"
+        assert len(self.differences(late)) == 1
 
     @pytest.mark.parametrize(
         ("text", "message"),
