@@ -121,11 +121,8 @@ func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uint
 	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.Handle), shared, handleKind(p.Backing))
 	if number != 0 {
 		err := v.ctx.failure(op, &v.ctx.api.pageImport, number, what)
-		switch number {
-		case resultInvalidValue, resultInvalidHandle, resultInvalidDevice, resultOperatingSystem:
-			if v.ctx.lost.Load() == nil {
-				err.(*device.Error).Code = device.CodeInvalidArgument
-			}
+		if namesNothing(number, p.Backing) && v.ctx.lost.Load() == nil {
+			err.(*device.Error).Code = device.CodeInvalidArgument
 		}
 		return err
 	}
@@ -134,6 +131,18 @@ func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uint
 		v.ctx.undo(op, what, &v.ctx.api.pageRelease, uintptr(p.Handle))
 	}
 	return err
+}
+
+// namesNothing states whether the import failed because the handle names no memory that this
+// process can reach. Driver 580 calls a fabric handle of nothing "not supported".
+func namesNothing(number int32, backing device.Backing) bool {
+	switch number {
+	case resultInvalidValue, resultInvalidHandle, resultInvalidDevice, resultOperatingSystem:
+		return true
+	case resultNotSupported:
+		return backing == device.BackingFabric
+	}
+	return false
 }
 
 func (v *virtualMemory) checkImported(op, what string, p *virtual.Page) error {
@@ -155,7 +164,9 @@ func (v *virtualMemory) checkImported(op, what string, p *virtual.Page) error {
 	switch number {
 	case 0:
 		mapped = p.Bytes
-	case resultInvalidValue:
+	case resultInvalidValue, resultNotSupported:
+		// The address, the offset and the flags are right, so only the size can be wrong.
+		// The header says "invalid value" for that, driver 580 "not supported".
 		if err = v.ctx.failure(op, &v.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.Bytes)); v.ctx.lost.Load() == nil {
 			err.(*device.Error).Code = device.CodeInvalidPageSize
 		}

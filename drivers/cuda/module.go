@@ -73,10 +73,7 @@ func (o *openDevice) loadModule(op string, text []byte) (*module, error) {
 		if number == 0 {
 			return nil
 		}
-		if said := dl.Text(log); said != "" {
-			return o.ctx.failure(op, &o.ctx.api.moduleLoad, number, "the translator says: "+said)
-		}
-		return o.ctx.failure(op, &o.ctx.api.moduleLoad, number, "")
+		return o.notLoaded(op, code, number, dl.Text(log))
 	})
 	runtime.KeepAlive(image)
 	runtime.KeepAlive(options)
@@ -85,6 +82,26 @@ func (o *openDevice) loadModule(op string, text []byte) (*module, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// notLoaded returns the error of a text that the vendor driver does not load. said is the
+// message of its translator. Driver 580 calls a text for a newer device invalid.
+func (o *openDevice) notLoaded(op, code string, number int32, said string) error {
+	what := ""
+	if said != "" {
+		what = "the translator says: " + said
+	}
+	err := o.ctx.failure(op, &o.ctx.api.moduleLoad, number, what)
+	if number != resultInvalidPTX || o.ctx.lost.Load() != nil {
+		return err
+	}
+	own := int(10*o.driver.attribute(o.ctx.cuDevice, attributeMajor) + o.driver.attribute(o.ctx.cuDevice, attributeMinor))
+	if target := readTarget(code); target > own {
+		failure := err.(*device.Error)
+		failure.Code = device.CodeUnsupported
+		failure.Message += fmt.Sprintf("; the text is for sm_%d, and the device is sm_%d", target, own)
+	}
+	return err
 }
 
 // use runs body while the module is loaded, in its device's context.

@@ -54,6 +54,20 @@ func readEntries(text string) (map[string][]int, error) {
 	}
 }
 
+// readTarget returns the number of the device that PTX is for: 90 for sm_90. 0: it names none.
+func readTarget(text string) int {
+	_, rest, _ := strings.Cut(withoutComments(text), ".target")
+	name, is := strings.CutPrefix(strings.TrimLeft(rest, blanks), "sm_")
+	if end := strings.IndexFunc(name, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+		name = name[:end]
+	}
+	number, err := strconv.Atoi(name)
+	if !is || err != nil {
+		return 0
+	}
+	return number
+}
+
 const blanks = " \t\r\n\v\f"
 
 func isNamePart(r rune) bool {

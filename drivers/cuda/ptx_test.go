@@ -59,6 +59,18 @@ func TestInvalidPTXIsRejected(t *testing.T) {
 	}
 }
 
+func TestTargetOfPTX(t *testing.T) {
+	for text, want := range map[string]int{
+		string(firstOtherText): 50,
+		".version 7.0\n// .target sm_80\n.target\tsm_90a, texmode_independent\n": 90,
+		".target sm_120": 120,
+		".target sm_":    0, ".target compute_90": 0, ".version 7.0": 0, "": 0,
+		".target sm_99999999999999999999": 0,
+	} {
+		require.Equal(t, want, readTarget(text), "%q", text)
+	}
+}
+
 // The parser does not panic, whatever the text is.
 func TestRandomPTXNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
