@@ -450,7 +450,7 @@ SIMCUDA_FLAGS        = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) -Wmissing-prototyp
 build/test/simcuda/objects/%.o: tests/simcuda/%.c $(SIMCUDA_HEADERS) | ready-test
 	@mkdir -p $(dir $@)
 	$(CC) $(SIMCUDA_FLAGS) -c $< -o $@
-build/test/simcuda/%/libcuda.so.1: $(SIMCUDA_OBJECTS) tests/simcuda/generation.c scripts/simcuda_exports.sh tests/simcuda/dropped.def
+build/test/simcuda/%/libcuda.so.1: $(SIMCUDA_OBJECTS) tests/simcuda/generation.c scripts/simcuda_exports.sh
 	@mkdir -p $(dir $@)
 	@scripts/simcuda_exports.sh $* >$(dir $@)exports.map
 	$(CC) $(SIMCUDA_FLAGS) -DSIMCUDA_GENERATION=$* -shared -Wl,-soname,libcuda.so.1 \

@@ -20,7 +20,7 @@ func TestVirtualMemoryConforms(t *testing.T) {
 	require.Empty(t, sim.text("simcuda_leaks"))
 	// The library checks imported memory by driver calls, which fail if another process
 	// exported something else. The simulator reports these calls.
-	broken := regexp.MustCompile(`cuMemMap 1: \S+ \d+ bytes, of a handle of \d+|` +
+	broken := regexp.MustCompile(`cuMemMap 801: \S+ \d+ bytes, of a handle of \d+|` +
 		`cuMemImportFromShareableHandle 1: \d+ is no descriptor of exported memory`)
 	require.Empty(t, strings.TrimSpace(broken.ReplaceAllString(sim.text("simcuda_violations"), "")), "broken rules")
 	require.Positive(t, sim.calls("cuMemSetAccess"))

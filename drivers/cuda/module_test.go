@@ -79,7 +79,8 @@ func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 		".version 7.0\n.entry k(.u64 a)": {device.CodeInvalidFormat, 0, "kernel k: argument 0"},
 		".version 7.0\n.target sm_50\n{": {device.CodeInvalidFormat, 218, "the translator says: ptxas application ptx input"},
 		".version 99.0\n.target sm_50\n": {device.CodeUnsupported, 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
-		".version 7.0\n.target sm_999\n": {device.CodeUnsupported, 209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+		".version 7.0\n.target sm_999\n": {device.CodeUnsupported, 218, "the text is for sm_999, and the device is sm_90"},
+		".version 7.0\n.target sm_90\n{": {device.CodeInvalidFormat, 218, "CUDA_ERROR_INVALID_PTX"},
 	} {
 		_, err := o.Compile([]byte(text))
 		failure := requireCode(t, want.code, err)
@@ -89,6 +90,7 @@ func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 	for code, want := range map[int32]device.Code{
 		resultNoTranslator: device.CodeUnsupported, resultNoTranslation: device.CodeUnsupported,
 		resultOutOfMemory: device.CodeOutOfMemory, resultInvalidImage: device.CodeInvalidFormat,
+		resultNoBinary: device.CodeUnsupported, resultInvalidPTX: device.CodeInvalidFormat,
 	} {
 		sim.fault("cuModuleLoadDataEx", 1, code)
 		_, err := o.Compile(firstOtherText)

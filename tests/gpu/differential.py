@@ -30,9 +30,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bundle
 
 FORMAT = "1"
-# The cases are compiled with the header 12.9. A real driver of 13 still exports the calls that
-# they use. The simulated driver of 13.0 does not, so it is not in this list.
-GENERATIONS = (11020, 12000, 12040, 12090)
+# The cases are compiled with the header 12.9. A driver of 13 still exports the calls that they
+# use.
+GENERATIONS = (11020, 12000, 12040, 12090, 13000)
 END = "the case"
 EARLY = "ends: it can not go on"
 OPEN = ", open"

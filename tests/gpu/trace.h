@@ -191,6 +191,12 @@ static inline void trace_open_code(const char *text, int got) {
         if (trace_before(TRACE_PLACE, #condition))               \
             trace_after(#condition, (condition) ? "yes" : "no"); \
     } while (0)
+/* The macro of a condition that must be false. It records the condition too. */
+#define EXPECT_NOT(condition)                                    \
+    do {                                                         \
+        if (trace_before(TRACE_PLACE, #condition))               \
+            trace_after(#condition, (condition) ? "yes" : "no"); \
+    } while (0)
 /* A condition that depends on timing, so it is not recorded. */
 #define SHOWS(condition) \
     do {                 \

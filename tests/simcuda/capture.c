@@ -233,25 +233,30 @@ static void leave(Capture *capture) {
     capture->member_count = 0;
 }
 
+/* The call of a wrong thread ends the capture too. */
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *out) {
     SIM_CALL(IN_CONTEXT);
     Stream *stream;
     FIND_STREAM(handle, &stream);
-    if (out == NULL)
-        return INVALID("phGraph is NULL");
-    *out = NULL;
     Capture *capture = stream->capture;
-    if (capture == NULL)
-        return FAIL(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+    if (out != NULL)
+        *out = NULL;
+    if (capture == NULL || out == NULL)
+        return FAIL(capture == NULL ? CUDA_ERROR_ILLEGAL_STATE
+                                    : CUDA_ERROR_INVALID_VALUE,
+                    "the stream does not capture, or phGraph is NULL");
     if (capture->origin != stream) {
         capture_spoil(capture);
         return FAIL(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
                     "the capture began in another stream");
     }
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-        !pthread_equal(capture->thread, pthread_self()))
+        !pthread_equal(capture->thread, pthread_self())) {
+        leave(capture);
+        graph_drop(capture->graph);
         return FAIL(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
                     "the capture began in another thread");
+    }
     CUresult code = invalidated(capture, __func__);
     if (code == CUDA_SUCCESS && !all_joined(capture))
         code = FAIL(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,

@@ -43,6 +43,20 @@ void context_spoil(Context *context, CUresult code) {
     pthread_cond_broadcast(&sim.progress);
 }
 
+/* A sticky error stays with the device until the process ends. A test that
+ * goes on in the same process asks for the device of a new one. */
+void contexts_mend(void) {
+    for (int i = 0; i < sim.device_count; i++) {
+        Context *primary = sim.devices[i].primary;
+        if (primary == NULL || primary->sticky == CUDA_SUCCESS)
+            continue;
+        if (primary->object.alive)
+            primary->mends = true;
+        else
+            primary->sticky = CUDA_SUCCESS;
+    }
+}
+
 static uint64_t next_number(void) {
     static uint64_t last;
     return ++last;
@@ -53,6 +67,9 @@ static void end_context(Context *context, bool leaked) {
     objects_end_of(context);
     ranges_end_of(context, leaked);
     context->legacy = NULL;
+    if (context->mends)
+        context->sticky = CUDA_SUCCESS;
+    context->mends = false;
     memset(context->peers, 0, sizeof context->peers);
     pthread_cond_broadcast(&sim.progress);
 }
@@ -69,10 +86,11 @@ CUresult context_retain(Device *device, CUcontext *out, const char *call) {
         device->primary->number = next_number();
     }
     Context *context = device->primary;
+    if (context->sticky != CUDA_SUCCESS)
+        return context->sticky;
     if (!context->object.alive) {
         context->object.alive = true;
         context->number = next_number();
-        context->sticky = CUDA_SUCCESS;
     }
     context->flags = device->primary_flags;
     device->primary_references++;

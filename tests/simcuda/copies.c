@@ -111,7 +111,8 @@ static bool on_device(CUdeviceptr address) {
 /* Queues a copy. A copy from pageable memory reads the bytes at once. A
  * copy into pageable memory waits for its end. A call that is not
  * asynchronous also waits, unless it has read the bytes already or both
- * ends are on devices. */
+ * ends are on devices. A copy in a graph uses pageable memory whenever the
+ * graph runs. */
 static CUresult copy(const char *call, Stream *stream, Ends ends,
                      bool asynchronous) {
     Context *context = context_current();
@@ -141,16 +142,10 @@ static CUresult copy(const char *call, Stream *stream, Ends ends,
                     ends.size);
     }
     bool captured = stream->capture != NULL;
-    if (captured && (op->to_pageable || op->from_pageable)) {
-        op_free(op);
-        capture_spoil(stream->capture);
-        return fail(call, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                    "pageable memory in a capture");
-    }
     bool both_on_device = on_device(ends.to) && on_device(ends.from);
     bool wait = op->to_pageable ||
                 (!asynchronous && !both_on_device && !op->from_pageable);
-    if (op->from_pageable && !op->to_pageable) {
+    if (op->from_pageable && !op->to_pageable && !captured) {
         op->payload = payload_new(ends.size);
         if (op->payload == NULL) {
             op_free(op);
@@ -160,7 +155,8 @@ static CUresult copy(const char *call, Stream *stream, Ends ends,
                ends.size);
     }
     code = stream_submit(stream, op);
-    return code == CUDA_SUCCESS && wait ? stream_wait(stream) : code;
+    return code == CUDA_SUCCESS && wait && !captured ? stream_wait(stream)
+                                                     : code;
 }
 
 /* A call that is not asynchronous uses the legacy stream. */
@@ -169,7 +165,7 @@ static CUresult copy_now(const char *call, Ends ends) {
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return copy_now(__func__, (Ends){.to = to,
                                      .from = (CUdeviceptr)(uintptr_t)from,
                                      .size = size,
@@ -177,7 +173,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return copy_now(__func__, (Ends){.to = (CUdeviceptr)(uintptr_t)to,
                                      .from = from,
                                      .size = size,
@@ -185,14 +181,14 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return copy_now(
         __func__,
         (Ends){.to = to, .from = from, .size = size, .way = ON_DEVICE});
 }
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return copy_now(
         __func__, (Ends){.to = to, .from = from, .size = size, .way = UNIFIED});
 }
@@ -267,7 +263,7 @@ static CUresult peer_ends(const char *call, Ends *ends, CUcontext to,
 
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                       CUcontext from_context, size_t size) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     Ends ends = {.to = to, .from = from, .size = size};
     CUresult code = peer_ends(__func__, &ends, to_context, from_context);
     return code != CUDA_SUCCESS ? code : copy_now(__func__, ends);

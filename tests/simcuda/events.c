@@ -76,7 +76,7 @@ static CUresult record(CUevent handle, CUstream stream_handle, unsigned flags,
     if (stream->capture != NULL)
         return capture_record(stream, event, call);
     if (flags == CU_EVENT_RECORD_EXTERNAL)
-        return fail(call, CUDA_ERROR_INVALID_VALUE,
+        return fail(call, CUDA_ERROR_ILLEGAL_STATE,
                     "an external record outside of a capture");
     Op *op = op_new(call, run_record, stream->object.context);
     op->pointer = event;
@@ -160,7 +160,7 @@ static CUresult elapsed(float *out, CUevent first, CUevent second,
     if (code != CUDA_SUCCESS)
         return code;
     if (out == NULL)
-        return fail(call, CUDA_ERROR_INVALID_VALUE, "pMilliseconds is NULL");
+        return fail(call, CUDA_ERROR_INVALID_HANDLE, "pMilliseconds is NULL");
     if (start->object.context != end->object.context)
         return fail(call, CUDA_ERROR_INVALID_HANDLE,
                     "the events are of different contexts");
@@ -208,7 +208,8 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle,
     if (flags > CU_EVENT_WAIT_EXTERNAL)
         return INVALID("Flags is 0x%x", flags);
     if (flags == CU_EVENT_WAIT_EXTERNAL && stream->capture == NULL)
-        return INVALID("an external wait outside of a capture");
+        return FAIL(CUDA_ERROR_ILLEGAL_STATE,
+                    "an external wait outside of a capture");
     if (stream->capture != NULL || capture_holds(event))
         return capture_event(stream, event, __func__);
     if (!event->recorded && event->shared == NULL) {

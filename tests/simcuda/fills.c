@@ -37,17 +37,17 @@ static CUresult fill_now(const char *call, CUdeviceptr to, unsigned value,
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return fill_now(__func__, to, value, 1, count);
 }
 
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return fill_now(__func__, to, value, 2, count);
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     return fill_now(__func__, to, value, 4, count);
 }
 

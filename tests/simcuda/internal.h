@@ -83,6 +83,7 @@ struct Context {
     bool primary;
     unsigned flags;
     CUresult sticky;
+    bool mends; /* with the end of the context, sticky ends too */
     Stream *legacy, *streams;
     bool peers[MAX_DEVICES];
 };
@@ -309,6 +310,7 @@ Context *context_current(void);
 Context *context_find(CUcontext handle);
 Context *context_primary(Device *device);
 void context_spoil(Context *context, CUresult code);
+void contexts_mend(void);
 Stream **thread_stream(Context *context);
 CUresult context_retain(Device *device, CUcontext *out, const char *call);
 CUresult context_release(Device *device, const char *call);
@@ -441,6 +443,8 @@ CUresult pool_free_now(Range *range);
 void pool_take_back(Range *range);
 void mappings_drop(Range *range);
 const Mapping *mapping_at(const Range *range, CUdeviceptr address);
+/* Whether a device has access to the mapping. */
+bool mapping_is_open(const Mapping *mapping);
 void managed_forget(Range *range);
 void ipc_forget(Range *range);
 bool peer_reaches(const Context *context, const Range *range);

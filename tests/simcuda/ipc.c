@@ -75,16 +75,15 @@ void ipc_forget(Range *range) {
         close(range->shared_fd);
 }
 
+/* The handle is of the whole allocation, whichever of its addresses is given. */
 CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     Range *range = range_find(address);
     if (sim.config.without_ipc)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (out == NULL || range == NULL || range->kind != RANGE_DEVICE)
         return INVALID("pHandle is NULL, or 0x%llx is not from cuMemAlloc",
                        address);
-    if (range->address != address)
-        return INVALID("0x%llx is not the base of its allocation", address);
     if (!share(range))
         return CUDA_ERROR_OUT_OF_MEMORY;
     Ticket ticket = {.pid = getpid(),
@@ -119,7 +118,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
             range->device == context->device &&
             range->ipc_from[0] == ticket.pid &&
             range->ipc_from[1] == ticket.device)
-            return FAIL(CUDA_ERROR_INVALID_CONTEXT,
+            return FAIL(CUDA_ERROR_INVALID_HANDLE,
                         "another context of the device has memory of that "
                         "process open");
     }
@@ -184,13 +183,15 @@ static bool share_event(Event *event, int fd) {
 }
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent handle) {
-    SIM_CALL(IN_CONTEXT | UNSAFE);
+    SIM_CALL(IN_CONTEXT);
     Event *event = object_find(KIND_EVENT, handle);
     if (sim.config.without_ipc)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (out == NULL || event == NULL || !event->object.alive ||
         (event->flags & CU_EVENT_INTERPROCESS) == 0)
-        return INVALID("pHandle is NULL or the event is not INTERPROCESS");
+        return FAIL(out == NULL ? CUDA_ERROR_INVALID_VALUE
+                                : CUDA_ERROR_INVALID_HANDLE,
+                    "pHandle is NULL or the event is not INTERPROCESS");
     Ticket ticket = {.pid = getpid(), .size = 4096, .pages_size = 4096};
     memcpy(ticket.mark, event_mark, sizeof ticket.mark);
     if (event->shared == NULL) {
@@ -211,13 +212,15 @@ CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle) {
     Ticket ticket;
     memcpy(&ticket, &handle, sizeof ticket);
     if (out == NULL || memcmp(ticket.mark, event_mark, sizeof ticket.mark) != 0)
-        return INVALID("phEvent is NULL or the handle is none");
+        return FAIL(out == NULL ? CUDA_ERROR_INVALID_VALUE
+                                : CUDA_ERROR_MAP_FAILED,
+                    "phEvent is NULL or the handle is none");
     if (ticket.pid == getpid())
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,
                     "a handle can not be opened where it was made");
     int fd = open_ticket(&ticket);
     if (fd < 0)
-        return INVALID("the event of the handle is gone");
+        return FAIL(CUDA_ERROR_MAP_FAILED, "the event of the handle is gone");
     Event *event =
         object_new(KIND_EVENT, sizeof *event, context_current(), __func__);
     event->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;

@@ -52,9 +52,11 @@ static void drop_host(Range *range) {
     range_remove(range);
 }
 
-/* Waits for the device, as the real driver does. */
+/* Waits for the device, as the real driver does. Address 0 is freed without a
+ * context too. */
 CUresult cuMemFree_v2(CUdeviceptr address) {
-    SIM_CALL_KEY(IN_CONTEXT | UNSAFE | IS_RELEASE, address);
+    SIM_CALL_KEY((address == 0 ? 0 : IN_CONTEXT) | UNSAFE | IS_RELEASE,
+                 address);
     if (address == 0)
         return CUDA_SUCCESS;
     Range *range = range_find(address);
@@ -86,8 +88,10 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
         return FAIL(CUDA_ERROR_NOT_FOUND, "dptr 0x%llx is in no allocation",
                     address);
     const Mapping *mapping = mapping_at(range, address);
-    if (range->kind == RANGE_RESERVED && mapping == NULL)
-        return FAIL(CUDA_ERROR_NOT_FOUND, "dptr 0x%llx is not mapped", address);
+    if (range->kind == RANGE_RESERVED && !mapping_is_open(mapping))
+        return FAIL(CUDA_ERROR_NOT_FOUND,
+                    "dptr 0x%llx is not mapped, or no device has access",
+                    address);
     if (base != NULL)
         *base = mapping != NULL ? mapping->address : range->address;
     if (size != NULL)
@@ -100,10 +104,13 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
 static CUresult host_alloc(void **out, size_t size, unsigned flags,
                            const char *call) {
     Context *context = context_current();
-    if (out == NULL || size == 0 || (flags & ~7u) != 0)
+    if (out == NULL || (flags & ~7u) != 0)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "pp is NULL, bytesize is %zu or Flags is 0x%x", size,
-                    flags);
+                    "pp is NULL or Flags is 0x%x", flags);
+    if (size == 0) {
+        *out = NULL;
+        return CUDA_SUCCESS;
+    }
     size_t pages = ROUND_UP(size, 4096);
     if (pages < size)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -192,10 +199,11 @@ CUresult cuMemHostRegister_v2(void *host, size_t size, unsigned flags) {
 CUresult cuMemHostUnregister(void *host) {
     SIM_CALL_KEY(IN_CONTEXT | UNSAFE | IS_RELEASE, (uintptr_t)host);
     Range *range = range_find((CUdeviceptr)(uintptr_t)host);
-    if (range == NULL || range->kind != RANGE_REGISTERED ||
-        range->address != (CUdeviceptr)(uintptr_t)host)
+    if (range == NULL || range->kind != RANGE_REGISTERED)
         return FAIL(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
-                    "p %p is not the start of registered memory", host);
+                    "p %p is not registered", host);
+    if (range->address != (CUdeviceptr)(uintptr_t)host)
+        return INVALID("p %p is not the start of registered memory", host);
     context_wait(range->context);
     range = range_find((CUdeviceptr)(uintptr_t)host);
     if (range != NULL)

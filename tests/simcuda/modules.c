@@ -84,7 +84,7 @@ static CUresult load(CUmodule *out, const void *image, const char *call) {
         return fail(call, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
                     "PTX %d.%d is newer than the driver", major, minor);
     if (capability > 90)
-        return fail(call, CUDA_ERROR_NO_BINARY_FOR_GPU,
+        return fail(call, CUDA_ERROR_INVALID_PTX,
                     "sm_%d is newer than the device", capability);
     Module *module =
         object_new(KIND_MODULE, sizeof *module, context_current(), call);
@@ -285,9 +285,8 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y,
         return INVALID("a grid of %u, %u, %u with blocks of %u, %u, %u", grid_x,
                        grid_y, grid_z, block_x, block_y, block_z);
     if (block_x * block_y * block_z > function->most_threads)
-        return FAIL(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-                    "blocks of %u threads of a kernel that allows %u",
-                    block_x * block_y * block_z, function->most_threads);
+        return INVALID("blocks of %u threads of a kernel that allows %u",
+                       block_x * block_y * block_z, function->most_threads);
     Op *op = op_new(__func__, run_kernel, stream->object.context);
     op->pointer = function;
     op->payload = take_arguments(function->kernel, arguments);

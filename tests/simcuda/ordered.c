@@ -110,9 +110,12 @@ static CUresult alloc(CUdeviceptr *out, size_t size, Pool *pool,
     CUresult code = stream_find(handle, call, &stream);
     if (code != CUDA_SUCCESS)
         return code;
-    if (out == NULL || size == 0)
-        return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "dptr is NULL or bytesize is %zu", size);
+    if (out == NULL)
+        return fail(call, CUDA_ERROR_INVALID_VALUE, "dptr is NULL");
+    if (size == 0) {
+        *out = 0;
+        return CUDA_SUCCESS;
+    }
     if (size > (size_t)1 << 46)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (stream->capture != NULL)

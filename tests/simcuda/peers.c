@@ -4,10 +4,10 @@
 CUresult cuDeviceCanAccessPeer(int *out, CUdevice dev, CUdevice peer) {
     SIM_CALL(0);
     Device *device, *other;
-    FIND_DEVICE(dev, &device);
-    FIND_DEVICE(peer, &other);
     if (out == NULL)
         return INVALID("canAccessPeer is NULL");
+    FIND_DEVICE(dev, &device);
+    FIND_DEVICE(peer, &other);
     *out = device != other && !sim.config.without_peer;
     return CUDA_SUCCESS;
 }

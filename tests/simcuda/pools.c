@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A pool takes memory from its device in parts of this size, and its largest
+ * size is a multiple of it. */
+#define POOL_UNIT ((size_t)32 << 20)
+
 static Pool *pools;
 
 bool pools_are_missing(void) {
@@ -92,13 +96,11 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice dev) {
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool handle) {
     SIM_CALL(0);
     NEED_POOLS();
-    Device *device;
     Pool *pool;
-    FIND_DEVICE(dev, &device);
     FIND_POOL(handle, &pool);
-    if (pool->device != device)
+    if (pool->device->ordinal != dev)
         return INVALID("the pool is of device %d", pool->device->ordinal);
-    device->pool = pool;
+    pool->device->pool = pool;
     return CUDA_SUCCESS;
 }
 
@@ -117,7 +119,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {
         return CUDA_ERROR_NOT_SUPPORTED;
     FIND_DEVICE(props->location.id, &device);
     Pool *pool = make(device, __func__);
-    pool->limit = props->maxSize;
+    pool->limit = ROUND_UP(props->maxSize, POOL_UNIT);
     *out = handle_of(pool);
     return CUDA_SUCCESS;
 }
@@ -215,7 +217,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *given,
         return INVALID("map is NULL");
     for (size_t i = 0; i < count; i++) {
         if (given[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-            return INVALID("map[%zu] is for no device", i);
+            return FAIL(CUDA_ERROR_NOT_SUPPORTED, "map[%zu] is for no device",
+                        i);
         FIND_DEVICE(given[i].location.id, &device);
         if (device == pool->device && given[i].flags != 3)
             return INVALID("map[%zu] takes the pool from its own device", i);
@@ -232,13 +235,14 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle,
     SIM_CALL(0);
     NEED_POOLS();
     Pool *pool;
-    Device *device;
     FIND_POOL(handle, &pool);
+    bool host = location != NULL && location->type == CU_MEM_LOCATION_TYPE_HOST;
     if (flags == NULL || location == NULL ||
-        location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        (!host && (location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+                   location->id < 0 || location->id >= sim.device_count)))
         return INVALID("flags or location is NULL or no device");
-    FIND_DEVICE(location->id, &device);
-    *flags = (CUmemAccess_flags)pool->access[device->ordinal];
+    *flags = host ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                  : (CUmemAccess_flags)pool->access[location->id];
     return CUDA_SUCCESS;
 }
 

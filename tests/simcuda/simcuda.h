@@ -23,6 +23,9 @@ uint64_t simcuda_calls(const char *name);
  * context as well. Returns 0, or -1 if the table of faults is full. */
 int simcuda_fault(const char *name, uint64_t n, int code);
 
+/* Removes the faults that have not happened. A device with a sticky error
+ * works again as soon as its primary context has ended, as it would in a new
+ * process. */
 void simcuda_clear_faults(void);
 
 /* Number of faults that were set and have not happened. */

@@ -29,7 +29,7 @@ static void of_devices(void) {
     INVALID(cuDevicePrimaryCtxRetain(NONE, 0));
     INVALID(cuDevicePrimaryCtxSetFlags(0, 0x8000));
     INVALID(cuDevicePrimaryCtxGetState(0, &flags, NONE));
-    INVALID(cuMemGetInfo(NONE, NONE));
+    GIVES(CUDA_SUCCESS, cuMemGetInfo(NONE, NONE));
     void *found;
     INVALID(cuGetProcAddress(NONE, &found, 12090, 0, NONE));
     end();
@@ -75,7 +75,7 @@ static void of_streams(void) {
     INVALID(cuStreamGetCtx(stream, NONE));
     INVALID(cuStreamGetDevice(stream, NONE));
     INVALID(cuStreamIsCapturing(stream, NONE));
-    INVALID(cuStreamEndCapture(stream, NONE));
+    BREAKS(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture(stream, NONE));
     INVALID(cuStreamGetCaptureInfo(stream, NONE, NONE, NONE, NONE, NONE));
     INVALID(cuLaunchHostFunc(stream, NULL, NONE));
     INVALID(cuStreamAddCallback(stream, NULL, NONE, 0));
@@ -84,7 +84,7 @@ static void of_streams(void) {
     INVALID(cuEventRecordWithFlags(event, stream, 2));
     OK(cuEventRecord(event, stream));
     INVALID(cuStreamWaitEvent(stream, event, 2));
-    INVALID(cuEventElapsedTime(NONE, event, event));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(NONE, event, event));
     OK(cuCtxCreate(&other, 0, 0));
     OK(cuEventCreate(&far, 0));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&time, event, far));
@@ -160,7 +160,7 @@ static void of_memory(void) {
     CUipcEventHandle nothing;
     CUevent event;
     memset(&nothing, 0, sizeof nothing);
-    INVALID(cuIpcOpenEventHandle(&event, nothing));
+    BREAKS(CUDA_ERROR_MAP_FAILED, cuIpcOpenEventHandle(&event, nothing));
     OK(cuMemFree(a));
     OK(cuMemAddressReserve(&a, PAGE, 0, 0, 0));
     BREAKS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, a));
@@ -217,9 +217,9 @@ static void of_pools(void) {
     INVALID(
         cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, NONE));
     INVALID(cuMemPoolSetAccess(pool, NONE, 1));
-    INVALID(cuMemPoolSetAccess(pool, &access, 1));
+    BREAKS(CUDA_ERROR_NOT_SUPPORTED, cuMemPoolSetAccess(pool, &access, 1));
     INVALID(cuMemPoolGetAccess(NONE, pool, &access.location));
-    INVALID(cuMemPoolGetAccess(&flags, pool, &access.location));
+    GIVES(CUDA_SUCCESS, cuMemPoolGetAccess(&flags, pool, &access.location));
     memset(&props, 0, sizeof props);
     props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -255,7 +255,7 @@ static void of_virtual_memory(void) {
     INVALID(cuMemCreate(&handle, PAGE, &wrong, 0));
     wrong = prop;
     wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
-    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, PAGE, &wrong, 0));
+    INVALID(cuMemCreate(&handle, PAGE, &wrong, 0));
     INVALID(cuMemGetAllocationGranularity(NONE, &prop,
                                           CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     OK(cuMemCreate(&handle, PAGE, &prop, 0));
@@ -271,6 +271,11 @@ static void of_virtual_memory(void) {
     INVALID(
         cuMemImportFromShareableHandle(&none, NONE, CU_MEM_HANDLE_TYPE_WIN32));
     OK(cuMemMap(at, PAGE, 0, handle, 0));
+    /* No device has access. */
+    BREAKS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(NULL, &size, at + 5));
+    CUmemAccessDesc own = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                           CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    OK(cuMemSetAccess(at, PAGE, &own, 1));
     OK(cuMemGetAddressRange(NULL, &size, at + 5));
     EXPECT(size == PAGE);
     OK(cuMemUnmap(at, PAGE));

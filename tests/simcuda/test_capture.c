@@ -51,6 +51,14 @@ static void ends_with(CUresult code) {
     EXPECT(graph == NULL);
 }
 
+/* The capture was not disturbed. */
+static void goes_on(void) {
+    CUgraph graph = NULL;
+    GIVES(CUDA_SUCCESS, cuStreamEndCapture(stream, &graph));
+    EXPECT_NOT(graph == NULL);
+    CLEAN(cuGraphDestroy(graph));
+}
+
 static void a_graph_runs_again(void) {
     prepare();
     CUgraph graph;
@@ -194,18 +202,24 @@ static void each_unsafe_call(void) {
     start(GLOBAL);                                       \
     BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, call); \
     ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+#define ALLOWED(call)          \
+    start(GLOBAL);             \
+    GIVES(CUDA_SUCCESS, call); \
+    goes_on()
     UNSAFE(cuEventQuery(event));
     UNSAFE(cuEventSynchronize(event));
     UNSAFE(cuMemHostAlloc(&host, 16, 0));
     UNSAFE(cuMemAllocManaged(&b, 16, CU_MEM_ATTACH_GLOBAL));
-    UNSAFE(cuMemcpyDtoH(&byte, a, 1));
-    UNSAFE(cuMemsetD8(a, 1, 1));
-    UNSAFE(cuMemAddressReserve(&b, PAGE, 0, 0, 0));
-    UNSAFE(cuMemCreate(&handle, PAGE, &prop, 0));
+    ALLOWED(cuMemcpyDtoH(&byte, a, 1));
+    ALLOWED(cuMemsetD8(a, 1, 1));
+    ALLOWED(cuMemAddressReserve(&b, PAGE, 0, 0, 0));
+    CLEAN(cuMemAddressFree(b, PAGE));
+    ALLOWED(cuMemCreate(&handle, PAGE, &prop, 0));
+    CLEAN(cuMemRelease(handle));
     UNSAFE(cuStreamSynchronize(stream));
     UNSAFE(cuStreamQuery(stream));
     UNSAFE(cuCtxSynchronize());
-    UNSAFE(cuMemcpyDtoHAsync(&byte, a, 1, stream));
+    ALLOWED(cuMemcpyDtoHAsync(&byte, a, 1, stream));
     finish();
 }
 
@@ -232,12 +246,13 @@ static void calls_for_others(void) {
     OK(cuMemCreate(&handle, PAGE, &prop, 0));
     OK(cuMemExportToShareableHandle(
         &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    UNSAFE(cuIpcGetMemHandle(&memory_handle, base));
-    UNSAFE(cuIpcGetEventHandle(&event_handle, shared));
+    ALLOWED(cuIpcGetMemHandle(&memory_handle, base));
+    ALLOWED(cuIpcGetEventHandle(&event_handle, shared));
     UNSAFE(cuMemPoolSetAccess(pool, &own, 1));
-    UNSAFE(cuMemImportFromShareableHandle(
+    ALLOWED(cuMemImportFromShareableHandle(
         &imported, (void *)(intptr_t)fd,
         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    CLEAN(cuMemRelease(imported));
     close(fd);
     OK(cuMemRelease(handle));
     OK(cuEventDestroy(shared));
@@ -286,7 +301,8 @@ static void forks_and_joins(void) {
     OK(cuStreamWaitEvent(second, event, 0));
     OK(cuMemsetD8Async(a, 1, SIZE, second));
     ends_with(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    /* The capture is ended in the wrong stream or thread. */
+    /* The capture is ended in the wrong stream or thread. The wrong thread
+     * ends it too. */
     start(GLOBAL);
     OK(cuEventRecord(event, stream));
     OK(cuStreamWaitEvent(second, event, 0));
@@ -295,7 +311,7 @@ static void forks_and_joins(void) {
     ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     start(GLOBAL);
     on_thread(ends_elsewhere, NULL);
-    ends_with(CUDA_SUCCESS);
+    BREAKS(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture(stream, &graph));
     /* An event from outside the capture, and an event of another capture. */
     OK(cuEventRecord(event, second));
     start(GLOBAL);

@@ -96,7 +96,7 @@ static void images_and_launches(void) {
     BREAKS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&bad, ".version 7.0\n"));
     BREAKS(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
            cuModuleLoadData(&bad, ".version 99.9\n.target sm_70\n"));
-    BREAKS(CUDA_ERROR_NO_BINARY_FOR_GPU,
+    BREAKS(CUDA_ERROR_INVALID_PTX,
            cuModuleLoadData(&bad, ".version 7.0\n.target sm_999\n"));
     CUdeviceptr to = 0;
     unsigned count = 0, value = 0;
@@ -136,8 +136,7 @@ static void entries_and_texts(void) {
            cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                               NULL));
     OK(cuLaunchKernel(narrow, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
-    BREAKS(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-           cuLaunchKernel(narrow, 1, 1, 1, 33, 1, 1, 0, stream, NULL, NULL));
+    INVALID(cuLaunchKernel(narrow, 1, 1, 1, 33, 1, 1, 0, stream, NULL, NULL));
     OK(cuStreamSynchronize(stream));
     BREAKS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&bad, unbalanced));
     OPEN(CUDA_ERROR_INVALID_VALUE,
@@ -179,11 +178,11 @@ static void launched_in_another_context(void) {
 }
 
 /* The result of each kind of call after a kernel accessed memory that is
- * not mapped. */
+ * not mapped. The process gets no primary context of the device any more. */
 static void after_a_fault(CUdeviceptr faulty) {
-    CUdeviceptr a, b;
+    CUdeviceptr a, b = 0;
     CUevent event;
-    CUcontext again;
+    CUcontext again = NULL;
     static Gate gate = GATE_INIT;
     size_t left, total;
     OK(cuMemAlloc(&a, 16));
@@ -207,11 +206,13 @@ static void after_a_fault(CUdeviceptr faulty) {
     GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuModuleUnload(module));
     GIVES(CUDA_SUCCESS, cuCtxSetCurrent(NULL));
     GIVES(CUDA_SUCCESS, cuDevicePrimaryCtxRelease(0));
-    GIVES(CUDA_SUCCESS, cuDevicePrimaryCtxRetain(&again, 0));
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxRetain(&again, 0));
     GIVES(CUDA_SUCCESS, cuCtxSetCurrent(again));
-    GIVES(CUDA_SUCCESS, cuMemAlloc(&b, 16));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&b, 16));
     GIVES(CUDA_SUCCESS, cuMemFree(b));
-    end();
+    GIVES(CUDA_SUCCESS, cuCtxSetCurrent(NULL));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease(0));
+    all_on_purpose();
 }
 
 static void a_store_where_nothing_is(void) {

@@ -96,8 +96,10 @@ static void own_pools(void) {
     OK(cuDeviceGetMemPool(&current, 0));
     EXPECT(current == pool);
     INVALID(cuDeviceSetMemPool(1, pool));
-    GIVES(CUDA_ERROR_OUT_OF_MEMORY,
+    /* The driver rounds the largest size up. */
+    GIVES(CUDA_SUCCESS,
           cuMemAllocFromPoolAsync(&a, 2 * MEGABYTE, pool, stream));
+    CLEAN(cuMemFreeAsync(a, stream));
     OK(cuMemAllocFromPoolAsync(&a, 1000, pool, stream));
     INVALID(cuMemPoolDestroy(standard));
     OK(cuMemPoolDestroy(pool));
@@ -111,10 +113,29 @@ static void own_pools(void) {
     finish();
 }
 
+static void the_largest_size(void) {
+    prepare();
+    CUmemoryPool pool;
+    CUmemPoolProps props;
+    CUdeviceptr a, none;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    props.maxSize = MEGABYTE;
+    OK(cuMemPoolCreate(&pool, &props));
+    OK(cuMemAllocFromPoolAsync(&a, 32 * MEGABYTE, pool, stream));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY,
+          cuMemAllocFromPoolAsync(&none, 1000, pool, stream));
+    OK(cuMemFreeAsync(a, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemPoolDestroy(pool));
+    finish();
+}
+
 static void order_rules(void) {
     prepare();
     CUdeviceptr a, b;
-    INVALID(cuMemAllocAsync(&a, 0, stream));
+    GIVES(CUDA_SUCCESS, cuMemAllocAsync(&a, 0, stream));
     OK(cuMemAllocAsync(&a, 1000, stream));
     OK(cuMemAlloc(&b, 1000));
     INVALID(cuMemFreeAsync(b, stream));
@@ -127,6 +148,7 @@ static void order_rules(void) {
     INVALID(cuMemFree(a));
     OK(cuStreamSynchronize(stream));
     OK(cuMemFree(b));
+    INVALID(cuMemAllocAsync(NULL, 1000, stream));
     OK(cuMemAllocAsync(&a, 1000, stream));
     OK(cuMemFree(a));
     finish();
@@ -288,6 +310,7 @@ static const Case cases[] = {
     {"a pool keeps what it may", a_pool_keeps_what_it_may, 0,
      "SIMCUDA_BYTES=64M"},
     {"own pools", own_pools, 0, NULL},
+    {"the largest size", the_largest_size, UNDEFINED, NULL},
     {"order rules", order_rules, 0, NULL},
     {"used too early", used_too_early, UNDEFINED, NULL},
     {"used too late", used_too_late, UNDEFINED, NULL},

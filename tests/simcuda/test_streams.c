@@ -173,8 +173,10 @@ static void event_rules(void) {
     EXPECT(milliseconds >= 0);
     BREAKS(CUDA_ERROR_INVALID_HANDLE,
            cuEventElapsedTime(&milliseconds, event, untimed));
-    INVALID(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
-    INVALID(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
+    BREAKS(CUDA_ERROR_ILLEGAL_STATE,
+           cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
+    BREAKS(CUDA_ERROR_ILLEGAL_STATE,
+           cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
     OK(cuEventDestroy(event));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventQuery(NULL));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventDestroy(NULL));

@@ -17,7 +17,7 @@ static bool there_is_none(void) { return sim.config.without_vmm; }
 
 CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment,
                              CUdeviceptr hint, unsigned long long flags) {
-    SIM_CALL(UNSAFE);
+    SIM_CALL(0);
     NEED_VMM();
     if (out == NULL || size == 0 || size % PAGE_UNIT != 0 || flags != 0 ||
         (alignment & (alignment - 1)) != 0)
@@ -71,8 +71,10 @@ static CUresult look_at(const CUmemAllocationProp *prop, const char *call,
                     "win32HandleMetaData is not NULL");
     CUmemAllocationHandleType handles = prop->requestedHandleTypes;
     if ((handles & ~(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                     CU_MEM_HANDLE_TYPE_FABRIC)) != 0 ||
-        ((handles & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 &&
+                     CU_MEM_HANDLE_TYPE_FABRIC)) != 0)
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "requestedHandleTypes is %d", (int)handles);
+    if (((handles & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 &&
          sim.config.without_fd) ||
         ((handles & CU_MEM_HANDLE_TYPE_FABRIC) != 0 &&
          sim.config.without_fabric) ||
@@ -122,7 +124,7 @@ static bool back_physical(Physical *physical) {
 CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
                      const CUmemAllocationProp *prop,
                      unsigned long long flags) {
-    SIM_CALL(UNSAFE);
+    SIM_CALL(0);
     NEED_VMM();
     Device *device;
     CUresult code = look_at(prop, __func__, &device);
@@ -223,6 +225,14 @@ const Mapping *mapping_at(const Range *range, CUdeviceptr address) {
                : NULL;
 }
 
+bool mapping_is_open(const Mapping *mapping) {
+    for (int i = 0; i < MAX_DEVICES && mapping != NULL; i++)
+        if (mapping->access[i] != 0)
+            return true;
+    return false;
+}
+
+/* Most wrong arguments are an operation that is not supported. */
 CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                   CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
@@ -232,20 +242,29 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     CUresult code = find(handle, __func__, &physical);
     if (code != CUDA_SUCCESS)
         return code;
-    if (offset != 0 || flags != 0)
-        return INVALID("offset is %zu, flags %llu", offset, flags);
+    if (flags != 0)
+        return INVALID("flags is %llu", flags);
+    if (offset != 0)
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED, "offset is %zu", offset);
     if (size == 0 || size % PAGE_UNIT != 0 || address % PAGE_UNIT != 0 ||
         size > physical->size)
-        return INVALID("0x%llx, %zu bytes, of a handle of %zu", address, size,
-                       physical->size);
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED,
+                    "0x%llx, %zu bytes, of a handle of %zu", address, size,
+                    physical->size);
     Range *range = range_find(address);
-    if (range == NULL || range->kind != RANGE_RESERVED ||
-        size > range->size - (address - range->address))
-        return INVALID("0x%llx, %zu bytes, is not reserved", address, size);
+    if (range == NULL || range->kind != RANGE_RESERVED)
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED, "0x%llx is not reserved",
+                    address);
+    if (size > range->size - (address - range->address))
+        return INVALID("0x%llx, %zu bytes, is more than what was reserved",
+                       address, size);
+    if (mapping_at(range, address) != NULL)
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED, "0x%llx is mapped already",
+                    address);
     size_t at = position(range, address);
     if (at < range->mapping_count &&
         range->mappings[at].address < address + size)
-        return INVALID("0x%llx, %zu bytes, is mapped already", address, size);
+        return INVALID("0x%llx, %zu bytes, runs into a mapping", address, size);
     if (!range_back(address, size, physical->fd, physical->offset))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (range->mapping_count == range->mapping_room) {
@@ -327,21 +346,19 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size,
         return INVALID("desc is NULL or count is %zu", given_count);
     CUresult code = whole(address, size, __func__, &range, &first, &count);
     for (size_t i = 0; i < given_count && code == CUDA_SUCCESS; i++) {
-        Device *device;
         unsigned flags = given[i].flags;
-        if (given[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-            (flags != 0 && flags != 1 && flags != 3))
-            return INVALID("desc[%zu] has location type %d, flags %u", i,
-                           (int)given[i].location.type, flags);
+        int id = given[i].location.id;
+        if (given[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || id < 0 ||
+            id >= sim.device_count || (flags != 0 && flags != 1 && flags != 3))
+            return INVALID("desc[%zu] has location type %d of %d, flags %u", i,
+                           (int)given[i].location.type, id, flags);
         if (sim.config.without_protection && flags != 3)
             return INVALID("desc[%zu]: this driver gives no protection %u", i,
                            flags);
-        code = device_find(given[i].location.id, __func__, &device);
         for (size_t j = first; j < first + count && code == CUDA_SUCCESS; j++)
-            if (range->mappings[j].physical->device != device &&
+            if (range->mappings[j].physical->device != &sim.devices[id] &&
                 sim.config.without_peer)
-                code = INVALID("device %d can not reach the memory",
-                               given[i].location.id);
+                code = INVALID("device %d can not reach the memory", id);
     }
     for (size_t i = 0; i < given_count && code == CUDA_SUCCESS; i++)
         for (size_t j = first; j < first + count; j++)
@@ -456,7 +473,7 @@ CUresult cuMemExportToShareableHandle(void *out,
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
                                         void *shared,
                                         CUmemAllocationHandleType type) {
-    SIM_CALL(UNSAFE);
+    SIM_CALL(0);
     NEED_VMM();
     int fd = (int)(intptr_t)shared, number = -1;
     char link[64], target[128] = "";
@@ -467,7 +484,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
     if (fabric && sim.config.without_fabric)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (fabric && (shared == NULL || (fd = open_fabric_handle(shared)) < 0))
-        return INVALID("the fabric handle names no memory");
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED,
+                    "the fabric handle names no memory");
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (readlink(link, target, sizeof target - 1) < 0 ||
         sscanf(target, "/memfd:simcuda-physical-%d", &number) != 1) {
