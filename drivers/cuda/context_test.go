@@ -254,3 +254,38 @@ func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 		})
 	}
 }
+
+// After an illegal address the process gets the primary context of the device only with the
+// same error, also when nothing uses the context any more. The device can be opened again in
+// a new process. Other devices are not affected.
+func TestALostDeviceCannotBeOpenedAgain(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	sim, d := newSimulator(t), testDriver(t)
+	o := mustOpen(t, d, 0)
+	addr, err := o.Alloc(64 << 10)
+	require.NoError(t, err)
+	sim.fault("async", 1, resultIllegalAddress)
+	// The work may fail before the call that queued it returns.
+	failed := o.DefaultStream().Fill(addr, device.Pattern{WidthBytes: 1}, 64)
+	if failed == nil {
+		failed = o.DefaultStream().Synchronize(device.Forever)
+	}
+	requireCode(t, device.CodeDeviceLost, failed)
+	require.NoError(t, o.Free(addr, 64<<10))
+	require.NoError(t, o.Close())
+	for range 2 {
+		_, err = d.Open(0)
+		require.EqualValues(t, resultIllegalAddress, requireCode(t, device.CodeDeviceLost, err).Native)
+		_, err = d.ReadMemory(0)
+		require.EqualValues(t, resultIllegalAddress, requireCode(t, device.CodeDeviceLost, err).Native)
+	}
+	oneLife(t, mustOpen(t, d, 1))
+	infos, err := d.Devices()
+	require.NoError(t, err)
+	require.Len(t, infos, 2)
+	sim.call("simcuda_clear_faults")
+	oneLife(t, mustOpen(t, d, 0))
+	sim.clean()
+}

@@ -156,9 +156,9 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 	})
 }
 
-// mayCapturePages returns an error for pageable host memory while the stream captures. The
-// vendor driver would read such memory at once, which a graph cannot do, and would
-// invalidate the capture.
+// mayCapturePages returns an error for pageable host memory while the stream captures. Older
+// drivers would invalidate the capture. Driver 580 would capture the copy, and each launch of
+// the graph would then use memory that the program may have freed.
 func (s *stream) mayCapturePages(op, what string, host device.HostAddr, size uint64) error {
 	captures, err := s.captures(op)
 	if err != nil || !captures {
@@ -172,7 +172,7 @@ func (s *stream) mayCapturePages(op, what string, host device.HostAddr, size uin
 		return nil
 	}
 	return s.owner.ctx.errorf(device.CodeInvalidState, op,
-		"%s %#x, size %d: the stream is capturing, and this memory is not page-locked: a graph cannot copy it", what, uint64(host), size)
+		"%s %#x, size %d: the stream is capturing, and this memory is not page-locked: a graph would use it at every launch", what, uint64(host), size)
 }
 
 // checkTransfer checks the arguments of a copy between the device and the host.

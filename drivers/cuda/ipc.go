@@ -64,13 +64,15 @@ func words(handle device.ProcessHandle) []uintptr {
 
 // openFailure returns the error of a call that opens a handle.
 func (c *driverContext) openFailure(op string, f *dl.Function, number int32) error {
-	if number == resultInvalidContext && !c.contextIsGone() {
-		// The vendor driver returns this number for a handle of this process.
-		return device.Errorf(device.CodeInvalidState, op, "the handle was created by this process: %s gave %s",
-			f.Name, c.api.describe(number)).On(c.id).WithNative(int64(number))
+	if (number == resultInvalidContext || number == resultInvalidHandle) && !c.contextIsGone() {
+		code, why := device.CodeInvalidState, "the handle was created by this process"
+		if number == resultInvalidHandle {
+			code, why = device.CodeInvalidArgument, "the handle is none, or another context of this process has its memory open"
+		}
+		return device.Errorf(code, op, "%s: %s gave %s", why, f.Name, c.api.describe(number)).On(c.id).WithNative(int64(number))
 	}
 	err := c.failure(op, f, number, "a handle of another process")
-	if c.lost.Load() == nil && (number == resultInvalidValue || number == resultInvalidHandle || number == resultMapFailed) {
+	if c.lost.Load() == nil && (number == resultInvalidValue || number == resultMapFailed) {
 		err.(*device.Error).Code = device.CodeInvalidArgument
 	}
 	return err

@@ -44,6 +44,16 @@ func readsOther(t *testing.T, told message) {
 	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, told.Memory.SizeBytes+1))
 	_, err = o.ShareMemory(addr, 8)
 	requireCode(t, device.CodeInvalidAddress, err)
+	// A second context of the device cannot open it too.
+	sim, d := newSimulator(t), testDriver(t)
+	context := ownContext(t, sim, 0)
+	second, err := d.OpenContext(0, uint64(context))
+	require.NoError(t, err)
+	_, err = second.(device.ProcessSharer).OpenShared(told.Memory)
+	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "another context of this process has its memory open")
+	require.NoError(t, second.Close())
+	sim.must("cuCtxDestroy_v2", context)
+	sim.call("simcuda_clear_violations")
 	// Another range of the same memory can be opened. A range outside the memory cannot.
 	next := told.Memory
 	next.OffsetBytes += next.SizeBytes
@@ -143,7 +153,7 @@ func TestSharingRejectsBadInput(t *testing.T) {
 	_, err = a.OpenShared(device.SharedMemory{SizeBytes: 8})
 	requireCode(t, device.CodeInvalidArgument, err)
 	_, err = a.OpenSharedEvent(device.ProcessHandle{1, 2, 3})
-	requireCode(t, device.CodeInvalidArgument, err)
+	require.EqualValues(t, resultMapFailed, requireCode(t, device.CodeInvalidArgument, err).Native)
 	for _, wrong := range []device.Stream{nil, b.DefaultStream()} {
 		_, _, err = a.ShareEvent(wrong)
 		requireCode(t, device.CodeInvalidArgument, err)

@@ -92,15 +92,10 @@ func (s simulator) call(name string, arguments ...uintptr) int32 {
 	return dl.Call(address, arguments...)
 }
 
-// newContext creates a context and makes it current. It uses the form of the call that the
-// library exports.
+// newContext creates a context and makes it current.
 func (s simulator) newContext(made *uintptr, index uintptr) {
 	s.t.Helper()
-	if _, found := s.library.Symbol("cuCtxCreate_v2"); found {
-		s.must("cuCtxCreate_v2", dl.Pointer(made), 0, index)
-		return
-	}
-	s.must("cuCtxCreate_v4", dl.Pointer(made), 0, 0, index)
+	s.must("cuCtxCreate_v2", dl.Pointer(made), 0, index)
 }
 
 func (s simulator) must(name string, arguments ...uintptr) {
@@ -115,7 +110,8 @@ func (s simulator) calls(name string) int {
 }
 
 // fault makes a later call fail: the nth from now, or every one for 0. The end of the test
-// removes the faults that no call met, so that none is left for the next test.
+// removes the faults that no call met, so that none is left for the next test. A device that
+// a fault has lost then works again for the next test.
 func (s simulator) fault(name string, n int, code int32) {
 	s.t.Cleanup(func() { s.call("simcuda_clear_faults") })
 	text := append([]byte(name), 0)

@@ -43,7 +43,8 @@ func (s Simulator) Fault(name string, n int, number int32) {
 // FaultIsLeft states whether an injected fault has not happened yet.
 func (s Simulator) FaultIsLeft() bool { return s.Call("simcuda_faults_left") != 0 }
 
-// ClearFaults removes the faults that have not happened yet.
+// ClearFaults removes the faults that have not happened yet. A device that was lost works
+// again when it has been closed, as it would in a new process.
 func (s Simulator) ClearFaults() { s.Call("simcuda_clear_faults") }
 
 // Leaks lists what is not released, one line each.
@@ -51,7 +52,7 @@ func (s Simulator) Leaks() string { return s.text("simcuda_leaks") }
 
 // asking matches the violations that are also the only way to query something: whether a
 // descriptor belongs to exported memory, and how large that memory is.
-var asking = regexp.MustCompile(`(?m)^(cuMemMap 1: \S+ \d+ bytes, of a handle of \d+|` +
+var asking = regexp.MustCompile(`(?m)^(cuMemMap 801: \S+ \d+ bytes, of a handle of \d+|` +
 	`cuMemImportFromShareableHandle 1: \d+ is no descriptor of exported memory)\n`)
 
 // Violations lists the calls that broke a rule, one line each, without the matches of

@@ -66,6 +66,8 @@ func openRig(t *testing.T) *rig {
 	var simulated bool
 	r.sim, simulated = testdevice.NewSimulator(libraryPath)
 	require.True(t, simulated)
+	// A device that an earlier program lost works again only in a new process.
+	r.sim.ClearFaults()
 	gpu := cuda.New(cuda.Config{Library: libraryPath})
 	cpu, err := host.New(host.Config{Devices: 1, MemoryBytes: 64 << 20})
 	require.NoError(t, err)
