@@ -155,7 +155,8 @@ static const char *const needed[] = {
 
 static void fill_field(const attempt *a, unsigned char *at,
                        const struct_field *field) {
-    static const uint64_t zeros[PLACES];
+    /* Enough for PLACES elements of any list. */
+    static const uint64_t zeros[SCRATCH_BYTES / sizeof(uint64_t)];
     uint64_t value = 0;
     memcpy(&value, at + field->offset, field->size);
     if (field->role == ROLE_HANDLE)
