@@ -1,0 +1,163 @@
+package reference
+
+import (
+	"math"
+
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/operator"
+)
+
+// cache returns keys or values with those of the past before them: [batch, heads, tokens, size].
+func cache(past, in *Tensor, h operator.Heads, size uint64) *Tensor {
+	whole := New(in.Type, []uint64{h.Batch, h.KeyHeads, h.Keys, size})
+	added := h.Keys - h.Past
+	each(whole.Shape, func(at int, index []uint64) {
+		batch, head, token, element := index[0], index[1], index[2], index[3]
+		if token < h.Past {
+			whole.copyFrom(at, past, int(((batch*h.KeyHeads+head)*h.Past+token)*size+element))
+			return
+		}
+		whole.copyFrom(at, in, headOffset(h, h.KeyHeads, added, size, batch, head, token-h.Past, element))
+	})
+	return whole
+}
+
+func (r *run) attention() {
+	h := r.layout.Heads
+	keys, values := cache(r.in[4], r.in[1], h, h.Size), cache(r.in[5], r.in[2], h, h.ValueSize)
+	if r.out[1] != nil {
+		r.out[1] = keys
+	}
+	if r.out[2] != nil {
+		r.out[2] = values
+	}
+	each([]uint64{h.Batch, h.QueryHeads, h.Queries}, func(row int, index []uint64) {
+		batch, head, token := index[0], index[1], index[2]
+		shared := (batch*h.KeyHeads + head/(h.QueryHeads/h.KeyHeads)) * h.Keys
+		scores := make([]float64, h.Keys)
+		for j := range h.Keys {
+			for element := range h.Size {
+				q := r.in[0].Floats[headOffset(h, h.QueryHeads, h.Queries, h.Size, batch, head, token, element)]
+				scores[j] += q * keys.Floats[(shared+j)*h.Size+element]
+			}
+			if h.Size > 0 {
+				scores[j] *= r.scale()
+			}
+		}
+		probabilities := r.probabilities(row, index, scores)
+		if r.out[0] == nil {
+			return
+		}
+		for element := range h.ValueSize {
+			sum := 0.0
+			for j, p := range probabilities {
+				if !math.IsInf(r.bias(index, uint64(j)), -1) {
+					sum += p * values.Floats[(shared+uint64(j))*h.ValueSize+element]
+				}
+			}
+			r.out[0].Floats[headOffset(h, h.QueryHeads, h.Queries, h.ValueSize, batch, head, token, element)] = sum
+		}
+	})
+}
+
+func (r *run) scale() float64 {
+	if r.op.Has("scale") {
+		return r.op.Float("scale")
+	}
+	return 1 / math.Sqrt(float64(r.layout.Heads.Size))
+}
+
+// probabilities computes the softmax of the scores of a query, and the output of one of its four
+// stages.
+func (r *run) probabilities(row int, index []uint64, scores []float64) []float64 {
+	mode := r.op.Int("qk_matmul_output_mode")
+	show := func(stage int64) {
+		if out := r.out[3]; out != nil && stage == mode {
+			copy(out.Floats[row*len(scores):], scores)
+		}
+	}
+	show(0)
+	if limit := r.op.Float("softcap"); limit > 0 {
+		for j := range scores {
+			scores[j] = limit * math.Tanh(scores[j]/limit)
+		}
+	}
+	show(1)
+	bias, largest := make([]float64, len(scores)), math.Inf(-1)
+	for j := range scores {
+		bias[j] = r.bias(index, uint64(j))
+		scores[j] += bias[j]
+		if !math.IsInf(bias[j], -1) {
+			largest = max(largest, scores[j])
+		}
+	}
+	show(2)
+	sum := 0.0
+	for j := range scores {
+		if math.IsInf(bias[j], -1) || math.IsInf(largest, -1) {
+			scores[j] = 0
+			continue
+		}
+		scores[j] = math.Exp(scores[j] - largest)
+		sum += scores[j]
+	}
+	for j := range scores {
+		if sum != 0 && !math.IsInf(bias[j], -1) {
+			scores[j] /= sum
+		}
+	}
+	show(3)
+	return scores
+}
+
+// bias returns what is added to the score of a key: -infinity if the query does not attend it.
+func (r *run) bias(index []uint64, key uint64) float64 {
+	h := r.layout.Heads
+	batch, head, token := index[0], index[1], index[2]
+	offset := int64(h.Past)
+	if lengths := r.lengths(); lengths != nil {
+		length := lengths.Ints[batch]
+		if int64(key) >= length {
+			return math.Inf(-1)
+		}
+		offset = length - int64(h.Queries)
+	}
+	distance := int64(token) + offset - int64(key) // above 0: the key is before the query
+	left, right := int64(-1), int64(-1)
+	if r.op.Since >= 25 {
+		left, right = r.op.Int("left_window_size"), r.op.Int("right_window_size")
+	}
+	isHidden := r.op.Int("is_causal") == 1 && distance < 0 ||
+		left >= 0 && distance > left || right >= 0 && -distance > right
+	if isHidden {
+		return math.Inf(-1)
+	}
+	return maskAt(r.in[3], []uint64{batch, head, token, key})
+}
+
+func (r *run) lengths() *Tensor {
+	if len(r.in) > 6 {
+		return r.in[6]
+	}
+	return nil
+}
+
+// maskAt returns the bias of a mask. Keys after its last one are not attended.
+func maskAt(mask *Tensor, index []uint64) float64 {
+	if mask == nil {
+		return 0
+	}
+	last := len(mask.Shape) - 1
+	columns := mask.Shape[last]
+	if index[3] >= columns {
+		return math.Inf(-1)
+	}
+	at := offset(mask.Shape[:last], index[3-last:3])*int(columns) + int(index[3])
+	if mask.Type != dtype.Bool {
+		return mask.number(at)
+	}
+	if mask.Ints[at] == 0 {
+		return math.Inf(-1)
+	}
+	return 0
+}
