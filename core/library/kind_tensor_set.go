@@ -89,8 +89,10 @@ func (h *tensorHolder) list(model string) (sets []*TensorSet) {
 	return sets
 }
 
-// await waits until no load writes memory of a tag in the pool or one of its models; tag "": of any. It
-// is called before that memory goes to sleep: between two copies of a load, no work of a stream uses it.
+// await waits until no set is being loaded into memory of a tag in the pool or one of its models; tag "":
+// of any. It is called before that memory goes to sleep. The sleep itself waits for loads that begin
+// later (weights.Memory.KeepAwake), but not until their sets know the result, and it does not know on
+// which threads their callbacks run.
 func (h *tensorHolder) await(ctx context.Context, op, model, tag string, noWait bool) error {
 	for _, s := range h.list(model) {
 		asked := func(p tensorPlace) bool { return p.holder == h && (tag == "" || p.tag == "" || p.tag == tag) }

@@ -26,6 +26,11 @@ type heldMemory struct {
 	isGone func() bool
 }
 
+func (m *heldMemory) KeepAwake() (release func(), err error) {
+	release, err = m.Memory.KeepAwake()
+	return release, CallError(err, m.of)
+}
+
 func (m *heldMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	addr, err := m.Memory.Alloc(size, stream)
 	return addr, CallError(err, m.of)
@@ -44,6 +49,8 @@ func (m *heldMemory) Free(addr device.Addr, size uint64) error {
 type callersMemory struct{ device *Device }
 
 func (m *callersMemory) Engine() *engine.Engine { return m.device.Engine }
+
+func (m *callersMemory) KeepAwake() (release func(), err error) { return func() {}, nil }
 
 func (m *callersMemory) Alloc(uint64, device.Stream) (device.Addr, error) {
 	return 0, device.Errorf(device.CodeInvalidArgument, "weights.load", "the memory is a device: each of its tensors needs memory of the caller").On(m.device.Engine.ID())

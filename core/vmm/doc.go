@@ -68,6 +68,6 @@
 // sleep_state.go, model_place.go, sleep_space.go, free.go, release.go, elastic.go, compact.go,
 // users_wait.go, stats.go, close.go, pool.go, model.go, batch.go, elastic_reclaim.go, ranges.go,
 // elastic_admit.go, elastic_supply.go, elastic_stats.go, elastic_search.go, elastic_models.go,
-// elastic_close.go, sleep_pages.go, sleep_free.go, export.go, wake.go, sleep.go, record.go,
+// elastic_close.go, sleep_pages.go, sleep_free.go, export.go, wake.go, keep_awake.go, sleep.go, record.go,
 // sleep_end.go, wake_end.go.
 package vmm

@@ -19,8 +19,8 @@ import (
 // that tag (of any tag, if all go to sleep) fail, or wait if the request allows it. The
 // ranges that it puts to sleep cannot be freed (CodeBusy).
 //
-// Sleep waits for queued work as the request states, for allocations in progress, and
-// for another Sleep or Wake of this pool. ctx can end the call until the last byte is
+// Sleep waits for queued work as the request states, for loads (KeepAwake), for
+// allocations in progress, and for another Sleep or Wake of this pool. ctx can end the call until the last byte is
 // copied. Sleep is all or nothing. If it fails, or ctx ends, every page is where it was
 // with its bytes, and this needs no memory and no room under a limit; Sleep may be
 // called again. For that the bytes exist twice during the call: in the pages and in the

@@ -48,8 +48,8 @@ type SleepRequest struct {
 	// Streams is the number of concurrent copies, each on its own stream. 0: one for
 	// each processor of the process, at most 8.
 	Streams int
-	// NoWait makes the call return CodeTimeout instead of waiting for queued work, an
-	// allocation in progress, or another Sleep or Wake. The copies still take their
+	// NoWait makes the call return CodeTimeout instead of waiting for queued work, a
+	// load, an allocation in progress, or another Sleep or Wake. The copies still take their
 	// time.
 	NoWait bool
 }

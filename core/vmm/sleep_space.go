@@ -82,8 +82,8 @@ func (t *pageTable) checkSleep(r SleepRequest) error {
 	return checkStreams(&t.extent, op, r.Streams)
 }
 
-// beginSleep stops new allocations, waits for those in progress and claims the pages
-// for the calling thread.
+// beginSleep waits for loads, stops new allocations, waits for those in progress and claims
+// the pages for the calling thread.
 func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, error) {
 	const op = "sleep"
 	d := &sleepCall{SleepRequest: r}
@@ -91,6 +91,10 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, err
 	defer s.mu.Unlock()
 	if s.table.state != stateOpen {
 		return nil, s.table.extent.Closed(op)
+	}
+	w := sleepWait{space: s, ctx: ctx, noWait: r.NoWait}
+	if err := w.forKeepers(r.Tag); err != nil {
+		return nil, err
 	}
 	d.before = s.table.saved.Tags.Clone()
 	switch {
@@ -100,7 +104,7 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, err
 		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q is asleep already", r.Tag, s.owner.name)
 	}
 	s.table.saved.Tags.Begin(r.Tag)
-	err := s.awaitClaims(ctx, op, r.NoWait)
+	err := w.forClaims()
 	if err == nil {
 		if d.jobs = s.table.awakeJobs(r, s.physical.keepers.ChunkBytes); len(d.jobs) == 0 && r.Tag != "" {
 			err = s.table.extent.Fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
@@ -116,25 +120,6 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, err
 	}
 	s.claims++
 	return d, nil
-}
-
-// awaitClaims waits for allocations in progress.
-func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
-	for s.claims > 0 {
-		switch {
-		case noWait:
-			return s.table.extent.Fault(device.CodeTimeout, op, "%s of %q still running, and the call must not wait", device.Count(s.claims, "allocation"), s.owner.name)
-		case !s.physical.engine.MayWait():
-			return s.table.extent.Fault(device.CodeBusy, op, "%s of %q still running, and this thread must not wait", device.Count(s.claims, "allocation"), s.owner.name)
-		case ctx.Err() != nil:
-			return sleep.Ended(ctx, &s.table.extent, op)
-		}
-		s.waitChanged(ctx)
-		if s.table.state != stateOpen {
-			return s.table.extent.Closed(op)
-		}
-	}
-	return nil
 }
 
 // awakeJobs cuts the live pages of a tag, or of all, into chunks. Pages that are not

@@ -32,6 +32,8 @@ type sleeper struct {
 	stillMapped uint64
 	// forced states that the space is being closed even if allocations sleep or wake.
 	forced bool
+	// keptAwake counts, for each tag that must stay awake, who keeps it awake.
+	keptAwake map[string]int
 	// sleepWaits counts the allocations that wait for sleeping ones.
 	sleepWaits int
 	counts     SleepStats

@@ -151,8 +151,7 @@ func (s *hiddenStream) Close() error {
 	return s.Stream.Close()
 }
 
-// newHidden opens such a device. pinned: the device has page-locked memory.
-func newHidden(t *testing.T, pinned bool) (*hidden, *engine.Engine) {
+func openHidden(t *testing.T, pinned bool) *hidden {
 	t.Helper()
 	driver, err := host.New(host.Config{MemoryBytes: 256 << 20})
 	require.NoError(t, err)
@@ -160,6 +159,13 @@ func newHidden(t *testing.T, pinned bool) (*hidden, *engine.Engine) {
 	require.NoError(t, err)
 	d := &hidden{Device: inner, isPinned: pinned}
 	d.first = &hiddenStream{Stream: inner.DefaultStream(), of: d}
+	return d
+}
+
+// newHidden opens such a device. pinned: the device has page-locked memory.
+func newHidden(t *testing.T, pinned bool) (*hidden, *engine.Engine) {
+	t.Helper()
+	d := openHidden(t, pinned)
 	e := engine.New(d, engine.Options{})
 	t.Cleanup(func() {
 		d.failAt(0)

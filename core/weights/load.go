@@ -131,6 +131,7 @@ func (s *Source) Load(ctx context.Context, specs []Spec, options LoadOptions) (*
 		return nil, err
 	}
 	run := &loading{layout: l, options: options}
+	defer run.letSleep()
 	err = run.place(ctx)
 	run.end()
 	if err != nil {
@@ -167,11 +168,41 @@ type loading struct {
 	options LoadOptions
 	stages  map[*engine.Engine]*stage
 	guards  map[*engine.Engine]*guard
+	// awake has functions that let the memories sleep again.
+	awake []func()
+}
+
+// keepAwake keeps the memories from going to sleep during the load.
+func (l *loading) keepAwake() error {
+	kept := map[Memory]bool{}
+	for at := range l.segments {
+		memory := l.segments[at].memory
+		if kept[memory] {
+			continue
+		}
+		kept[memory] = true
+		release, err := memory.KeepAwake()
+		if err != nil {
+			return err
+		}
+		l.awake = append(l.awake, release)
+	}
+	return nil
+}
+
+func (l *loading) letSleep() {
+	for _, release := range l.awake {
+		release()
+	}
 }
 
 // place allocates the memory and reads the tensors into it.
 func (l *loading) place(ctx context.Context) error {
-	if err := l.prepare(); err != nil {
+	err := l.keepAwake()
+	if err == nil {
+		err = l.prepare()
+	}
+	if err != nil {
 		l.segments = nil // no segment is allocated yet
 		return err
 	}

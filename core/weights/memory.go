@@ -12,6 +12,9 @@ import (
 type Memory interface {
 	// Engine returns the device of the memory.
 	Engine() *engine.Engine
+	// KeepAwake is called before the first Alloc of a load. A Sleep of the memory waits until release is
+	// called, which is after the last access and the last Free of the load.
+	KeepAwake() (release func(), err error)
 	// Alloc allocates size bytes. size is not 0. The first work on the memory is queued on stream.
 	Alloc(size uint64, stream device.Stream) (device.Addr, error)
 	// Free frees the memory that one call of Alloc returned.
@@ -31,6 +34,9 @@ type poolMemory struct {
 }
 
 func (m *poolMemory) Engine() *engine.Engine { return m.pool.Engine() }
+
+// KeepAwake does nothing: blocks of a pool do not sleep.
+func (m *poolMemory) KeepAwake() (release func(), err error) { return func() {}, nil }
 
 func (m *poolMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	block, err := m.pool.Alloc(pool.Request{SizeBytes: size, AlignmentBytes: packBytes, Tag: m.tag, Stream: stream})
@@ -58,6 +64,8 @@ type modelMemory struct {
 
 func (m *modelMemory) Engine() *engine.Engine { return m.pool.Physical().Engine() }
 
+func (m *modelMemory) KeepAwake() (release func(), err error) { return m.model.KeepAwake(m.tag) }
+
 func (m *modelMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	got, err := m.model.AllocTagged(vmm.AllocRequest{SizeBytes: size, Tag: m.tag, Stream: stream})
 	return got.Addr, err
@@ -81,6 +89,8 @@ type rangeMemory struct {
 }
 
 func (m *rangeMemory) Engine() *engine.Engine { return m.pool.Physical().Engine() }
+
+func (m *rangeMemory) KeepAwake() (release func(), err error) { return m.pool.KeepAwake(m.tag) }
 
 func (m *rangeMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	addr, err := m.pool.AllocTagged(vmm.AllocRequest{OffsetBytes: m.next, SizeBytes: size, Tag: m.tag, Stream: stream})

@@ -40,6 +40,12 @@ extern "C" {
  * Ranges that a call under way puts to sleep or wakes cannot be freed:
  * FERRUM_ERROR_BUSY.
  *
+ * A load of weights (weights.h) writes its memory part by part, and queues no work
+ * between two parts. A call that puts this memory to sleep waits for the load from before
+ * its first allocation until its end. In the progress callback of the load, that call
+ * returns FERRUM_ERROR_INVALID_STATE. A load into a tag that sleeps, or that a call under
+ * way puts to sleep, ends with FERRUM_ERROR_INVALID_STATE.
+ *
  * One call at a time puts to sleep or wakes in one pool or model; others wait for it
  * as long as their timeout allows. In a reclaim callback no call waits: one that
  * would have to is FERRUM_ERROR_BUSY.
@@ -88,7 +94,7 @@ typedef struct ferrum_sleep_config {
      *  FERRUM_WAIT_FOREVER. When the time is over, the call returns
      *  FERRUM_ERROR_TIMEOUT and nothing has changed. 0: the call may copy as long
      *  as it needs, but returns FERRUM_ERROR_TIMEOUT at once if it has to wait for
-     *  queued work, another call or a running allocation.
+     *  queued work, a load, another call or a running allocation.
      *  @none FERRUM_WAIT_FOREVER
      *  @go Timeout */
     uint64_t timeout_ns;

@@ -1614,7 +1614,7 @@ class ferrum_sleep_config(ctypes.Structure):
     # The longest time of the call until everything is copied, in nanoseconds, or
     # FERRUM_WAIT_FOREVER. When the time is over, the call returns FERRUM_ERROR_TIMEOUT and nothing
     # has changed. 0: the call may copy as long as it needs, but returns FERRUM_ERROR_TIMEOUT at
-    # once if it has to wait for queued work, another call or a running allocation.
+    # once if it has to wait for queued work, a load, another call or a running allocation.
     timeout_ns: int
     # Number of simultaneous copies, each on a stream of its own, at most 64; 0: the library
     # chooses.

@@ -2630,7 +2630,7 @@ pub struct ferrum_sleep_config {
     /// FERRUM_WAIT_FOREVER. When the time is over, the call returns
     /// FERRUM_ERROR_TIMEOUT and nothing has changed. 0: the call may copy as long
     /// as it needs, but returns FERRUM_ERROR_TIMEOUT at once if it has to wait for
-    /// queued work, another call or a running allocation.
+    /// queued work, a load, another call or a running allocation.
     pub timeout_ns: u64,
     /// Number of simultaneous copies, each on a stream of its own, at most 64; 0:
     /// the library chooses.
