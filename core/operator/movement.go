@@ -220,6 +220,9 @@ func inferTranspose(c *call) error {
 	order := allAxes(0, len(from))
 	slices.Reverse(order)
 	if isGiven {
+		if slices.ContainsFunc(given, func(axis int64) bool { return axis < 0 }) {
+			return c.wrong("attribute \"perm\" %s: an axis is negative", shortList(given))
+		}
 		resolved, err := c.resolveAxes(given, len(from), `attribute "perm"`, c.describe(0))
 		if err != nil {
 			return err
@@ -227,7 +230,7 @@ func inferTranspose(c *call) error {
 		order = resolved
 	}
 	if len(order) != len(from) {
-		return c.wrong("attribute \"perm\" %v has not all axes of %s", given, c.describe(0))
+		return c.wrong("attribute \"perm\" %s does not have all axes of %s", shortList(given), c.describe(0))
 	}
 	shape := make([]uint64, len(from))
 	for i, axis := range order {

@@ -16,19 +16,12 @@ func softmax(version int) Schema {
 }
 
 func inferSoftmax(c *call) error {
-	rank := len(c.in(0).Shape)
-	axis := int(c.Int("axis"))
-	// The flattening form accepts the axis after the last one: each element is a group of its own.
-	if c.Since < 13 && axis == rank {
-		c.result.Layout.Axes = []int{}
-		return inferSame(c)
-	}
 	axis, err := c.axisOf(0)
 	if err != nil {
 		return err
 	}
 	if c.Since < 13 {
-		c.result.Layout.Axes = allAxes(axis, rank)
+		c.result.Layout.Axes = allAxes(axis, len(c.in(0).Shape))
 	}
 	return inferSame(c)
 }

@@ -69,19 +69,23 @@ func inferSlice(c *call) error {
 }
 
 // stretch returns the first index and the number of the indices from start to end, which is
-// excluded, in a dimension of some size. It limits both as Python does.
+// excluded, in a dimension of some size. Unlike Python it limits a start before the first element
+// to 0 also if the step is negative: that is the rule of ONNX.
 func stretch(size, start, end, step int64) (first int64, elements uint64) {
-	least, most := int64(0), size
-	if step < 0 {
-		least, most = -1, size-1
+	if size == 0 {
+		return 0, 0
 	}
-	limit := func(index int64) int64 {
-		if index < 0 {
-			index += size
-		}
-		return max(least, min(index, most))
+	if start < 0 {
+		start += size
 	}
-	start, end = limit(start), limit(end)
+	if end < 0 {
+		end += size
+	}
+	if step > 0 {
+		start, end = max(0, min(start, size)), max(0, min(end, size))
+	} else {
+		start, end = max(0, min(start, size-1)), max(-1, min(end, size-1))
+	}
 	switch {
 	case step > 0 && end > start:
 		return start, 1 + uint64(end-start-1)/uint64(step)
@@ -136,31 +140,29 @@ func inferSplit(c *call) error {
 }
 
 // parts returns the sizes of the outputs of a Split.
-func (c *call) parts(axis int, given []int64, isGiven bool, source string) ([]uint64, error) {
+func (c *call) parts(axis int, given []int64, isGiven bool, list string) ([]uint64, error) {
 	size := c.in(0).Shape[axis]
 	if isGiven {
 		if c.Has("num_outputs") {
-			return nil, c.wrong("%s and attribute \"num_outputs\" are both given", source)
+			return nil, c.wrong("%s and attribute \"num_outputs\" are both given", list)
 		}
-		return c.givenParts(axis, given, source)
+		return c.givenParts(axis, given, list)
 	}
-	// Since opset 18 the number of outputs is an attribute. Before, it is the number of outputs of
-	// the call, which may also be the only one that is given.
-	parts := uint64(len(c.wanted))
-	if c.Has("num_outputs") {
-		parts = uint64(c.Int("num_outputs"))
+	// Since opset 18 the number of outputs is an attribute. Before, it is the number of outputs that
+	// the caller passes.
+	parts, source := uint64(len(c.wanted)), "the number of outputs"
+	if c.Since >= 18 {
+		parts, source = uint64(c.Int("num_outputs")), `attribute "num_outputs"`
 	}
-	switch {
-	case parts == 0:
-		return nil, c.wrong("the number of outputs is not known: \"split\" is absent")
-	case parts > maxVariadic:
-		return nil, c.wrong("%d outputs: at most %d are possible", parts, maxVariadic)
-	case c.Since < 18 && size%parts != 0:
+	if parts == 0 || parts > maxVariadic {
+		return nil, c.wrong("%s is %d and input \"split\" is absent: expected 1 to %d outputs", source, parts, maxVariadic)
+	}
+	if c.Since < 18 && size%parts != 0 {
 		return nil, c.wrong("dimension %d of %s is not a multiple of %d, the number of outputs", axis, c.describe(0), parts)
 	}
-	each := size / parts
-	if size%parts != 0 {
-		each++
+	each := size/parts + min(size%parts, 1)
+	if each*(parts-1) > size {
+		return nil, c.wrong("%s is %d: dimension %d of %s has too few elements: only the last output may be smaller", source, parts, axis, c.describe(0))
 	}
 	sizes := make([]uint64, parts)
 	for i := range sizes {

@@ -225,6 +225,9 @@ def slices(name):
     if RNG.random() < 0.7:
         starts, ends = [s % 17 - 8 for s in starts], [e % 17 - 8 for e in ends]
     steps = [one_of(1, 2, 3, -1, -2, far, -far) for _ in axes]
+    # ONNX limits a start to 0, NumPy to -1 if the step is negative.
+    least = [-x.shape[a] if step < 0 else -far for a, step in zip(axes, steps, strict=True)]
+    starts = [max(s, n) for s, n in zip(starts, least, strict=True)]
     index = [slice(None)] * x.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         index[axis] = slice(start, end if step > 0 or end >= -x.shape[axis] else None, step)
