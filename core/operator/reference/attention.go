@@ -31,31 +31,33 @@ func (r *run) attention() {
 	if r.out[2] != nil {
 		r.out[2] = values
 	}
+	scale := r.scale()
 	each([]uint64{h.Batch, h.QueryHeads, h.Queries}, func(row int, index []uint64) {
 		batch, head, token := index[0], index[1], index[2]
 		shared := (batch*h.KeyHeads + head/(h.QueryHeads/h.KeyHeads)) * h.Keys
-		scores := make([]float64, h.Keys)
+		query := headOffset(h, h.QueryHeads, h.Queries, h.Size, batch, head, token, 0)
+		scores, bias := make([]float64, h.Keys), make([]float64, h.Keys)
 		for j := range h.Keys {
+			bias[j] = r.bias(index, j)
 			for element := range h.Size {
-				q := r.in[0].Floats[headOffset(h, h.QueryHeads, h.Queries, h.Size, batch, head, token, element)]
-				scores[j] += q * keys.Floats[(shared+j)*h.Size+element]
+				scores[j] += r.in[0].Floats[query+int(element)] * keys.Floats[(shared+j)*h.Size+element]
 			}
 			if h.Size > 0 {
-				scores[j] *= r.scale()
+				scores[j] *= scale
 			}
 		}
-		probabilities := r.probabilities(row, index, scores)
+		r.toProbabilities(row, scores, bias)
 		if r.out[0] == nil {
 			return
 		}
-		for element := range h.ValueSize {
-			sum := 0.0
-			for j, p := range probabilities {
-				if !math.IsInf(r.bias(index, uint64(j)), -1) {
-					sum += p * values.Floats[(shared+uint64(j))*h.ValueSize+element]
-				}
+		result := headOffset(h, h.QueryHeads, h.Queries, h.ValueSize, batch, head, token, 0)
+		for j := range h.Keys {
+			if math.IsInf(bias[j], -1) {
+				continue
 			}
-			r.out[0].Floats[headOffset(h, h.QueryHeads, h.Queries, h.ValueSize, batch, head, token, element)] = sum
+			for element := range h.ValueSize {
+				r.out[0].Floats[result+int(element)] += scores[j] * values.Floats[(shared+j)*h.ValueSize+element]
+			}
 		}
 	})
 }
@@ -67,12 +69,11 @@ func (r *run) scale() float64 {
 	return 1 / math.Sqrt(float64(r.layout.Heads.Size))
 }
 
-// probabilities computes the softmax of the scores of a query, and the output of one of its four
-// stages.
-func (r *run) probabilities(row int, index []uint64, scores []float64) []float64 {
-	mode := r.op.Int("qk_matmul_output_mode")
+// toProbabilities replaces the scores of a query by their softmax, and writes the output of one of
+// the four stages.
+func (r *run) toProbabilities(row int, scores, bias []float64) {
 	show := func(stage int64) {
-		if out := r.out[3]; out != nil && stage == mode {
+		if out := r.out[3]; out != nil && stage == r.op.Int("qk_matmul_output_mode") {
 			copy(out.Floats[row*len(scores):], scores)
 		}
 	}
@@ -83,16 +84,14 @@ func (r *run) probabilities(row int, index []uint64, scores []float64) []float64
 		}
 	}
 	show(1)
-	bias, largest := make([]float64, len(scores)), math.Inf(-1)
+	largest, sum := math.Inf(-1), 0.0
 	for j := range scores {
-		bias[j] = r.bias(index, uint64(j))
 		scores[j] += bias[j]
 		if !math.IsInf(bias[j], -1) {
 			largest = max(largest, scores[j])
 		}
 	}
 	show(2)
-	sum := 0.0
 	for j := range scores {
 		if math.IsInf(bias[j], -1) || math.IsInf(largest, -1) {
 			scores[j] = 0
@@ -107,7 +106,6 @@ func (r *run) probabilities(row int, index []uint64, scores []float64) []float64
 		}
 	}
 	show(3)
-	return scores
 }
 
 // bias returns what is added to the score of a key: -infinity if the query does not attend it.

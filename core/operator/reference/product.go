@@ -8,26 +8,32 @@ type matrices struct {
 	isTransposed  bool
 }
 
-// at returns the position of an element of the matrix that an index of leading dimensions names.
-func (m matrices) at(lead []uint64, row, column uint64) int {
-	rows, columns := m.rows, m.columns
+// begin returns the position of the first element of the matrix that an index of leading dimensions
+// names.
+func (m matrices) begin(lead []uint64) int { return offset(m.lead, lead) * int(m.rows*m.columns) }
+
+// steps returns the distances between elements of neighbouring rows and of neighbouring columns.
+func (m matrices) steps() (row, column int) {
 	if m.isTransposed {
-		row, column, columns = column, row, rows
+		return 1, int(m.rows)
 	}
-	return offset(m.lead, lead)*int(m.rows*m.columns) + int(row*columns+column)
+	return int(m.columns), 1
 }
 
 // product multiplies matrices. The elements of the output follow each other.
 func product(a, b matrices, lead []uint64, out *Tensor) {
+	aRow, aColumn := a.steps()
+	bRow, bColumn := b.steps()
 	each(append(append([]uint64{}, lead...), a.rows, b.columns), func(at int, index []uint64) {
-		row, column, stack := index[len(lead)], index[len(lead)+1], index[:len(lead)]
-		for k := range a.columns {
-			i, j := a.at(stack, row, k), b.at(stack, k, column)
+		row, column, stack := int(index[len(lead)]), int(index[len(lead)+1]), index[:len(lead)]
+		i, j := a.begin(stack)+row*aRow, b.begin(stack)+column*bColumn
+		for range a.columns {
 			if out.isFloat() {
 				out.Floats[at] += a.of.Floats[i] * b.of.Floats[j]
 			} else {
 				out.Ints[at] += a.of.Ints[i] * b.of.Ints[j]
 			}
+			i, j = i+aColumn, j+bRow
 		}
 	})
 }
