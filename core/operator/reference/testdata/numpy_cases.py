@@ -23,7 +23,7 @@ Q4_0, Q8_0 = 258, 264
 
 CASES = Cases(pathlib.Path(sys.argv[1]))
 RNG = np.random.default_rng(int(sys.argv[2]))
-REPEATS = 40
+REPEATS = 80
 OPERATORS = {}
 
 
