@@ -75,7 +75,8 @@ LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 SHARE         := build/share/man/ferrum-mem.1 $(addprefix build/share/completion/,bash zsh fish)
 
 # Folders are prerequisites too, so that make notices a deleted file.
-CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go')
+CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go') \
+    $(shell find engines -type d -o -type f ! -name '*_test.go')
 LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
 COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 
@@ -95,12 +96,12 @@ CPP_OPTIMISED  := $(CPP_NAMES:%=build/test/optimised/c/%)
 C_ONLY_ASAN    := $(filter-out $(CPP_NAMES:%=build/test/asan/c/%),$(C_TESTS_ASAN))
 
 # The longest packages start first: a long package that starts last leaves processors idle.
-GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drivers/... ./core/...
+GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./engines/... ./cmd/... ./drivers/... ./core/...
 
 # The longest suites start first: a long suite that starts last leaves processors idle.
 CHECKS := check-go check-rust check-c check-abi check-house check-python check-generated check-contract
 TESTS  := test-go test-race test-asan test-report test-bench test-python test-rust test-gpu-parts test-c test-tables \
-    test-wheel test-cuda test-examples test-gorgonia test-consumers test-cache test-simcuda
+    test-wheel test-cuda test-examples test-gorgonia test-consumers test-cache test-kernels test-simcuda
 
 # Number of suites that run at the same time. It is one more than the number of processors,
 # because suites wait for sleeping processes and for the builds of other suites.
@@ -351,7 +352,7 @@ test-go: ready-test simcuda
 # The race detector runs the packages whose tests start goroutines. This pattern finds the
 # test files that do. `make soak` runs all packages with the race detector.
 GOROUTINES := device[.]Go[(]|sync[.]WaitGroup|^[[:space:]]+go [a-z]
-RACE_PACKAGES = $(addprefix ./,$(sort $(dir $(shell grep -rlE '$(GOROUTINES)' --include='*_test.go' core drivers))))
+RACE_PACKAGES = $(addprefix ./,$(sort $(dir $(shell grep -rlE '$(GOROUTINES)' --include='*_test.go' core drivers engines))))
 # With the race detector every process that exits normally sleeps for a second, and some
 # suites start many processes; GORACE shortens the sleep. -short runs a fifth of the random
 # programs, at half the length. test-go runs all of them, and `make soak` runs all of them
@@ -435,6 +436,28 @@ $(eval $(call cache_rule,tsan,-fsanitize=thread))
 
 test-cache: ready-test $(CACHE_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(CACHE_TESTS)
+
+# The C code of the CPU engine without Go: threads, forks, and every instruction set of the
+# machine. Each set is compiled with the flags of its Go package.
+KERNEL_SETS    := $(if $(filter x86_64,$(shell uname -m)),sse2 avx2 avx512,neon)
+KERNEL_HEADERS := $(wildcard engines/cpu/*.h engines/cpu/kernels/*.h)
+KERNEL_TESTS   := $(foreach build,plain asan tsan,$(patsubst tests/kernels/%.c,build/test/kernels/$(build)/%,$(wildcard tests/kernels/test_*.c)))
+kernel_flags    = $(CFLAGS) $(shell sed -n 's/^.cgo CFLAGS: //p' $(1)) -Werror
+
+# $(call kernel_rules,BUILD,FLAGS)
+define kernel_rules
+build/test/kernels/$(1)/objects/%.o: engines/cpu/%/kernels.c engines/cpu/%/table.go $$(KERNEL_HEADERS) | ready-test
+	@mkdir -p $$(dir $$@)
+	$$(CC) $$(call kernel_flags,$$(word 2,$$^)) $(2) -c $$< -o $$@
+build/test/kernels/$(1)/%: tests/kernels/%.c engines/cpu/threads.c $(KERNEL_SETS:%=build/test/kernels/$(1)/objects/%.o)
+	$$(CC) -std=gnu11 -D_GNU_SOURCE $$(C_WARNINGS) $$(CFLAGS) -I. $(2) $$^ -o $$@ -lpthread -lm
+endef
+$(eval $(call kernel_rules,plain,))
+$(eval $(call kernel_rules,asan,$$(ASAN)))
+$(eval $(call kernel_rules,tsan,-fsanitize=thread))
+
+test-kernels: ready-test $(KERNEL_TESTS)
+	@$(SUITE) $@ c -- scripts/run_programs.sh $(KERNEL_TESTS)
 
 # A simulated libcuda.so.1. It is built with the vendor's header, once for each generation
 # of drivers. One table defines what each generation exports.

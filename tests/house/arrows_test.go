@@ -73,6 +73,10 @@ var belowInCapi = map[string][]string{
 	"capi/mappedfiles": {"core/weights/diskfile"},
 }
 
+// belowEngines is what an engine may import besides its own packages: an engine is to
+// operations what a driver is to memory.
+var belowEngines = []string{"core/device", "core/dtype"}
+
 // roomOf returns the package directly under core that a package belongs to:
 // "core/rangealloc/conformance" belongs to "core/rangealloc".
 func roomOf(path string) string {
@@ -103,6 +107,8 @@ func mayImport(from, to string) bool {
 		return true
 	case within(from, "drivers"):
 		return within(to, "core/device") || within(to, "drivers/internal") || roomOf(to) == roomOf(from)
+	case within(from, "engines"):
+		return slices.Contains(belowEngines, to) || roomOf(to) == roomOf(from)
 	case within(from, "core"):
 		return roomOf(to) == roomOf(from) || slices.Contains(below[roomOf(from)], roomOf(to))
 	default:
@@ -160,7 +166,7 @@ func TestEveryRoomOfCoreHasItsPlace(t *testing.T) {
 // tables outside the Go heap may, and the one that asks the system about the page cache. Measurements
 // read memory by its address.
 func mayBeUnsafe(room string) bool {
-	return within(room, "drivers") || within(room, "capi") || room == "core/internal/offheap" || room == "core/weights/diskfile" || room == "tests/bench/weights"
+	return within(room, "drivers") || within(room, "engines") || within(room, "capi") || room == "core/internal/offheap" || room == "core/weights/diskfile" || room == "tests/bench/weights"
 }
 
 func TestOnlyDriversAndCapiAndTablesAreUnsafe(t *testing.T) {
@@ -169,7 +175,7 @@ func TestOnlyDriversAndCapiAndTablesAreUnsafe(t *testing.T) {
 			assert.True(t, mayBeUnsafe(p.room()), "%s imports unsafe", p.room())
 		}
 		if slices.Contains(p.Imports, "C") || len(p.CgoFiles) > 0 {
-			assert.True(t, within(p.room(), "capi"), "%s uses cgo", p.room())
+			assert.True(t, within(p.room(), "capi") || within(p.room(), "engines"), "%s uses cgo", p.room())
 		}
 	}
 }
@@ -190,6 +196,9 @@ func TestArrowRuleRefuses(t *testing.T) {
 		{"capi/threadcache", "drivers"},
 		{"capi/threadcache", "capi/mirrors"},
 		{"cmd/ferrum-mem", "drivers/testdevice"},
+		{"engines/cpu", "core/pool"},
+		{"engines/cpu", "drivers/host"},
+		{"core/pool", "engines/cpu"},
 	}
 	for _, pair := range refused {
 		assert.False(t, mayImport(pair[0], pair[1]), "%s -> %s", pair[0], pair[1])
@@ -203,6 +212,8 @@ func TestArrowRuleRefuses(t *testing.T) {
 		{"drivers/testdevice", "drivers"},
 		{"drivers/testdevice", "drivers/cuda"},
 		{"drivers/host", "core/device"},
+		{"engines/cpu", "core/dtype"},
+		{"engines/cpu", "engines/cpu/avx2"},
 		{"core/manager", "core/pool"},
 		{"core/rangealloc/conformance", "core/rangealloc"},
 	}

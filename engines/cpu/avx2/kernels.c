@@ -1,0 +1,5 @@
+//go:build cgo && amd64 && !windows
+
+#define FK_TABLE fk_table_avx2
+
+#include "../kernels/table.h"

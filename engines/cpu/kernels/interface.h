@@ -1,0 +1,89 @@
+/*
+ * The calls of the kernels: requests, and the table of one instruction set.
+ *
+ * A request is a plain struct of numbers. Addresses are those of memory that the
+ * process can read and write. Strides count elements, and may be 0 or negative
+ * unless a field states otherwise. A kernel never allocates, and writes only the
+ * output and the workspace that the caller gives.
+ *
+ * A kernel runs in parts. run(request, part, parts, workspace) computes part
+ * `part` of `parts`; the parts write different elements and may run at the same
+ * time. The division depends only on the request and the number of parts, so the
+ * same number of parts gives the same bits.
+ */
+#ifndef FK_INTERFACE_H
+#define FK_INTERFACE_H
+
+#include <stdint.h>
+
+/* Types of elements, with the numbers of ferrum_dtype. */
+enum {
+    FK_F32 = 0,
+    FK_F16 = 1,
+    FK_BF16 = 2,
+    FK_I8 = 5,
+    FK_Q4_0 = 258,
+    FK_Q8_0 = 264
+};
+
+#define FK_RANK 8
+/* Weights of a block type have a scale for this many elements of a column. */
+#define FK_BLOCK 32
+
+/*
+ * y = alpha * a b + beta * add, for each matrix of a batch. a has m rows and k
+ * columns, b k rows and n columns. Without add (0), beta is not read. y may be
+ * add at the same strides, and overlaps nothing else.
+ */
+struct fk_matmul {
+    int64_t m, n, k;
+    uint64_t a;
+    int64_t a_type, a_row, a_column; /* F32, F16, BF16, I8 */
+    /* Packed (fk_pack), or F32, F16, BF16, I8 with strides. For a packed b,
+     * b_type is the type inside, and batch strides count bytes. */
+    uint64_t b;
+    int64_t b_type, b_row, b_column, b_packed;
+    uint64_t y;
+    int64_t y_type, y_row; /* F32, F16, BF16; columns are adjacent */
+    uint64_t add;
+    int64_t add_type, add_row, add_column;
+    double alpha, beta;
+    int64_t rank; /* of the batch */
+    int64_t batch[FK_RANK], a_batch[FK_RANK], b_batch[FK_RANK];
+    int64_t y_batch[FK_RANK], add_batch[FK_RANK];
+};
+
+/*
+ * Packs a matrix b of k rows and n columns. F32, F16, BF16 and I8 keep their
+ * type. Q8_0 and Q4_0 are blocks as in a GGUF file: each column of b is a row of
+ * k / 32 blocks, and columns follow each other (b_row and b_column are not
+ * read).
+ */
+struct fk_pack {
+    int64_t n, k;
+    uint64_t b;
+    int64_t b_type, b_row, b_column;
+    uint64_t packed; /* aligned to 64 bytes */
+};
+
+enum { FK_KERNEL_MATMUL, FK_KERNEL_PACK, FK_KERNELS };
+
+typedef void fk_run_part(const void *request, int64_t part, int64_t parts,
+                         char *workspace);
+
+struct fk_kernel {
+    /* The largest useful number of parts, at least 1. */
+    int64_t (*parts)(const void *request);
+    /* Bytes of workspace for each part, a multiple of 64. */
+    int64_t (*workspace)(const void *request);
+    fk_run_part *run;
+};
+
+/* The kernels of one instruction set. */
+struct fk_table {
+    struct fk_kernel kernels[FK_KERNELS];
+    /* Bytes of a packed matrix, a multiple of 64; -1 if it is too large. */
+    int64_t (*packed_bytes)(int64_t type, int64_t n, int64_t k);
+};
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * Matrix products.
+ *
+ * The loops, from the outside: batches; blocks of FK_BLOCK_ROWS rows; blocks of
+ * FK_DEPTH along k; panels of columns; tiles of FK_ROWS rows. The rows of a block
+ * are copied into the workspace as F32, so that they stay in the second cache. A
+ * packed panel of F32 is read where it is. Any other is widened into the
+ * workspace first, for all rows of the block.
+ *
+ * Each element is summed in the order of k, in blocks of the same length, so its
+ * bits do not depend on the parts.
+ *
+ * workspace: rows of a | one panel of F32 | sums, if y is not F32
+ */
+#ifndef FK_MATMUL_H
+#define FK_MATMUL_H
+
+#include "tile.h"
+#include "vector_product.h"
+
+#define FK_BLOCK_ROWS 240
+/* Bytes of sums for an output that is not F32. */
+#define FK_SUMS_BYTES (2 << 20)
+
+FK_INLINE int64_t fk_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* What one part computes of every matrix of its batches. */
+struct fk_share {
+    int64_t batch, batch_end;
+    int64_t row, row_end;
+    int64_t panel, panel_end;
+};
+
+/* One matrix of the batch. */
+struct fk_product {
+    const struct fk_matmul *request;
+    uint64_t a, b, y, add;
+};
+
+static int64_t fk_batches(const struct fk_matmul *r) {
+    int64_t count = 1;
+    for (int64_t d = 0; d < r->rank; d++)
+        count *= r->batch[d];
+    return count;
+}
+
+static struct fk_product fk_product_of(const struct fk_matmul *r,
+                                       int64_t batch) {
+    struct fk_product p = {r, r->a, r->b, r->y, r->add};
+    const int64_t b_bytes = r->b_packed ? 1 : fk_bytes(r->b_type);
+    for (int64_t d = r->rank - 1; d >= 0; d--) {
+        int64_t at = batch % r->batch[d];
+        batch /= r->batch[d];
+        p.a += (uint64_t)(at * r->a_batch[d] * fk_bytes(r->a_type));
+        p.b += (uint64_t)(at * r->b_batch[d] * b_bytes);
+        p.y += (uint64_t)(at * r->y_batch[d] * fk_bytes(r->y_type));
+        if (r->add)
+            p.add += (uint64_t)(at * r->add_batch[d] * fk_bytes(r->add_type));
+    }
+    return p;
+}
+
+static struct fk_share fk_share_of(const struct fk_matmul *r, int64_t part,
+                                   int64_t parts) {
+    const int64_t batches = fk_batches(r), panels = fk_panels(r->n);
+    struct fk_share s = {0, batches, 0, r->m, 0, panels};
+    if (batches >= parts) {
+        s.batch = part * batches / parts;
+        s.batch_end = (part + 1) * batches / parts;
+    } else if (r->m >= parts * FK_BLOCK_ROWS / 2 || panels < parts) {
+        const int64_t tiles = fk_round_up(r->m, FK_ROWS) / FK_ROWS;
+        s.row = part * tiles / parts * FK_ROWS;
+        s.row_end = fk_least(r->m, (part + 1) * tiles / parts * FK_ROWS);
+    } else {
+        s.panel = part * panels / parts;
+        s.panel_end = (part + 1) * panels / parts;
+    }
+    return s;
+}
+
+/* A thread is worth waking for about this many multiplications. */
+#define FK_PART_WORK 65536.0
+
+static int64_t fk_matmul_parts(const void *request) {
+    const struct fk_matmul *r = request;
+    double parts = (double)r->m * (double)r->n * (double)r->k *
+                   (double)fk_batches(r) / FK_PART_WORK;
+    return parts < 1 ? 1 : parts > 4096 ? 4096 : (int64_t)parts;
+}
+
+/* Rows of a block. The sums of an output that is not F32 bound it. */
+static int64_t fk_block_rows(const struct fk_matmul *r) {
+    int64_t rows = FK_BLOCK_ROWS;
+    if (r->y_type != FK_F32) {
+        int64_t fit = FK_SUMS_BYTES / 4 / (fk_panels(r->n) * FK_WIDTH + 1);
+        rows = fk_least(rows, fit / FK_ROWS * FK_ROWS);
+        rows = rows < FK_ROWS ? FK_ROWS : rows;
+    }
+    return fk_least(rows, fk_round_up(r->m, FK_ROWS));
+}
+
+static int64_t fk_rows_bytes(const struct fk_matmul *r) {
+    if (r->m == 1)
+        return fk_round_up(4 * r->k, 64);
+    return fk_round_up(fk_block_rows(r) * FK_A_ROW * 4, 64);
+}
+
+static int64_t fk_panel_workspace(const struct fk_matmul *r) {
+    if (r->b_packed && (r->m == 1 || r->b_type == FK_F32))
+        return 0;
+    if (r->m == 1 && fk_is_plain_product(r))
+        return 0;
+    return fk_least(fk_round_up(r->k, FK_BLOCK), FK_DEPTH) * FK_WIDTH * 4;
+}
+
+static int64_t fk_sums_bytes(const struct fk_matmul *r) {
+    if (r->m == 1 || r->y_type == FK_F32)
+        return 0;
+    return fk_block_rows(r) * fk_panels(r->n) * FK_WIDTH * 4;
+}
+
+static int64_t fk_matmul_workspace(const void *request) {
+    const struct fk_matmul *r = request;
+    return fk_rows_bytes(r) + fk_panel_workspace(r) + fk_sums_bytes(r);
+}
+
+/* Writes a rectangle of sums: y = alpha * sum + beta * add. If adds is set, y has
+ * the result of earlier blocks, and alpha * sum is added to it. */
+FK_NOINLINE void fk_finish(const struct fk_product *p, const float *sums,
+                           int64_t sums_row, int64_t row, int64_t rows,
+                           int64_t column, int64_t columns, int adds) {
+    const struct fk_matmul *r = p->request;
+    const float alpha = (float)r->alpha, beta = (float)r->beta;
+    float run[64], extra[64];
+    for (int64_t i = row; i < row + rows; i++, sums += sums_row)
+        for (int64_t j = 0; j < columns; j += 64) {
+            int64_t count = fk_least(64, columns - j), at = column + j;
+            char *y = (char *)fk_at(p->y, r->y_type, i * r->y_row + at);
+            for (int64_t c = 0; c < count; c++)
+                run[c] = alpha * sums[j + c];
+            if (adds) {
+                fk_read(extra, FK_F32, y, 1, count);
+                for (int64_t c = 0; c < count; c++)
+                    run[c] += extra[c];
+            } else if (p->add) {
+                int64_t index = i * r->add_row + at * r->add_column;
+                fk_read(extra, r->add_type, fk_at(p->add, r->add_type, index),
+                        r->add_column, count);
+                for (int64_t c = 0; c < count; c++)
+                    run[c] += beta * extra[c];
+            }
+            fk_write(r->y_type, y, 1, run, count);
+        }
+}
+
+/* The rows and the depth that are in the workspace. */
+struct fk_block {
+    int64_t row, rows;
+    int64_t from, depth;
+    const float *a;
+    float *panel, *sums;
+    int64_t sums_row;
+};
+
+/* Rows from..from+depth of a panel as F32: where they are, or in the workspace. */
+static const float *fk_panel_rows(const struct fk_product *p, int64_t panel,
+                                  int64_t from, int64_t depth, float *space) {
+    const struct fk_matmul *r = p->request;
+    if (r->b_packed) {
+        const char *at = (const char *)(uintptr_t)p->b +
+                         panel * fk_panel_bytes(r->b_type, r->k) +
+                         fk_panel_bytes(r->b_type, from);
+        if (r->b_type == FK_F32)
+            return (const float *)(const void *)at;
+        fk_widen_panel(space, r->b_type, at, depth);
+        return space;
+    }
+    int64_t first = panel * FK_WIDTH;
+    int64_t columns = fk_least(FK_WIDTH, r->n - first);
+    int64_t index = from * r->b_row + first * r->b_column;
+    fk_fill_panel(space, r->b_type,
+                  (uint64_t)(uintptr_t)fk_at(p->b, r->b_type, index), r->b_row,
+                  r->b_column, depth, columns);
+    return space;
+}
+
+static void fk_panel_of_block(const struct fk_product *p,
+                              const struct fk_block *block, int64_t panel,
+                              float *sums) {
+    const struct fk_matmul *r = p->request;
+    const int64_t column = panel * FK_WIDTH;
+    const int64_t columns = fk_least(FK_WIDTH, r->n - column);
+    const int adds = block->from > 0;
+    const int is_direct =
+        !sums && columns == FK_WIDTH && r->alpha == 1 && (adds || !p->add);
+    const float *b =
+        fk_panel_rows(p, panel, block->from, block->depth, block->panel);
+    for (int64_t i = 0; i < block->rows; i += FK_ROWS) {
+        int64_t rows = fk_least(FK_ROWS, block->rows - i);
+        const float *a = block->a + i * FK_A_ROW;
+        if (sums) {
+            fk_tiles[rows](block->depth, a, b, sums + i * block->sums_row,
+                           block->sums_row, adds);
+        } else if (is_direct) {
+            int64_t index = (block->row + i) * r->y_row + column;
+            fk_tiles[rows](block->depth, a, b,
+                           (float *)(uintptr_t)fk_at(p->y, FK_F32, index),
+                           r->y_row, adds);
+        } else {
+            float tile[FK_ROWS * FK_WIDTH];
+            fk_tiles[rows](block->depth, a, b, tile, FK_WIDTH, 0);
+            fk_finish(p, tile, FK_WIDTH, block->row + i, rows, column, columns,
+                      adds);
+        }
+    }
+}
+
+static void fk_copy_rows(const struct fk_product *p,
+                         const struct fk_block *block, float *to) {
+    const struct fk_matmul *r = p->request;
+    for (int64_t i = 0; i < block->rows; i++, to += FK_A_ROW) {
+        int64_t index = (block->row + i) * r->a_row + block->from * r->a_column;
+        fk_read(to, r->a_type, fk_at(p->a, r->a_type, index), r->a_column,
+                block->depth);
+    }
+}
+
+static void fk_rows_of_product(const struct fk_product *p,
+                               const struct fk_share *share, char *workspace) {
+    const struct fk_matmul *r = p->request;
+    const int64_t block_rows = fk_block_rows(r);
+    float *a = (float *)(void *)workspace;
+    float *panel = (float *)(void *)(workspace + fk_rows_bytes(r));
+    float *sums = NULL;
+    if (r->y_type != FK_F32)
+        sums = (float *)(void *)((char *)panel + fk_panel_workspace(r));
+    /* All blocks along k have nearly the same length, in whole groups. */
+    const int64_t k = r->k > 0 ? r->k : 1;
+    const int64_t blocks = (k + FK_DEPTH - 1) / FK_DEPTH;
+    const int64_t depth = fk_round_up((k + blocks - 1) / blocks, FK_BLOCK);
+    const int64_t width = (share->panel_end - share->panel) * FK_WIDTH;
+    for (int64_t i = share->row; i < share->row_end; i += block_rows) {
+        int64_t rows = fk_least(block_rows, share->row_end - i);
+        for (int64_t from = 0; from == 0 || from < r->k; from += depth) {
+            struct fk_block block = {
+                i, rows,  from, fk_least(depth, r->k - from),
+                a, panel, sums, width};
+            fk_copy_rows(p, &block, a);
+            for (int64_t j = share->panel; j < share->panel_end; j++)
+                fk_panel_of_block(p, &block, j,
+                                  sums ? sums + (j - share->panel) * FK_WIDTH
+                                       : NULL);
+        }
+        int64_t column = share->panel * FK_WIDTH;
+        if (sums)
+            fk_finish(p, sums, width, i, rows, column,
+                      fk_least(width, r->n - column), 0);
+    }
+}
+
+/* One row times a panel that no other form suits: it is widened in blocks. */
+static void fk_one_panel(const struct fk_product *p, int64_t panel,
+                         const float *a, float *space, float *y) {
+    const int64_t k = p->request->k;
+    float part[FK_WIDTH];
+    memset(y, 0, sizeof part);
+    for (int64_t i = 0; i < k; i += FK_DEPTH) {
+        int64_t depth = fk_least(FK_DEPTH, k - i);
+        fk_panel_rows(p, panel, i, depth, space);
+        fk_packed_product(FK_F32, 1, depth, a + i, (char *)space, part);
+        for (int c = 0; c < FK_WIDTH; c++)
+            y[c] += part[c];
+    }
+}
+
+static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
+                       char *workspace) {
+    const struct fk_matmul *r = p->request;
+    const float *a = (const float *)(uintptr_t)p->a;
+    float *space = (float *)(void *)(workspace + fk_rows_bytes(r));
+    float y[FK_RUN];
+    if (r->a_type != FK_F32 || (r->a_column != 1 && r->k > 1) || p->a % 4) {
+        float *row = (float *)(void *)workspace;
+        fk_read(row, r->a_type, fk_at(p->a, r->a_type, 0), r->a_column, r->k);
+        a = row;
+    }
+    const int64_t end = fk_least(r->n, share->panel_end * FK_WIDTH);
+    const int is_plain = !r->b_packed && fk_is_plain_product(r);
+    const int64_t step = is_plain      ? FK_RUN
+                         : r->b_packed ? FK_STREAMS * FK_WIDTH
+                                       : FK_WIDTH;
+    for (int64_t j = share->panel * FK_WIDTH; j < end; j += step) {
+        int64_t columns = fk_least(step, end - j);
+        if (is_plain) {
+            fk_plain_product(r, a, fk_at(p->b, r->b_type, j * r->b_column),
+                             columns, y);
+        } else if (r->b_packed) {
+            const char *b = (const char *)(uintptr_t)p->b +
+                            j / FK_WIDTH * fk_panel_bytes(r->b_type, r->k);
+            fk_packed_product(r->b_type, fk_panels(columns), r->k, a, b, y);
+        } else {
+            fk_one_panel(p, j / FK_WIDTH, a, space, y);
+        }
+        fk_finish(p, y, 0, 0, 1, j, columns, 0);
+    }
+}
+
+static void fk_matmul_run(const void *request, int64_t part, int64_t parts,
+                          char *workspace) {
+    const struct fk_matmul *r = request;
+    if (r->m == 0 || r->n == 0)
+        return;
+    const struct fk_share share = fk_share_of(r, part, parts);
+    for (int64_t batch = share.batch; batch < share.batch_end; batch++) {
+        struct fk_product p = fk_product_of(r, batch);
+        if (r->m == 1 && share.row < share.row_end)
+            fk_one_row(&p, &share, workspace);
+        else
+            fk_rows_of_product(&p, &share, workspace);
+    }
+}
+
+#endif

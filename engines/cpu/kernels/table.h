@@ -1,0 +1,20 @@
+/*
+ * The table of one instruction set. A file of each set includes this one, and
+ * names the table with FK_TABLE.
+ */
+#ifndef FK_TABLE_H
+#define FK_TABLE_H
+
+#include "matmul.h"
+
+const struct fk_table FK_TABLE = {
+    .kernels =
+        {
+            [FK_KERNEL_MATMUL] = {fk_matmul_parts, fk_matmul_workspace,
+                                  fk_matmul_run},
+            [FK_KERNEL_PACK] = {fk_pack_parts, fk_no_workspace, fk_pack_run},
+        },
+    .packed_bytes = fk_packed_bytes,
+};
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * Vectors of the instruction set that the compiler was told: FK_LANES floats in a
+ * register. The operators are those of the compiler's vector extensions. Few
+ * operations need an instruction by name; each has a form without it.
+ */
+#ifndef FK_VECTOR_H
+#define FK_VECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
+#define FK_LANES 16
+#elif defined(__AVX2__)
+#define FK_LANES 8
+#else
+#define FK_LANES 4
+#endif
+#define FK_INLINE static inline __attribute__((always_inline))
+#define FK_NOINLINE static __attribute__((noinline))
+#define FK_UNROLL _Pragma("GCC unroll 16")
+
+typedef float fk_v __attribute__((vector_size(4 * FK_LANES)));
+typedef int32_t fk_vi __attribute__((vector_size(4 * FK_LANES)));
+typedef uint32_t fk_vu __attribute__((vector_size(4 * FK_LANES)));
+typedef uint16_t fk_vh __attribute__((vector_size(2 * FK_LANES)));
+typedef int8_t fk_vb __attribute__((vector_size(FK_LANES)));
+/* The same in memory, at any address. */
+typedef float fk_v_any
+    __attribute__((vector_size(4 * FK_LANES), aligned(1), may_alias));
+typedef uint16_t fk_vh_any
+    __attribute__((vector_size(2 * FK_LANES), aligned(1), may_alias));
+typedef int8_t fk_vb_any
+    __attribute__((vector_size(FK_LANES), aligned(1), may_alias));
+
+#if FK_LANES == 16
+#define FK_ALL(x) {x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}
+#elif FK_LANES == 8
+#define FK_ALL(x) {x, x, x, x, x, x, x, x}
+#else
+#define FK_ALL(x) {x, x, x, x}
+#endif
+
+/* The compiler turns this form into one broadcast. (fk_v){0} + x becomes an
+ * addition for each lane. */
+FK_INLINE fk_v fk_splat(float x) { return (fk_v)FK_ALL(x); }
+FK_INLINE fk_vi fk_splat_i(int32_t x) { return (fk_vi)FK_ALL(x); }
+
+FK_INLINE fk_v fk_load(const float *from) { return *(const fk_v_any *)from; }
+FK_INLINE void fk_store(float *to, fk_v v) { *(fk_v_any *)to = v; }
+
+/* Loads n < FK_LANES elements; the other lanes are fill. */
+FK_INLINE fk_v fk_load_part(const float *from, int64_t n, float fill) {
+    fk_v v = fk_splat(fill);
+    memcpy(&v, from, 4 * (size_t)n);
+    return v;
+}
+
+FK_INLINE void fk_store_part(float *to, fk_v v, int64_t n) {
+    memcpy(to, &v, 4 * (size_t)n);
+}
+
+/* Lanes of yes where the mask has all bits set, else lanes of no. */
+FK_INLINE fk_v fk_select(fk_vi mask, fk_v yes, fk_v no) {
+    return (fk_v)((mask & (fk_vi)yes) | (~mask & (fk_vi)no));
+}
+
+FK_INLINE float fk_sum_lanes(fk_v v) {
+    float part[FK_LANES];
+    memcpy(part, &v, sizeof part);
+    for (int half = FK_LANES / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            part[i] += part[i + half];
+    return part[0];
+}
+
+#if defined(__F16C__)
+FK_INLINE fk_v fk_from_f16(fk_vh h) {
+#if FK_LANES == 16
+    return (fk_v)_mm512_cvtph_ps((__m256i)h);
+#else
+    return (fk_v)_mm256_cvtph_ps((__m128i)h);
+#endif
+}
+#else
+/* Multiplying by a power of two adjusts the exponent, and normalises subnormal
+ * numbers. */
+FK_INLINE fk_v fk_from_f16(fk_vh h) {
+    fk_vu wide = __builtin_convertvector(h, fk_vu);
+    fk_vu sign = (wide & 0x8000) << 16, magnitude = (wide & 0x7FFF) << 13;
+    fk_v scaled = (fk_v)magnitude * 0x1p+112f;
+    fk_vi special = (fk_vi)magnitude >= (0x7C00 << 13);
+    fk_vu bits =
+        (fk_vu)fk_select(special, (fk_v)(magnitude | 0x7F800000), scaled);
+    return (fk_v)(bits | sign);
+}
+#endif
+
+FK_INLINE fk_v fk_from_bf16(fk_vh h) {
+    return (fk_v)(__builtin_convertvector(h, fk_vu) << 16);
+}
+
+FK_INLINE fk_v fk_from_i8(fk_vb b) {
+    return __builtin_convertvector(__builtin_convertvector(b, fk_vi), fk_v);
+}
+
+FK_INLINE fk_vh fk_load_h(const void *from) { return *(const fk_vh_any *)from; }
+FK_INLINE fk_vb fk_load_b(const void *from) { return *(const fk_vb_any *)from; }
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * Products with one row on the left. Such a product reads each element of the
+ * right matrix once, so it is as fast as memory if the reads are one stream and
+ * the sums do not wait for each other: each column has several sums.
+ */
+#ifndef FK_VECTOR_PRODUCT_H
+#define FK_VECTOR_PRODUCT_H
+
+#include "panels.h"
+
+/* FK_LANES elements of a plain type. */
+FK_INLINE fk_v fk_load_type(const int type, const char *from) {
+    switch (type) {
+    case FK_F32:
+        return fk_load((const float *)(const void *)from);
+    case FK_F16:
+        return fk_from_f16(fk_load_h(from));
+    case FK_BF16:
+        return fk_from_bf16(fk_load_h(from));
+    default:
+        return fk_from_i8(fk_load_b(from));
+    }
+}
+
+/* Panels that are read at the same time. Several streams keep more reads of
+ * memory under way than one. */
+#define FK_STREAMS 4
+
+/* Rows that are summed before their sum is added to the sum of all rows. It
+ * bounds the rounding errors of long columns. */
+#define FK_SUMMED 512
+
+/* y of some panels = a times panels of a plain type, which are distance bytes
+ * apart. */
+FK_INLINE void fk_panel_product(const int type, const int streams, int64_t k,
+                                const float *a, const char *b, int64_t distance,
+                                float *y) {
+    const int64_t size = fk_bytes(type);
+    memset(y, 0, 4 * (size_t)(streams * FK_WIDTH));
+    for (int64_t from = 0; from < k; from += FK_SUMMED) {
+        int64_t rows = k - from < FK_SUMMED ? k - from : FK_SUMMED;
+        fk_v sum[FK_STREAMS][FK_VECTORS];
+        FK_UNROLL for (int s = 0; s < streams; s++)
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[s][v] =
+                fk_splat(0);
+        for (int64_t i = 0; i < rows; i++, b += FK_WIDTH * size) {
+            fk_v left = fk_splat(a[from + i]);
+            FK_UNROLL for (int s = 0; s < streams; s++)
+                FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[s][v] +=
+                left *
+                fk_load_type(type, b + s * distance + v * FK_LANES * size);
+        }
+        FK_UNROLL for (int s = 0; s < streams; s++)
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
+            float *to = y + s * FK_WIDTH + v * FK_LANES;
+            fk_store(to, fk_load(to) + sum[s][v]);
+        }
+    }
+}
+
+/* All sums go along k in one order, so the bits do not depend on how many panels
+ * are read at the same time. */
+FK_INLINE void fk_panels_product(const int type, int64_t panels, int64_t k,
+                                 const float *a, const char *b,
+                                 int64_t distance, float *y) {
+    switch (panels) {
+    case 4:
+        fk_panel_product(type, 4, k, a, b, distance, y);
+        return;
+    case 3:
+        fk_panel_product(type, 3, k, a, b, distance, y);
+        return;
+    case 2:
+        fk_panel_product(type, 2, k, a, b, distance, y);
+        return;
+    default:
+        fk_panel_product(type, 1, k, a, b, distance, y);
+    }
+}
+
+/* The same for a block type. The sum of a group is exact enough in F32; the scale
+ * multiplies it once. */
+FK_INLINE void fk_block_product(const int type, int64_t k, const float *a,
+                                const char *b, float *y) {
+    fk_v total[FK_VECTORS];
+    FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) total[v] = fk_splat(0);
+    for (int64_t group = 0; group < k / FK_BLOCK; group++) {
+        const char *scales = b;
+        fk_v sum[2][FK_VECTORS];
+        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[0][v] = sum[1][v] =
+            fk_splat(0);
+        b += 2 * FK_WIDTH;
+        for (int i = 0; i < FK_BLOCK / 2; i++) {
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
+                fk_v low, high;
+                if (type == FK_Q4_0) {
+                    fk_vi both = __builtin_convertvector(
+                        fk_load_b(b + v * FK_LANES), fk_vi);
+                    low = __builtin_convertvector((both & 15) - 8, fk_v);
+                    high = __builtin_convertvector((both >> 4 & 15) - 8, fk_v);
+                } else {
+                    low = fk_from_i8(fk_load_b(b + v * FK_LANES));
+                    high =
+                        fk_from_i8(fk_load_b(b + 16 * FK_WIDTH + v * FK_LANES));
+                }
+                sum[0][v] += fk_splat(a[i]) * low;
+                sum[1][v] += fk_splat(a[i + 16]) * high;
+            }
+            b += FK_WIDTH;
+        }
+        b += type == FK_Q8_0 ? 16 * FK_WIDTH : 0;
+        a += FK_BLOCK;
+        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) total[v] +=
+            (sum[0][v] + sum[1][v]) *
+            fk_from_f16(fk_load_h(scales + 2 * v * FK_LANES));
+    }
+    FK_UNROLL for (int v = 0; v < FK_VECTORS; v++)
+        fk_store(y + v * FK_LANES, total[v]);
+}
+
+/* Columns of 1 to FK_STREAMS panels of a packed matrix with k rows. */
+FK_NOINLINE void fk_packed_product(int64_t type, int64_t panels, int64_t k,
+                                   const float *a, const char *b, float *y) {
+    const int64_t distance = fk_panel_bytes(type, k);
+    switch (type) {
+    case FK_F32:
+        fk_panels_product(FK_F32, panels, k, a, b, distance, y);
+        return;
+    case FK_F16:
+        fk_panels_product(FK_F16, panels, k, a, b, distance, y);
+        return;
+    case FK_BF16:
+        fk_panels_product(FK_BF16, panels, k, a, b, distance, y);
+        return;
+    case FK_I8:
+        fk_panels_product(FK_I8, panels, k, a, b, distance, y);
+        return;
+    }
+    for (int64_t p = 0; p < panels; p++, b += distance, y += FK_WIDTH)
+        if (type == FK_Q8_0)
+            fk_block_product(FK_Q8_0, k, a, b, y);
+        else
+            fk_block_product(FK_Q4_0, k, a, b, y);
+}
+
+/* Columns of a b that is not packed, at a time: their sums stay in the fastest
+ * cache, and long runs of each row are read. */
+#define FK_RUN 1024
+
+/* Adds rows of b, each times a number of a, to y. */
+FK_INLINE void fk_add_rows(const int type, const int rows, const float *a,
+                           const char *b, int64_t row, int64_t columns,
+                           float *y) {
+    const int64_t size = fk_bytes(type);
+    int64_t j = 0;
+    for (; j + FK_LANES <= columns; j += FK_LANES) {
+        fk_v sum = fk_load(y + j);
+        FK_UNROLL for (int c = 0; c < rows; c++) sum +=
+            fk_splat(a[c]) * fk_load_type(type, b + (c * row + j) * size);
+        fk_store(y + j, sum);
+    }
+    for (; j < columns; j++)
+        for (int c = 0; c < rows; c++)
+            y[j] += a[c] * fk_get(type, b + (c * row + j) * size);
+}
+
+/* Columns of a matrix whose columns are adjacent in memory. */
+FK_INLINE void fk_rows_product(const int type, int64_t k, const float *a,
+                               const char *b, int64_t row, int64_t columns,
+                               float *y) {
+    const int64_t step = row * fk_bytes(type);
+    memset(y, 0, 4 * (size_t)columns);
+    int64_t i = 0;
+    for (; i + 4 <= k; i += 4)
+        fk_add_rows(type, 4, a + i, b + i * step, row, columns, y);
+    for (; i < k; i++)
+        fk_add_rows(type, 1, a + i, b + i * step, row, columns, y);
+}
+
+/* One column of a matrix with adjacent rows (a dot product). */
+FK_INLINE float fk_dot(const int type, int64_t k, const float *a,
+                       const char *b) {
+    const int64_t size = fk_bytes(type);
+    fk_v sum[4] = {fk_splat(0), fk_splat(0), fk_splat(0), fk_splat(0)};
+    int64_t i = 0;
+    for (; i + 4 * FK_LANES <= k; i += 4 * FK_LANES)
+        FK_UNROLL for (int c = 0; c < 4; c++) sum[c] +=
+            fk_load(a + i + c * FK_LANES) *
+            fk_load_type(type, b + (i + c * FK_LANES) * size);
+    for (; i + FK_LANES <= k; i += FK_LANES)
+        sum[0] += fk_load(a + i) * fk_load_type(type, b + i * size);
+    float total = fk_sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (; i < k; i++)
+        total += a[i] * fk_get(type, b + i * size);
+    return total;
+}
+
+/* Whether the strides of a b that is not packed suit a product with one row. */
+FK_INLINE int fk_is_plain_product(const struct fk_matmul *r) {
+    return r->b_type != FK_I8 && (r->b_row == 1 || r->b_column == 1);
+}
+
+/* Up to FK_RUN columns of a b that is not packed. */
+FK_NOINLINE void fk_plain_product(const struct fk_matmul *r, const float *a,
+                                  const char *b, int64_t columns, float *y) {
+    const int64_t type = r->b_type, size = fk_bytes(type);
+    if (r->b_column == 1) {
+        if (type == FK_F32)
+            fk_rows_product(FK_F32, r->k, a, b, r->b_row, columns, y);
+        else if (type == FK_F16)
+            fk_rows_product(FK_F16, r->k, a, b, r->b_row, columns, y);
+        else
+            fk_rows_product(FK_BF16, r->k, a, b, r->b_row, columns, y);
+        return;
+    }
+    for (int64_t j = 0; j < columns; j++) {
+        const char *from = b + j * r->b_column * size;
+        y[j] = type == FK_F32   ? fk_dot(FK_F32, r->k, a, from)
+               : type == FK_F16 ? fk_dot(FK_F16, r->k, a, from)
+                                : fk_dot(FK_BF16, r->k, a, from);
+    }
+}
+
+#endif

@@ -1,0 +1,173 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+)
+
+// Rank is the largest number of dimensions of a batch.
+const Rank = 8
+
+// Q8Zero and Q4Zero are the block types that matrix products read: GGUF's Q8_0 and Q4_0.
+const (
+	Q4Zero = dtype.GGUFBase + 2
+	Q8Zero = dtype.GGUFBase + 8
+)
+
+const opRun = "cpu.run"
+
+// kernel is the index of a kernel in the table of an instruction set.
+type kernel int
+
+// The order is that of interface.h.
+const (
+	kernelMatMul kernel = iota
+	kernelPack
+)
+
+// Request is the input of one kernel.
+type Request interface {
+	kernel() kernel
+	check() error
+	// address returns the address of the struct, which has the layout of interface.h.
+	address() unsafe.Pointer
+}
+
+// MatMul computes y = Alpha * a b + Beta * add, for each matrix of a batch. a has M rows and K
+// columns, b K rows and N columns. Strides count elements, and may be 0 or negative. Sums are
+// in F32 for all types.
+//
+// y overlaps no input, with one exception: it may be add, with the same strides.
+type MatMul struct {
+	M, N, K int64
+
+	// a: F32, F16, BF16 or I8.
+	A             uint64
+	AType         Type
+	ARow, AColumn int64
+
+	// b: F32, F16, BF16 or I8 with strides. If IsPacked is 1, the output of Pack with the same
+	// N and K: strides are not read, and strides of the batch count bytes.
+	B             uint64
+	BType         Type
+	BRow, BColumn int64
+	IsPacked      int64
+
+	// y: F32, F16 or BF16. Its columns are adjacent.
+	Y     uint64
+	YType Type
+	YRow  int64
+
+	// add is absent if Add is 0. F32, F16, BF16 or I8.
+	Add               uint64
+	AddType           Type
+	AddRow, AddColumn int64
+
+	Alpha, Beta float64
+
+	// The batch has BatchRank dimensions.
+	BatchRank                               int64
+	Batch, ABatch, BBatch, YBatch, AddBatch [Rank]int64
+}
+
+// Type is a dtype.DType in the layout of a request.
+type Type int64
+
+func (t Type) String() string { return dtype.DType(t).String() }
+
+// isOf states whether t is one of some types.
+func (t Type) isOf(types ...dtype.DType) bool {
+	for _, one := range types {
+		if dtype.DType(t) == one {
+			return true
+		}
+	}
+	return false
+}
+
+func (*MatMul) kernel() kernel { return kernelMatMul }
+
+func (r *MatMul) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *MatMul) check() error {
+	if r.M < 0 || r.N < 0 || r.K < 0 {
+		return invalid("a matrix product of %d x %d x %d", r.M, r.N, r.K)
+	}
+	if err := checkBatch(r.BatchRank, &r.Batch); err != nil {
+		return err
+	}
+	isPlain := func(t Type) bool { return t.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.I8) }
+	isPackedOnly := r.BType.isOf(Q8Zero, Q4Zero)
+	switch {
+	case !isPlain(r.AType):
+		return unsupported("a matrix product with a left matrix of %v", r.AType)
+	case !isPlain(r.BType) && !isPackedOnly:
+		return unsupported("a matrix product with a right matrix of %v", r.BType)
+	case isPackedOnly && r.IsPacked == 0:
+		return unsupported("a matrix product with a right matrix of %v that is not packed", r.BType)
+	case isPackedOnly && r.K%32 != 0:
+		return invalid("a matrix of %v has %d rows, which is no multiple of 32", r.BType, r.K)
+	case !r.YType.isOf(dtype.F32, dtype.F16, dtype.BF16):
+		return unsupported("a matrix product with a result of %v", r.YType)
+	case r.Add != 0 && !isPlain(r.AddType):
+		return unsupported("a matrix product with an addend of %v", r.AddType)
+	}
+	return nil
+}
+
+// Pack writes a matrix of K rows and N columns in the layout that a product reads fastest.
+// F32, F16, BF16 and I8 keep their type. Q8_0 and Q4_0 are read as a GGUF file stores them:
+// each column is a row of K/32 blocks, and the columns follow each other; strides are not read.
+//
+// The layout is that of the engine's instruction set: no other set reads it.
+type Pack struct {
+	N, K int64
+
+	B             uint64
+	BType         Type
+	BRow, BColumn int64
+
+	// Packed has Engine.PackedBytes bytes, and is aligned to 64 bytes.
+	Packed uint64
+}
+
+func (*Pack) kernel() kernel { return kernelPack }
+
+func (r *Pack) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *Pack) check() error {
+	isBlock := r.BType.isOf(Q8Zero, Q4Zero)
+	switch {
+	case r.N < 0 || r.K < 0:
+		return invalid("a matrix of %d rows and %d columns", r.K, r.N)
+	case !isBlock && !r.BType.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.I8):
+		return unsupported("packing a matrix of %v", r.BType)
+	case isBlock && r.K%32 != 0:
+		return invalid("a matrix of %v has %d rows, which is no multiple of 32", r.BType, r.K)
+	case r.Packed%64 != 0:
+		return invalid("the packed matrix is at %#x, which is no multiple of 64", r.Packed)
+	}
+	return nil
+}
+
+func checkBatch(rank int64, batch *[Rank]int64) error {
+	if rank < 0 || rank > Rank {
+		return invalid("a batch of %d dimensions; there can be %d", rank, Rank)
+	}
+	for _, n := range batch[:rank] {
+		if n < 0 {
+			return invalid("a batch dimension of %d", n)
+		}
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return device.Errorf(device.CodeInvalidArgument, opRun, format, args...)
+}
+
+func unsupported(format string, args ...any) error {
+	return device.Errorf(device.CodeUnsupported, opRun, "the CPU engine does not compute "+format, args...)
+}
