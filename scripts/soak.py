@@ -192,7 +192,13 @@ def drills() -> list[Drill]:
     for name in ("test_signals", "test_bounded"):
         found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
     found += with_sanitizer()
-    for package in ("core/rangealloc", "core/estimate", "core/trace", "core/weights/header"):
+    for package in (
+        "core/rangealloc",
+        "core/estimate",
+        "core/trace",
+        "core/weights/header",
+        "core/operator",
+    ):
         words = ("scripts/fuzz.sh", "30", f"./{package}")
         found.append(Drill(f"fuzz:{package}", words, {}, 900, 1))
     return found

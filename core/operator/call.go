@@ -94,6 +94,17 @@ func (c *call) describeAll(at ...int) string {
 	return text
 }
 
+// describeInputs describes the first inputs of the call, which are all of them unless the operator
+// takes any number.
+func (c *call) describeInputs() string {
+	const most = 8
+	indices := make([]int, min(len(c.inputs), most))
+	for i := range indices {
+		indices[i] = i
+	}
+	return c.describeAll(indices...)
+}
+
 func (c *call) fail(code device.Code, format string, values ...any) error {
 	return device.Errorf(code, opInfer, "%s", c.Name+": "+fmt.Sprintf(format, values...))
 }

@@ -35,11 +35,7 @@ func (o *Operator) Infer(inputs []Value, wanted []bool) (*Inferred, error) {
 			continue
 		}
 		if code, why := out.check(); code != device.CodeOK {
-			indices := make([]int, len(c.inputs))
-			for i := range indices {
-				indices[i] = i
-			}
-			return nil, c.fail(code, "output %q %v of %s is not possible: %s", c.outputName(at), out, c.describeAll(indices[:min(len(indices), 8)]...), why)
+			return nil, c.fail(code, "output %q %v of %s is not possible: %s", c.outputName(at), out, c.describeInputs(), why)
 		}
 		out.Shape = slices.Clone(out.Shape)
 	}

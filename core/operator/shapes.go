@@ -32,15 +32,11 @@ func broadcast(a, b []uint64) (shape []uint64, at int, fits bool) {
 
 // broadcastInputs broadcasts all given inputs.
 func (c *call) broadcastInputs() ([]uint64, error) {
-	var shape []uint64
-	indices := make([]int, len(c.inputs))
-	for i := range c.inputs {
-		indices[i] = i
-	}
-	for i := range c.inputs {
+	shape := c.in(0).Shape
+	for i := 1; i < len(c.inputs); i++ {
 		next, at, fits := broadcast(shape, c.inputs[i].Shape)
 		if !fits {
-			return nil, c.wrong("%s do not broadcast: dimension %d differs", c.describeAll(indices...), at)
+			return nil, c.wrong("%s do not broadcast: dimension %d differs", c.describeInputs(), at)
 		}
 		shape = next
 	}

@@ -14,6 +14,7 @@ import (
 // Every operator has the results of NumPy in float64 on random shapes, with sizes of 0 and 1, NaN and
 // infinities. A failure logs the seed, which repeats it.
 func TestResultsOfNumPy(t *testing.T) {
+	t.Parallel()
 	seed := strconv.FormatUint(uint64(rand.Uint32()), 10)
 	_, cases, data := load(t, python(t, "numpy"), "numpy_cases.py", seed)
 	seen := map[string]int{}

@@ -31,6 +31,7 @@ func exceptions(t *testing.T, name string) map[string]string {
 // Every case of ONNX for an operator passes, or it is in onnx_exceptions.txt with the reason. A
 // listed case that passes is an error too.
 func TestCasesOfONNX(t *testing.T) {
+	t.Parallel()
 	version, cases, data := load(t, python(t, "onnx", "numpy"), "onnx_cases.py", operator.Names(operator.ONNX)...)
 	listed := exceptions(t, "onnx_exceptions.txt")
 	seen, passed := map[string]bool{}, 0

@@ -57,6 +57,7 @@ func onnxTypes(names []string) []dtype.DType {
 // The forms of the operators are those of the standard at every opset: names, types, defaults and
 // the opset that introduced them.
 func TestFormsOfONNX(t *testing.T) {
+	t.Parallel()
 	interpreter, folder := python(t, "onnx"), t.TempDir()
 	script(t, interpreter, "onnx_schemas.py", append([]string{folder}, operator.Names(operator.ONNX)...)...)
 	text, err := os.ReadFile(filepath.Join(folder, "schemas.json"))

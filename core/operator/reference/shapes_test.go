@@ -89,6 +89,7 @@ var stricter = []string{
 // For random calls the shapes are those that ONNX infers, and what ONNX rejects is rejected. The seed
 // is fixed: for some wrong calls ONNX ends the process.
 func TestShapesOfONNX(t *testing.T) {
+	t.Parallel()
 	const seed = "1"
 	folder := t.TempDir()
 	script(t, python(t, "onnx", "numpy"), "onnx_shapes.py", append([]string{folder, seed}, operator.Names(operator.ONNX)...)...)
