@@ -3,6 +3,7 @@ package library
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -21,6 +22,10 @@ type Weights struct {
 	ended bool
 	// readings are the loads and other calls that read the files now.
 	readings map[*reading]bool
+
+	// metadata is the text of the first MetadataJSON. A program usually asks twice: for the length of the
+	// text, and for the text.
+	metadata atomic.Pointer[[]byte]
 }
 
 // reading is a load or another call that reads the files of a source.

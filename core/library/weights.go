@@ -196,11 +196,19 @@ func (l *Loader) CapabilitiesJSON() ([]byte, error) {
 	return encode(op, all)
 }
 
-// MetadataJSON describes the source, in the form that docs/weights.md documents.
+// MetadataJSON describes the source, in the form that docs/weights.md documents. The caller does not
+// change the text.
 func (w *Weights) MetadataJSON() (text []byte, err error) {
 	err = w.describe(func(s *weights.Source) (err error) {
-		text, err = encode("weights.metadata_json", s.Metadata())
-		return err
+		if made := w.metadata.Load(); made != nil {
+			text = *made
+			return nil
+		}
+		if text, err = s.MetadataJSON(); err != nil {
+			return device.Errorf(device.CodeSerialization, "weights.metadata_json", "%w", err)
+		}
+		w.metadata.Store(&text)
+		return nil
 	})
 	return text, err
 }

@@ -49,11 +49,9 @@ type Place struct {
 
 // Metadata returns the description of the source.
 func (s *Source) Metadata() Metadata {
-	m := Metadata{
-		Format: s.Format, DTypes: []string{}, Tensors: make(map[string][]uint64, len(s.tensors)),
-		Extra: Extra{Tensors: make(map[string]Place, len(s.tensors)), Files: []string{}, Texts: s.extra},
-	}
-	kinds := map[dtype.DType]bool{}
+	m := s.summary()
+	m.Tensors = make(map[string][]uint64, len(s.tensors))
+	m.Extra.Tensors = make(map[string]Place, len(s.tensors))
 	for i := range s.tensors {
 		t := &s.tensors[i]
 		shape := t.Shape
@@ -61,12 +59,18 @@ func (s *Source) Metadata() Metadata {
 			shape = []uint64{}
 		}
 		m.Tensors[t.Name] = shape
-		m.TotalSizeBytes += t.Size
-		kinds[t.Type] = true
-		m.Extra.Tensors[t.Name] = Place{
-			DType: t.Type.String(), StoredAs: t.TypeName, File: t.file.number, OffsetBytes: t.Offset, SizeBytes: t.Size,
-			Elements: t.Elements, IsCompressed: t.Compressed != nil,
-		}
+		m.Extra.Tensors[t.Name] = t.place()
+	}
+	return m
+}
+
+// summary returns the description without its tensors.
+func (s *Source) summary() Metadata {
+	m := Metadata{Format: s.Format, DTypes: []string{}, Extra: Extra{Files: []string{}, Texts: s.extra}}
+	kinds := map[dtype.DType]bool{}
+	for i := range s.tensors {
+		m.TotalSizeBytes += s.tensors[i].Size
+		kinds[s.tensors[i].Type] = true
 	}
 	for kind := range kinds {
 		m.DTypes = append(m.DTypes, kind.String())
@@ -76,6 +80,13 @@ func (s *Source) Metadata() Metadata {
 		m.Extra.Files = append(m.Extra.Files, f.name)
 	}
 	return m
+}
+
+func (t *Tensor) place() Place {
+	return Place{
+		DType: t.Type.String(), StoredAs: t.TypeName, File: t.file.number, OffsetBytes: t.Offset, SizeBytes: t.Size,
+		Elements: t.Elements, IsCompressed: t.Compressed != nil,
+	}
 }
 
 // Check opens a source and closes it again. It returns nil if the source can be loaded, or an error
