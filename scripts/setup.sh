@@ -225,6 +225,15 @@ bench_crates() {
     quietly "${CARGO:-cargo}" fetch --locked --manifest-path tests/bench/peers/Cargo.toml
 }
 
+# Installs a peer without the framework that its package depends on. Where it cannot be
+# installed, the bench reports that.
+bench_streamer() {
+    if compgen -G 'build/venv/lib/python3*/site-packages/runai_model_streamer/libstreamer' >/dev/null; then return; fi
+    say "installing a loader of weights into build/venv"
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+        --requirement scripts/requirements-streamer.txt >/dev/null 2>&1 </dev/null || say "it cannot be had"
+}
+
 setup_bench() {
     setup_build
     need_rust
@@ -232,6 +241,7 @@ setup_bench() {
         gperftools/tcmalloc.h=libgoogle-perftools-dev libhwloc.so.15=libhwloc15 \
         libtbbmalloc.so.2=libtbbmalloc2
     python_venv bench
+    bench_streamer
     once bench-crates tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock -- bench_crates
 }
 

@@ -1,7 +1,8 @@
 """Measures how fast files of weights are loaded, mapped and described.
 
-The program tests/bench/weights measures our loads by turns with reads of the same bytes. The
-package safetensors is measured in processes of its own.
+The program tests/bench/weights measures our loads by turns with reads of the same bytes, and the
+program tests/bench/files our maps and metadata through the C ABI. The package safetensors and the
+library of runai-model-streamer are measured in processes of their own.
 """
 
 from __future__ import annotations
@@ -14,20 +15,33 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elastic import answer_of
-from harness import ROOT, SOURCES, BenchError, Harness, built, relative
+from harness import ROOT, SOURCES, BenchError, Harness, built, compile_program, relative
 from measure import Result, nothing, result, summary
 
 MIB = 1 << 20
 GIB = 1 << 30
 PACKAGE = "safetensors"
+STREAMER = "runai-model-streamer"
+# The scripts that measure the packages.
+SCRIPTS = {PACKAGE: "safetensors_peer.py", STREAMER: "streamer_peer.py"}
 PREAD, DIRECT = "pread", "O_DIRECT"
 SIMULATED = ROOT / "build/test/simcuda/12090/libcuda.so.1"
 TENSORS_MAPPED = 1000
 TENSORS_DESCRIBED = 10_000
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Our times in milliseconds, and the command that measured them."""
+
+    name: str
+    times: list[float]
+    command: list[str]
 
 
 class WeightsFiles:
@@ -39,6 +53,8 @@ class WeightsFiles:
         self.program = harness.folder.absolute() / "weights"
         go = [os.environ.get("GO", "go"), "build", "-trimpath", "-o", str(self.program)]
         self.missing = built([*go, "./tests/bench/weights"], ROOT, self.program)
+        self.files = harness.folder.absolute() / "files"
+        compile_program([SOURCES / "files" / "files.c", SOURCES / "process.c"], self.files)
         self.threads = min(os.cpu_count() or 1, 2)
         self.rounds = 2 if quick else 15
 
@@ -53,11 +69,10 @@ class WeightsFiles:
             results += self.loads(path)
             results.append(self.staging(path))
         with self.file(16 if self.quick else 256, MIB if self.quick else 16 * MIB) as path:
-            results.append(self.cold(path))
+            results += self.cold(path)
         size = 64 * GIB // TENSORS_MAPPED // 64 * 64
         with self.file(TENSORS_MAPPED, size, is_sparse=True) as path:
-            answer = self.ours("map", path, self.rounds)
-            results.append(self.entry("weights_map", answer["ms"], None, "map", path))
+            results.append(self.map(path))
         with self.file(TENSORS_DESCRIBED, 64) as path:
             results.append(self.metadata(path))
         return results
@@ -73,78 +88,79 @@ class WeightsFiles:
             path.unlink(missing_ok=True)
 
     def command(self, what: str, path: Path, *rest: object) -> list[str]:
-        """The command line of our program."""
+        """The command line of our program for loads."""
         return [relative(self.program), what, relative(path), *map(str, rest)]
 
-    def ours(self, what: str, path: Path, *rest: object) -> dict[str, Any]:
-        """What our program printed that ran in a calm moment."""
-        return self.harness.calm.measure(lambda: answer_of(self.command(what, path, *rest)))
+    def ours(self, command: list[str]) -> dict[str, Any]:
+        """What one of our programs printed that ran in a calm moment."""
+        return self.harness.calm.measure(lambda: answer_of(command))
 
-    def package(self, what: str, path: Path, *rest: object) -> dict[str, Any]:
-        """What the package safetensors takes for the same."""
-        program = SOURCES / "python" / "safetensors_peer.py"
+    def abi_command(self, row: str, path: Path, *options: object) -> list[str]:
+        """The command line of our program that calls the C ABI."""
+        command = [relative(self.files), "--library", relative(self.harness.library)]
+        return [*command, "--row", row, *map(str, options), relative(path)]
+
+    def package(self, name: str, what: str, path: Path, *rest: object) -> dict[str, Any]:
+        """What a package takes for the same."""
+        program = SOURCES / "python" / SCRIPTS[name]
         command = [sys.executable, str(program), what, str(path), *map(str, rest)]
         return self.harness.calm.measure(lambda: answer_of(command))
 
-    def entry(
-        self,
-        name: str,
-        ours: list[float],
-        peer: list[float] | None,
-        what: str,
-        path: Path,
-        **more: Any,
-    ) -> Result:
+    def entry(self, ours: Ours, peer: list[float] | None = None, **more: Any) -> Result:
         """A result in milliseconds."""
-        command = shlex.join(self.command(what, path, self.threads, self.rounds))
         theirs = summary(peer) if peer else None
-        return result(
-            name, "ms", summary(ours), theirs, threads=self.threads, command=command, **more
-        )
+        more |= {"threads": self.threads, "command": shlex.join(ours.command)}
+        return result(ours.name, "ms", summary(ours.times), theirs, **more)
 
-    def against_package(
-        self, name: str, ours: list[float], what: str, path: Path, *rest: object, runs: int = 1
+    def against(
+        self, package: str, ours: Ours, what: str, path: Path, *rest: object, runs: int = 1
     ) -> Result:
-        """A result beside the package, or the reason why it is not there."""
+        """A result beside a package, or the reason why the package is missing."""
         try:
-            answers = [self.package(what, path, *rest) for _ in range(runs)]
+            answers = [self.package(package, what, path, *rest) for _ in range(runs)]
         except BenchError as reason:
             last = str(reason).rpartition(": ")[2]
-            return self.entry(name, ours, None, what, path, peer_name=PACKAGE, missing=last)
+            return self.entry(ours, peer_name=package, missing=last)
         times = [time for answer in answers for time in answer["ms"]]
-        version = answers[0]["version"]
-        return self.entry(name, ours, times, what, path, peer_name=PACKAGE, peer_version=version)
+        return self.entry(ours, times, peer_name=package, peer_version=answers[0]["version"])
 
     def loads(self, path: Path) -> list[Result]:
         """Loads from the page cache into new memory, and into memory that was written before."""
         found = []
         for what in ("resident", "warm"):
-            answer = self.ours(what, path, self.threads, self.rounds)
-            ours, peer = milliseconds(answer)
-            found.append(self.entry(f"weights_{what}", ours, peer, what, path, peer_name=PREAD))
+            command = self.command(what, path, self.threads, self.rounds)
+            times, peer = milliseconds(self.ours(command))
+            ours = Ours(f"weights_{what}", times, command)
+            found.append(self.entry(ours, peer, peer_name=PREAD))
             if what == "resident":
-                found.append(
-                    self.against_package("weights_resident", ours, "load", path, self.rounds)
-                )
+                found += [self.against(name, ours, "load", path, self.rounds) for name in SCRIPTS]
         return found
 
-    def cold(self, path: Path) -> Result:
+    def cold(self, path: Path) -> list[Result]:
         """Loads what the page cache does not have."""
-        rounds = 2 if self.quick else 5
-        answer = self.ours("cold", path, self.threads, rounds)
-        ours, peer = milliseconds(answer)
+        rounds = 2 if self.quick else 10
+        command = self.command("cold", path, self.threads, rounds)
+        answer = self.ours(command)
         if answer["residency"] > 0:
             reason = f"{answer['residency']:.1%} of the file stayed in the page cache"
-            return nothing("weights_cold", "ms", reason)
-        return self.entry(
-            "weights_cold", ours, peer, "cold", path, peer_name=DIRECT,
-            peer_threads=answer["peer_threads"],
-        )  # fmt: skip
+            return [nothing("weights_cold", "ms", reason)]
+        times, peer = milliseconds(answer)
+        ours = Ours("weights_cold", times, command)
+        threads = answer["peer_threads"]
+        direct = self.entry(ours, peer, peer_name=DIRECT, peer_threads=threads)
+        return [direct, self.against(STREAMER, ours, "cold", path, rounds)]
+
+    def map(self, path: Path) -> Result:
+        """Opens a file, maps all tensors, and reads two bytes."""
+        command = self.abi_command("map", path, "--repetitions", self.rounds)
+        return self.entry(Ours("weights_map", self.ours(command)["ms"], command))
 
     def metadata(self, path: Path) -> Result:
         """Reads the header of many tensors, not in the page cache, in new processes."""
-        ours = [self.ours("describe", path)["ms"] for _ in range(self.rounds)]
-        return self.against_package("weights_metadata", ours, "describe", path, runs=self.rounds)
+        command = self.abi_command("describe", path)
+        times = [self.ours(command)["ms"][0] for _ in range(self.rounds)]
+        ours = Ours("weights_metadata", times, command)
+        return self.against(PACKAGE, ours, "describe", path, runs=self.rounds)
 
     def staging(self, path: Path) -> Result:
         """The most memory of a load onto a simulated device, less the tensors themselves."""

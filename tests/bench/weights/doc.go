@@ -4,8 +4,6 @@
 //	weights resident FILE THREADS ROUNDS   load from the page cache, and pread into fresh memory
 //	weights warm     FILE THREADS ROUNDS   the same into memory that was written before
 //	weights cold     FILE THREADS ROUNDS   load what the page cache lacks, and the best read around it
-//	weights map      FILE ROUNDS           open, map all tensors, read the first and the last byte
-//	weights describe FILE                  read the header of a file that is not in the cache
 //
 // It prints one JSON object.
 //

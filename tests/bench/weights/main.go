@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -46,10 +47,6 @@ func run(args []string) (any, error) {
 	case "resident", "warm", "cold":
 		m := loads{path: args[1], threads: numbers[0], isWarm: args[0] == "warm", isCold: args[0] == "cold"}
 		return m.run(numbers[1])
-	case "map":
-		return mapped(args[1], numbers[0])
-	case "describe":
-		return describe(args[1])
 	}
 	return nil, fmt.Errorf("%q is no measurement", args[0])
 }
@@ -115,11 +112,15 @@ func (m *loads) run(rounds int) (*pair, error) {
 	} else if _, err := m.read(m.file, m.threads); err != nil { // into the page cache
 		return nil, err
 	}
+	type side struct {
+		measure func() (float64, error)
+		to      *[]float64
+	}
+	sides := []side{{m.load, &answer.Ours}, {func() (float64, error) { return m.peer(answer.PeerThreads) }, &answer.Peer}}
 	for range rounds {
-		for _, one := range []struct {
-			measure func() (float64, error)
-			to      *[]float64
-		}{{m.load, &answer.Ours}, {func() (float64, error) { return m.peer(answer.PeerThreads) }, &answer.Peer}} {
+		// The first of a pair finds memory that the second of the pair before has just freed.
+		slices.Reverse(sides)
+		for _, one := range sides {
 			if m.isCold {
 				share, err := m.drop()
 				if err != nil {
@@ -270,9 +271,8 @@ func fresh(size int64) ([]byte, error) {
 }
 
 // drop removes the file from the page cache, and returns the share that is still cached.
-func (m *loads) drop() (float64, error) { return dropped(m.file, m.size) }
-
-func dropped(file *os.File, size int64) (share float64, err error) {
+func (m *loads) drop() (share float64, err error) {
+	file, size := m.file, m.size
 	if err := unix.Fsync(int(file.Fd())); err != nil {
 		return 0, err
 	}
@@ -299,70 +299,4 @@ func dropped(file *os.File, size int64) (share float64, err error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return share, nil
-}
-
-// mapped opens a file, maps all tensors, and reads the first byte of the first and the last byte of the
-// last tensor. The times are in milliseconds.
-func mapped(path string, rounds int) (any, error) {
-	var answer struct {
-		Milliseconds []float64 `json:"ms"`
-		Tensors      int       `json:"tensors"`
-	}
-	for range rounds {
-		began := time.Now()
-		s, err := weights.Open(path, weights.Options{})
-		if err != nil {
-			return nil, err
-		}
-		specs, err := s.Select(weights.Selection{})
-		if err != nil {
-			return nil, err
-		}
-		set, err := s.Map(specs)
-		if err != nil {
-			return nil, err
-		}
-		first, last := set.Tensors[0], set.Tensors[len(set.Tensors)-1]
-		sum := *byteAt(first.Addr) + *byteAt(last.Addr + device.Addr(last.SizeBytes-1))
-		answer.Milliseconds = append(answer.Milliseconds, time.Since(began).Seconds()*1000)
-		answer.Tensors = len(set.Tensors) + int(sum)*0
-		if err := set.Free(); err != nil {
-			return nil, err
-		}
-		if err := s.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
-}
-
-// byteAt returns a byte of a mapped file.
-func byteAt(addr device.Addr) *byte {
-	address := uintptr(addr)
-	return *(**byte)(unsafe.Pointer(&address))
-}
-
-// describe reads the metadata of a file that is not in the page cache, once.
-func describe(path string) (any, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	share, err := dropped(file, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	s, err := weights.Open(path, weights.Options{})
-	if err != nil {
-		return nil, err
-	}
-	m := s.Metadata()
-	took := time.Since(began)
-	return map[string]any{"ms": took.Seconds() * 1000, "tensors": len(m.Tensors), "residency": share}, s.Close()
 }
