@@ -135,6 +135,63 @@ inline ferrum_status call_describe(const ferrum_weights_file *file,
 
 } // namespace detail
 
+/** A source to open. It refers to bytes of the caller, and owns its other values. */
+class weights_source {
+  public:
+    /** A file, the index of several files, or a folder. */
+    static weights_source file(std::string path) {
+        return weights_source(FERRUM_WEIGHTS_SOURCE_FILE, std::move(path));
+    }
+    /** The bytes of a file in memory, with a name for messages. They stay valid and
+     *  unchanged until the source is closed. */
+    static weights_source memory(std::string_view bytes,
+                                 std::string name = "memory") {
+        weights_source made(FERRUM_WEIGHTS_SOURCE_MEMORY, std::move(name));
+        made.raw_.data = bytes.data();
+        made.raw_.data_bytes = bytes.size();
+        return made;
+    }
+
+    /** Accepts only this format. */
+    weights_source &format(ferrum_weights_format format) noexcept {
+        raw_.format = format;
+        return *this;
+    }
+    /** Accepts only the format of a decoder, by the number of its registration. */
+    weights_source &decoder(std::uint32_t number) noexcept {
+        raw_.decoder = number;
+        return format(FERRUM_WEIGHTS_FORMAT_CUSTOM);
+    }
+    /** One tensor without a header, of this type and shape. The slowest dimension is
+     *  first. */
+    weights_source &raw(ferrum_dtype dtype,
+                        const std::vector<std::uint64_t> &shape) noexcept {
+        raw_.raw_dtype = dtype;
+        raw_.raw_rank = static_cast<std::uint32_t>(shape.size());
+        std::uint64_t *to = raw_.raw_shape;
+        for (std::size_t i = 0; i < shape.size() && i < FERRUM_WEIGHTS_RANK_MAX;
+             i++)
+            to[i] = shape[i];
+        return format(FERRUM_WEIGHTS_FORMAT_RAW);
+    }
+
+    /** The struct for C, valid as long as this object and the bytes. */
+    ferrum_weights_source get() const noexcept {
+        ferrum_weights_source made = raw_;
+        made.path = name_.c_str();
+        return made;
+    }
+
+  private:
+    weights_source(ferrum_weights_source_kind kind, std::string name)
+        : name_(std::move(name)) {
+        raw_.kind = kind;
+    }
+
+    std::string name_;
+    ferrum_weights_source raw_ = FERRUM_WEIGHTS_SOURCE_INIT;
+};
+
 /** Owns a ferrum_weights: an open source of tensors. */
 class weights
     : public detail::unique_handle<ferrum_weights, detail::end_weights>,
@@ -152,6 +209,12 @@ class weights
     static weights open(const ferrum_weights_source &source) {
         return try_open(source).value();
     }
+    static result<weights> try_open(const weights_source &source) {
+        return try_open(source.get());
+    }
+    static weights open(const weights_source &source) {
+        return try_open(source).value();
+    }
     /** Opens a file, the index of several files, or a folder. */
     static result<weights> try_open(detail::c_text path) {
         ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
@@ -164,6 +227,12 @@ class weights
         return detail::outcome(ferrum_weights_check(&source));
     }
     static void check(const ferrum_weights_source &source) {
+        try_check(source).value();
+    }
+    static result<done> try_check(const weights_source &source) {
+        return try_check(source.get());
+    }
+    static void check(const weights_source &source) {
         try_check(source).value();
     }
 

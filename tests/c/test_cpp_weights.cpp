@@ -25,14 +25,58 @@ struct small_file {
         bytes.append(reinterpret_cast<const char *>(numbers), sizeof numbers);
     }
     ferrum::weights open() const {
-        ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
-        source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
-        source.data = bytes.data();
-        source.data_bytes = bytes.size();
+        const auto source = ferrum::weights_source::memory(bytes);
         ferrum::weights::check(source);
         return ferrum::weights::open(source);
     }
 };
+
+TEST(CppWeights, test_sources) {
+    ferrum::library library;
+    ferrum::device device = ferrum::device::open("cpu:0");
+    ferrum::pool pool = device.create_pool();
+    using source = ferrum::weights_source;
+    const small_file small;
+    const std::string path =
+        "/tmp/ferrum_cpp_sources_" + std::to_string(getpid()) + ".safetensors";
+    std::FILE *file = std::fopen(path.c_str(), "wb");
+    ASSERT_NE(file, nullptr);
+    ASSERT_EQ(std::fwrite(small.bytes.data(), 1, small.bytes.size(), file),
+              small.bytes.size());
+    ASSERT_EQ(std::fclose(file), 0);
+    EXPECT_EQ(ferrum::weights::open(source::file(path)).find("a").size_bytes,
+              16u);
+    EXPECT_EQ(ferrum::weights::try_open(
+                  source::file(path).format(FERRUM_WEIGHTS_FORMAT_GGUF))
+                  .status(),
+              FERRUM_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(
+        ferrum::weights::try_open(source::file(path).decoder(77)).status(),
+        FERRUM_ERROR_NOT_FOUND);
+    EXPECT_EQ(std::remove(path.c_str()), 0);
+    EXPECT_EQ(ferrum::weights::try_open(source::file(path)).status(),
+              FERRUM_ERROR_NOT_FOUND);
+
+    const float numbers[6] = {1, 2, 3, 4, 5, 6};
+    const std::string_view bytes(reinterpret_cast<const char *>(numbers),
+                                 sizeof numbers);
+    ferrum::weights raw = ferrum::weights::open(
+        source::memory(bytes, "part").raw(FERRUM_DTYPE_F32, {2, 3}));
+    ferrum::tensor_set set = raw.load(pool);
+    const ferrum_tensor_info info = set.tensor(0);
+    EXPECT_EQ(set.tensor_name(0), "part");
+    EXPECT_EQ(info.rank, 2u);
+    EXPECT_EQ(info.shape[1], 3u);
+    EXPECT_EQ(std::memcmp(reinterpret_cast<const void *>(info.address), numbers,
+                          sizeof numbers),
+              0);
+    for (const auto &shape :
+         {std::vector<std::uint64_t>{2, 4}, std::vector<std::uint64_t>(17, 1)})
+        EXPECT_LT(ferrum::weights::try_check(
+                      source::memory(bytes).raw(FERRUM_DTYPE_F32, shape))
+                      .status(),
+                  0);
+}
 
 TEST(CppWeights, test_load_into_a_pool) {
     ferrum::library library;

@@ -108,6 +108,77 @@ def test_mapped_tensors_have_read_only_dlpack(path, arrays):
         assert not hasattr(tensor, "__cuda_array_interface__")
 
 
+def test_source_in_memory(path, arrays, pool):
+    for data in (path.read_bytes(), bytearray(path.read_bytes()), numpy.fromfile(path, "uint8")):
+        with fm.Weights.from_bytes(data, name="received") as source:
+            assert set(source) == set(arrays)
+            assert "received" in repr(source)
+            assert source.metadata()["extra"]["files"] == ["received"]
+            with source.load(pool) as loaded:
+                numpy.testing.assert_array_equal(loaded["layer.q"].numpy(), arrays["layer.q"])
+            with pytest.raises(fm.UnsupportedError, match="memory"):
+                source.map()
+            if isinstance(data, bytearray):
+                with pytest.raises(BufferError):
+                    data.append(0)
+    grown = bytearray(path.read_bytes())
+    fm.Weights.from_bytes(grown).close()
+    grown.append(0)
+    with pytest.raises(fm.InvalidFormatError, match="received"):
+        fm.Weights.from_bytes(grown, name="received")
+    grown.append(0)
+    for wrong in (b"", b"no file of weights"):
+        with pytest.raises((fm.InvalidFormatError, fm.UnsupportedError), match="memory"):
+            fm.Weights.from_bytes(wrong)
+    with pytest.raises(TypeError):
+        fm.Weights.from_bytes("a text")
+    with pytest.raises(fm.InvalidArgumentError, match="name"):
+        fm.Weights.from_bytes(b"", name="a\0b")
+    with pytest.raises(ValueError, match="contiguous"):
+        fm.Weights.from_bytes(numpy.zeros((4, 4), "uint8")[:, 1])
+
+
+def test_source_keeps_its_bytes(path, arrays, pool):
+    source = fm.Weights.from_bytes(bytearray(path.read_bytes()))
+    gc.collect()
+    with source, source.load(pool, wait=False) as loaded:
+        loaded.wait()
+        source.close()
+        numpy.testing.assert_array_equal(loaded["ids"].numpy(), arrays["ids"])
+
+
+def test_raw_tensors(tmp_path, arrays, pool):
+    array = arrays["layer.q"]
+    file = tmp_path / "layer.bin"
+    array.tofile(file)
+    for source in (
+        fm.Weights.raw(file, "f32", (3, 4)),
+        fm.Weights.raw(str(file), fm.DType.F32, [3, 4]),
+        fm.Weights.raw(array, fm.DType.F32, array.shape, name="layer.bin"),
+        fm.Weights.raw(array.tobytes(), "f32", array.shape, name="layer.bin"),
+    ):
+        with source, source.load(pool) as loaded:
+            (name,) = loaded
+            assert "layer" in name
+            numpy.testing.assert_array_equal(loaded[name].numpy(), array)
+    with fm.Weights.raw(file, "f8_e4m3", [48]) as source:
+        assert next(iter(source.values())).dtype == fm.DType.F8
+    with fm.Weights.raw(b"1234", "f32", ()) as source:
+        assert next(iter(source.values())).shape == ()
+    with pytest.raises(fm.FerrumError, match=r"layer\.bin"):
+        fm.Weights.raw(file, "f32", (3, 5))
+    with pytest.raises(fm.InvalidArgumentError, match="f99"):
+        fm.Weights.raw(file, "f99", (3, 4))
+    with pytest.raises(fm.InvalidArgumentError, match="raw_rank is 17"):
+        fm.Weights.raw(file, "f32", [1] * 17)
+    with pytest.raises(fm.InvalidArgumentError, match="shape"):
+        fm.Weights.raw(file, "f32", [-1])
+    with pytest.raises(TypeError, match="name"):
+        fm.Weights.raw(file, "f32", (3, 4), name="other")
+    with pytest.raises(fm.NotFoundError, match="other"):
+        fm.Weights.raw(tmp_path / "other", "f32", (3, 4))
+
+
 def test_capabilities_and_check(path, tmp_path):
     assert "safetensors" in fm.Weights.capabilities()["supported_formats"]
     fm.Weights.check(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _abi, _callbacks, _native
 from ._enums import MemoryType
+from ._held import HeldBuffer
 from ._owned import Owned
 from ._values import u64
 from .devices import Device, device_for
@@ -81,18 +82,13 @@ class SharingManager(ImportingManager):
             tag: name for the counters.
             read_only: make the block read-only although the buffer is writable.
         """
-        held = _Held()
-        _get_buffer(data, ctypes.byref(held), 0)
-
-        def release() -> None:
-            _release_buffer(ctypes.byref(held))
-
+        held = HeldBuffer(data)
         try:
-            adoption = _adoption(held.buf or 0, held.len, memory_type, tag)
-            adoption.is_read_only = bool(held.readonly or read_only)
-            return _adopt(self, adoption, release)
+            adoption = _adoption(held.address, held.size_bytes, memory_type, tag)
+            adoption.is_read_only = bool(held.is_read_only or read_only)
+            return _adopt(self, adoption, held.release)
         except BaseException:
-            release()
+            held.release()
             raise
 
     def adopt_address(
@@ -115,32 +111,6 @@ class SharingManager(ImportingManager):
         adoption = _adoption(address, size_bytes, memory_type, tag)
         adoption.is_read_only = bool(read_only)
         return _adopt(self, adoption, None)
-
-
-class _Held(ctypes.Structure):
-    """Python's Py_buffer, which keeps a buffer of an object in place."""
-
-    _fields_ = (
-        ("buf", ctypes.c_void_p),
-        ("obj", ctypes.c_void_p),
-        ("len", ctypes.c_ssize_t),
-        ("itemsize", ctypes.c_ssize_t),
-        ("readonly", ctypes.c_int),
-        ("ndim", ctypes.c_int),
-        ("format", ctypes.c_void_p),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("suboffsets", ctypes.c_void_p),
-        ("internal", ctypes.c_void_p),
-    )
-
-
-_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
-_get_buffer.argtypes = [ctypes.py_object, ctypes.POINTER(_Held), ctypes.c_int]
-_get_buffer.restype = ctypes.c_int
-_release_buffer = ctypes.pythonapi.PyBuffer_Release
-_release_buffer.argtypes = [ctypes.POINTER(_Held)]
-_release_buffer.restype = None
 
 
 def _adoption(address: int, size_bytes: int, memory_type: MemoryType, tag: str | None) -> Any:

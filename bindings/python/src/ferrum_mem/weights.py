@@ -15,13 +15,14 @@ from . import _abi, _callbacks, _library, _native
 from ._buffers import HostBuffer
 from ._calls import TensorSetCalls, WeightsCalls
 from ._dlpack import DeviceArray
-from ._enums import DType
+from ._enums import DType, WeightsFormat
+from ._held import HeldBuffer
 from ._owned import Node, Owned, Resource
 from ._records import WeightsProgress
 from ._values import u32, u64
 from .devices import Device
 from .elastic_pools import Model
-from .errors import NotFoundError, UnsupportedError
+from .errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from .pools import Pool
 from .virtual_pools import VirtualPool
 
@@ -144,6 +145,24 @@ def numpy_dtype(dtype: DType) -> Any:
     )
 
 
+def _dtype_of(dtype: DType | str) -> DType:
+    if isinstance(dtype, DType):
+        return dtype
+    name = {"f8_e4m3": "F8"}.get(dtype, dtype.upper())
+    if name not in DType.__members__:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"dtype {dtype!r} is not known"
+        )
+    return DType[name]
+
+
+def _found(function: Any, handle: Any, name: str) -> TensorInfo:
+    """A tensor of a source or of a set, by its name."""
+    raw = _abi.ferrum_tensor_info.init()
+    _native.check(function(handle, _native.encode("name", name), ctypes.byref(raw)))
+    return _info(name, raw)
+
+
 class _Order:
     """The order of a load as JSON."""
 
@@ -196,14 +215,83 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        _library.ensure_started()
-        library, handle = _native.functions(), _abi.ferrum_weights()
         source = _abi.ferrum_weights_source.init()
         source.path = os.fsencode(path)
-        _native.check(library.ferrum_weights_open(ctypes.byref(source), ctypes.byref(handle)))
+        self._open(source, os.fspath(path), None)
+
+    @classmethod
+    def from_bytes(cls, data: Any, *, name: str = "memory") -> Weights:
+        """Opens the content of a file that is in memory, without a copy. The source keeps the
+        object and its buffer until it is closed. The bytes must not change until then.
+
+        Args:
+            data: an object with a contiguous buffer, such as bytes, mmap or a NumPy array.
+            name: the name of the source in messages.
+
+        Raises:
+            InvalidFormatError: for its content.
+            UnsupportedError: for a part of a format that is not read.
+        """
+        return cls._in_memory(data, name, _abi.ferrum_weights_source.init())
+
+    @classmethod
+    def raw(
+        cls,
+        source: str | os.PathLike[str] | Any,
+        dtype: DType | str,
+        shape: Iterable[int],
+        *,
+        name: str | None = None,
+    ) -> Weights:
+        """Opens one tensor without a header. It has the name of the file or of the memory.
+
+        Args:
+            source: the path of a file (a text or os.PathLike), or an object with a contiguous
+                buffer, as for from_bytes().
+            dtype: type of its elements, such as DType.BF16 or "bf16".
+            shape: its shape, the slowest dimension first.
+            name: the name of the memory; None: "memory". Not for a file.
+
+        Raises:
+            InvalidFormatError: the source has another size.
+            NotFoundError, PermissionDeniedError, IoError: for a file.
+        """
+        raw = _abi.ferrum_weights_source.init()
+        raw.format, raw.raw_dtype = WeightsFormat.RAW, _dtype_of(dtype)
+        sides = [u64("shape", side) for side in shape]
+        raw.raw_rank = len(sides)
+        raw.raw_shape[: len(sides)] = sides[: len(raw.raw_shape)]
+        if not isinstance(source, (str, os.PathLike)):
+            return cls._in_memory(source, name or "memory", raw)
+        if name is not None:
+            raise TypeError("a file has its own name")
+        made = cls.__new__(cls)
+        raw.path = os.fsencode(source)
+        made._open(raw, os.fspath(source), None)
+        return made
+
+    @classmethod
+    def _in_memory(cls, data: Any, name: str, source: Any) -> Weights:
+        source.kind = _abi.FERRUM_WEIGHTS_SOURCE_MEMORY
+        source.path = _native.encode("name", name)
+        made, held = cls.__new__(cls), HeldBuffer(data)
+        source.data, source.data_bytes = held.address, held.size_bytes
+        made._open(source, name, held)
+        return made
+
+    def _open(self, source: Any, name: str, held: HeldBuffer | None) -> None:
+        at_end = None if held is None else held.release
+        try:
+            _library.ensure_started()
+            library, handle = _native.functions(), _abi.ferrum_weights()
+            _native.check(library.ferrum_weights_open(ctypes.byref(source), ctypes.byref(handle)))
+        except BaseException:
+            if at_end is not None:
+                at_end()
+            raise
         end = library.ferrum_weights_close
-        label = f"Weights of {os.fspath(path)}"
-        self._own(Owned(label, lambda flags: end(handle, flags), _library.opens), handle)
+        label = f"Weights of {name}"
+        self._own(Owned(label, lambda flags: end(handle, flags), _library.opens, at_end), handle)
         self._names: dict[str, list[int]] = self.metadata()["tensors"]
 
     @staticmethod
@@ -234,13 +322,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         Raises:
             NotFoundError: the source has no tensor of the name.
         """
-        raw = _abi.ferrum_tensor_info.init()
-        _native.check(
-            _native.functions().ferrum_weights_find(
-                self._handle, _native.encode("name", name), ctypes.byref(raw)
-            )
-        )
-        return _info(name, raw)
+        return _found(_native.functions().ferrum_weights_find, self._handle, name)
 
     def __getitem__(self, name: str) -> TensorInfo:
         try:
@@ -600,13 +682,7 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
             NotFoundError: the set has no tensor of the name.
             InvalidStateError: the load runs.
         """
-        raw = _abi.ferrum_tensor_info.init()
-        _native.check(
-            _native.functions().ferrum_tensor_set_find(
-                self._handle, _native.encode("name", name), ctypes.byref(raw)
-            )
-        )
-        return _info(name, raw)
+        return _found(_native.functions().ferrum_tensor_set_find, self._handle, name)
 
     def tensor(self, index: int) -> Tensor:
         """A tensor by its index in the order of the load.
