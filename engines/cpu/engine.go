@@ -42,6 +42,12 @@ const (
 	_ = uint(unsafe.Offsetof(MatMul{}.Batch) - unsafe.Offsetof(C.struct_fk_matmul{}.batch))
 	_ = uint(unsafe.Sizeof(Pack{}) - C.sizeof_struct_fk_pack)
 	_ = uint(C.sizeof_struct_fk_pack - unsafe.Sizeof(Pack{}))
+	_ = uint(unsafe.Sizeof(Map{}) - C.sizeof_struct_fk_map)
+	_ = uint(C.sizeof_struct_fk_map - unsafe.Sizeof(Map{}))
+	_ = uint(unsafe.Offsetof(Map{}.YType) - unsafe.Offsetof(C.struct_fk_map{}.y_type))
+	_ = uint(unsafe.Sizeof(Rows{}) - C.sizeof_struct_fk_rows)
+	_ = uint(C.sizeof_struct_fk_rows - unsafe.Sizeof(Rows{}))
+	_ = uint(unsafe.Offsetof(Rows{}.ScaleType) - unsafe.Offsetof(C.struct_fk_rows{}.scale_type))
 )
 
 // Engine computes requests. All methods but Close may be called by any number of threads at

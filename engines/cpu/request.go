@@ -25,6 +25,8 @@ type kernel int
 const (
 	kernelMatMul kernel = iota
 	kernelPack
+	kernelMap
+	kernelRows
 )
 
 // Request is the input of one kernel.

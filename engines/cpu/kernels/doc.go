@@ -12,6 +12,6 @@
 //
 // # Files in reading order
 //
-// interface.h, vector.h, elements.h, panels.h, tile.h, vector_product.h, matmul.h, table.h, and
-// source.go.
+// interface.h, vector.h, elements.h, panels.h, tile.h, vector_product.h, matmul.h, math.h,
+// map.h, rows.h, table.h, and source.go.
 package kernels

@@ -66,7 +66,76 @@ struct fk_pack {
     uint64_t packed; /* aligned to 64 bytes */
 };
 
-enum { FK_KERNEL_MATMUL, FK_KERNEL_PACK, FK_KERNELS };
+enum {
+    FK_MAP_COPY,
+    FK_MAP_ADD,
+    FK_MAP_SUB,
+    FK_MAP_MUL,
+    FK_MAP_DIV,
+    FK_MAP_POW,
+    FK_MAP_SILU_MUL,
+    FK_MAP_SQRT,
+    FK_MAP_RELU,
+    FK_MAP_TANH,
+    FK_MAP_ERF,
+    FK_MAP_GELU,
+    FK_MAP_GELU_TANH,
+    FK_MAP_SWISH,
+    FK_MAP_EXP,
+    FK_MAPS
+};
+
+/*
+ * y = op(x) or op(x, z), for each element. z is 0 for an operation with one
+ * input. factor is that of Swish. Types: F32, F16, BF16; I8 for x and z. y may be
+ * x or z, at the same strides and with the same size of elements.
+ */
+struct fk_map {
+    int64_t op, rank, dims[FK_RANK];
+    uint64_t x;
+    int64_t x_type, x_strides[FK_RANK];
+    uint64_t z;
+    int64_t z_type, z_strides[FK_RANK];
+    uint64_t y;
+    int64_t y_type, y_strides[FK_RANK];
+    double factor;
+};
+
+enum { FK_ROWS_SOFTMAX, FK_ROWS_LAYER_NORM, FK_ROWS_RMS_NORM };
+
+/*
+ * y = op(x + residual), for each row of n elements. The rows have dimensions and
+ * strides, and the elements of a row a step. Addresses of absent operands are 0.
+ * sum receives x + residual. Normalizations multiply by scale and add bias, which
+ * have n elements. mean and deviation (the inverse standard deviation) receive an
+ * F32 for each row, and are adjacent. y may be x or residual, and sum may be
+ * residual or x, at the same strides; y and sum do not overlap.
+ */
+struct fk_rows {
+    int64_t op, n, rank, dims[FK_RANK];
+    uint64_t x;
+    int64_t x_type, x_step, x_strides[FK_RANK];
+    uint64_t residual;
+    int64_t residual_type, residual_step, residual_strides[FK_RANK];
+    uint64_t y;
+    int64_t y_type, y_step, y_strides[FK_RANK];
+    uint64_t sum;
+    int64_t sum_type, sum_step, sum_strides[FK_RANK];
+    uint64_t scale;
+    int64_t scale_type, scale_step;
+    uint64_t bias;
+    int64_t bias_type, bias_step;
+    uint64_t mean, deviation;
+    double epsilon;
+};
+
+enum {
+    FK_KERNEL_MATMUL,
+    FK_KERNEL_PACK,
+    FK_KERNEL_MAP,
+    FK_KERNEL_ROWS,
+    FK_KERNELS
+};
 
 typedef void fk_run_part(const void *request, int64_t part, int64_t parts,
                          char *workspace);

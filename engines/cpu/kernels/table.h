@@ -6,6 +6,7 @@
 #define FK_TABLE_H
 
 #include "matmul.h"
+#include "rows.h"
 
 const struct fk_table FK_TABLE = {
     .kernels =
@@ -13,6 +14,8 @@ const struct fk_table FK_TABLE = {
             [FK_KERNEL_MATMUL] = {fk_matmul_parts, fk_matmul_workspace,
                                   fk_matmul_run},
             [FK_KERNEL_PACK] = {fk_pack_parts, fk_no_workspace, fk_pack_run},
+            [FK_KERNEL_MAP] = {fk_map_parts, fk_no_workspace, fk_map_run_part},
+            [FK_KERNEL_ROWS] = {fk_rows_parts, fk_no_workspace, fk_rows_run},
         },
     .packed_bytes = fk_packed_bytes,
 };

@@ -1,0 +1,192 @@
+/*
+ * Functions of vectors of F32, exact to about 1e-6 of the result. NaN stays NaN;
+ * infinities give the limits of the function.
+ */
+#ifndef FK_MATH_H
+#define FK_MATH_H
+
+#include "vector.h"
+
+FK_INLINE fk_v fk_max(fk_v a, fk_v b) { return fk_select(a > b, a, b); }
+FK_INLINE fk_v fk_min(fk_v a, fk_v b) { return fk_select(a < b, a, b); }
+FK_INLINE fk_v fk_abs(fk_v x) {
+    return (fk_v)((fk_vi)x & fk_splat_i(0x7FFFFFFF));
+}
+/* The magnitude of x with the sign of s. */
+FK_INLINE fk_v fk_with_sign(fk_v x, fk_v s) {
+    return (fk_v)(((fk_vi)x & fk_splat_i(0x7FFFFFFF)) |
+                  ((fk_vi)s & fk_splat_i((int32_t)0x80000000)));
+}
+
+FK_INLINE fk_v fk_sqrt(fk_v x) {
+#if FK_LANES == 16
+    return (fk_v)_mm512_sqrt_ps((__m512)x);
+#elif FK_LANES == 8
+    return (fk_v)_mm256_sqrt_ps((__m256)x);
+#elif defined(__SSE2__)
+    return (fk_v)_mm_sqrt_ps((__m128)x);
+#else
+    return (fk_v)vsqrtq_f32((float32x4_t)x);
+#endif
+}
+
+/*
+ * e^(high + low), where low corrects the rounding of high. With n the nearest
+ * integer to x / ln 2, e^x = 2^n e^(x - n ln 2); the rest is a polynomial
+ * (S. Moshier, Cephes, expf). ln 2 has two parts, and n times the first part is
+ * exact. 2^n is two factors, because n may be outside of the exponents.
+ */
+FK_INLINE fk_v fk_exp_of(fk_v high, fk_v low) {
+    const fk_v magic = fk_splat(12582912.0f); /* 1.5 * 2^23 */
+    fk_v x = high + low;
+    fk_vi under = x<fk_splat(-104), over = x> fk_splat(89);
+    fk_v t = x * fk_splat(1.44269504f) + magic, n = t - magic;
+    fk_v r =
+        ((high - n * fk_splat(0.693359375f)) - n * fk_splat(-2.12194440e-4f)) +
+        low;
+    fk_v p = fk_splat(1.9875691500e-4f);
+    p = p * r + fk_splat(1.3981999507e-3f);
+    p = p * r + fk_splat(8.3334519073e-3f);
+    p = p * r + fk_splat(4.1665795894e-2f);
+    p = p * r + fk_splat(1.6666665459e-1f);
+    p = p * r + fk_splat(5.0000001201e-1f);
+    p = p * (r * r) + r + fk_splat(1);
+    fk_vi exponent = (fk_vi)t - (fk_vi)magic, half = exponent >> 1;
+    fk_v one = (fk_v)((fk_vu)(half + 127) << 23);
+    fk_v other = (fk_v)((fk_vu)(exponent - half + 127) << 23);
+    p = p * one * other;
+    p = fk_select(under, fk_splat(0), p);
+    return fk_select(over, fk_splat(__builtin_inff()), p);
+}
+
+FK_INLINE fk_v fk_exp(fk_v x) { return fk_exp_of(x, fk_splat(0)); }
+
+/* Cephes, tanhf. */
+FK_INLINE fk_v fk_tanh(fk_v x) {
+    fk_v z = fk_abs(x), s = x * x;
+    fk_v p = fk_splat(-5.70498872745e-3f);
+    p = p * s + fk_splat(2.06390887954e-2f);
+    p = p * s + fk_splat(-5.37397155531e-2f);
+    p = p * s + fk_splat(1.33314422036e-1f);
+    p = p * s + fk_splat(-3.33332819422e-1f);
+    p = p * s * x + x;
+    fk_v large = fk_splat(1) - fk_splat(2) / (fk_exp(z + z) + fk_splat(1));
+    return fk_select(z < fk_splat(0.625f), p, fk_with_sign(large, x));
+}
+
+/*
+ * 1 - erf(z) for z >= 0: t e^(-z^2 + p(t)) with t = 1 / (1 + z / 2)
+ * (Numerical Recipes, erfcc; its error is below 1.2e-7 of the result). The
+ * square has an exact part, so that large exponents are exact too.
+ */
+FK_INLINE fk_v fk_erfc(fk_v z) {
+    z = fk_select(z > fk_splat(14), fk_splat(14), z);
+    fk_v t = fk_splat(1) / (fk_splat(1) + fk_splat(0.5f) * z);
+    fk_v p = fk_splat(0.17087277f);
+    p = p * t + fk_splat(-0.82215223f);
+    p = p * t + fk_splat(1.48851587f);
+    p = p * t + fk_splat(-1.13520398f);
+    p = p * t + fk_splat(0.27886807f);
+    p = p * t + fk_splat(-0.18628806f);
+    p = p * t + fk_splat(0.09678418f);
+    p = p * t + fk_splat(0.37409196f);
+    p = p * t + fk_splat(1.00002368f);
+    p = p * t + fk_splat(-1.26551223f);
+    fk_v most = (fk_v)((fk_vi)z & fk_splat_i((int32_t)0xFFFFF000));
+    return t * fk_exp_of(-(most * most), (most - z) * (most + z) + p);
+}
+
+/* A series below 1/2, where 1 - erfc would lose digits. */
+FK_INLINE fk_v fk_erf(fk_v x) {
+    fk_v z = fk_abs(x), s = x * x;
+    fk_v p = fk_splat(-7.575757576e-4f); /* -1/1320 */
+    p = p * s + fk_splat(4.629629630e-3f);
+    p = p * s + fk_splat(-2.380952381e-2f);
+    p = p * s + fk_splat(0.1f);
+    p = p * s + fk_splat(-0.333333333f);
+    p = (p * s * x + x) * fk_splat(1.128379167f);
+    fk_v large = fk_with_sign(fk_splat(1) - fk_erfc(z), x);
+    return fk_select(z < fk_splat(0.5f), p, large);
+}
+
+FK_INLINE fk_v fk_gelu(fk_v x) {
+    /* erfc is 0 there, and 0 times infinity would be NaN. */
+    fk_v half = fk_splat(0.5f) * fk_select(x > fk_splat(40), fk_splat(40), x);
+    fk_v tail = half * fk_erfc(fk_abs(x) * fk_splat(0.707106781f));
+    return fk_select(x < fk_splat(0), tail, x - tail);
+}
+
+FK_INLINE fk_v fk_swish(fk_v x, fk_v factor) {
+    return x / (fk_splat(1) + fk_exp(-(factor * x)));
+}
+
+/* 0.5 x (1 + tanh u) = x / (1 + e^(-2 u)). */
+FK_INLINE fk_v fk_gelu_tanh(fk_v x) {
+    fk_v u = x + fk_splat(0.044715f) * (x * x * x);
+    return x / (fk_splat(1) + fk_exp(fk_splat(-1.59576912f) * u));
+}
+
+/* 2^x in double, for |x| <= 1000. */
+FK_INLINE double fk_exp2_double(double x) {
+    int64_t n = (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
+    double r = (x - (double)n) * 0.69314718055994530942, p = 1, sum = 1;
+    for (int i = 1; i <= 11; i++) {
+        p *= r / i;
+        sum += p;
+    }
+    uint64_t bits = (uint64_t)(n + 1023) << 52;
+    double scale;
+    memcpy(&scale, &bits, 8);
+    return sum * scale;
+}
+
+/* log2 of a positive finite number: with m in [sqrt(1/2), sqrt(2)) and
+ * z = (m - 1) / (m + 1), ln m = 2 (z + z^3/3 + z^5/5 + ...). */
+FK_INLINE double fk_log2_double(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    int64_t exponent = (int64_t)(bits >> 52) - 1023;
+    bits = (bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000;
+    double m;
+    memcpy(&m, &bits, 8);
+    if (m > 1.4142135623730951) {
+        m /= 2;
+        exponent++;
+    }
+    double z = (m - 1) / (m + 1), square = z * z, sum = 0;
+    for (int i = 15; i > 0; i -= 2)
+        sum = sum * square + 1.0 / i;
+    return (double)exponent + 2 * z * sum * 1.44269504088896340736;
+}
+
+/* x^y as in C, with the special values of C. It computes in double, because an
+ * error of the logarithm grows with the result. */
+FK_NOINLINE float fk_pow(float x, float y) {
+    const float infinity = __builtin_inff();
+    if (y == 2)
+        return x * x;
+    if (y == 1)
+        return x;
+    if (y == 0 || x == 1)
+        return 1;
+    if (x != x || y != y)
+        return x + y;
+    double size = __builtin_fabsf(x), even = (double)y / 2;
+    int is_integer = __builtin_fabsf(y) >= 0x1p24f || (float)(int64_t)y == y;
+    int is_odd = is_integer && __builtin_fabsf(y) < 0x1p24f &&
+                 (double)(int64_t)even != even;
+    float sign = is_odd && __builtin_signbit(x) ? -1.0f : 1.0f;
+    if (size == 0)
+        return y < 0 ? sign * infinity : sign * 0;
+    if (y == infinity || y == -infinity)
+        return size == 1 ? 1 : (size > 1) == (y > 0) ? infinity : 0;
+    if (size == infinity)
+        return y > 0 ? sign * infinity : sign * 0;
+    if (x < 0 && !is_integer)
+        return __builtin_nanf("");
+    double power = y * fk_log2_double(size);
+    power = power > 300 ? 300 : power < -300 ? -300 : power;
+    return sign * (float)fk_exp2_double(power);
+}
+
+#endif
