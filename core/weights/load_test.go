@@ -34,6 +34,9 @@ type model struct {
 
 func byteAt(tensor, at int) byte { return byte(31*tensor + at + at>>8) }
 
+// bytePeriod is the number of bytes after which byteAt repeats.
+const bytePeriod = 1 << 16
+
 func newModel(t *testing.T, sizes ...int) *model {
 	t.Helper()
 	m := &model{path: filepath.Join(t.TempDir(), "model.safetensors"), bytes: map[string][]byte{}}
@@ -44,8 +47,11 @@ func newModel(t *testing.T, sizes ...int) *model {
 		m.order = append(m.order, name)
 		entries[name] = map[string]any{"dtype": "U8", "shape": []int{size}, "data_offsets": []int{end, end + size}}
 		end += size
-		for at := range size {
+		for at := range min(size, bytePeriod) {
 			data = append(data, byteAt(number, at))
+		}
+		for len(data) < end {
+			data = append(data, data[len(data)-bytePeriod:][:min(bytePeriod, end-len(data))]...)
 		}
 		m.bytes[name] = data[end-size : end]
 	}

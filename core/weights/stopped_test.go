@@ -81,7 +81,7 @@ func TestCancelledAtEveryRead(t *testing.T) {
 	for name, of := range allWork(t, m) {
 		t.Run(name, func(t *testing.T) {
 			cancelled := 0
-			for n := 1; ; n++ {
+			for n := 1; ; n += readStep() {
 				s := m.open(t)
 				ctx, cancel := context.WithCancel(context.Background())
 				reads := weights.OnRead(s, n, cancel)
@@ -113,7 +113,7 @@ func TestTheFileGoesAtEveryRead(t *testing.T) {
 		for name, of := range allWork(t, m) {
 			t.Run(name, func(t *testing.T) {
 				failed := 0
-				for n := 1; ; n++ {
+				for n := 1; ; n += readStep() {
 					s := m.open(t)
 					reads := weights.OnRead(s, n, func() {
 						if isRemoved {

@@ -17,6 +17,8 @@ type step struct {
 
 // steps returns the life of a device, with every call that can fail half-way.
 func steps(o *openDevice) []step {
+	// Small blocks take less time to fill. The last fill is across two pages.
+	const block, page = 128 << 10, 2 << 20
 	var addr, space device.Addr
 	var pinned, managed device.PinnedMemory
 	var locked, ordered device.Addr
@@ -28,14 +30,14 @@ func steps(o *openDevice) []step {
 	first, second := make([]device.Page, 3), make([]device.Page, 2)
 	nothing := func() error { return nil }
 	return []step{
-		{"allocate", func() (err error) { addr, err = o.Alloc(1 << 20); return err },
-			func() error { return o.Free(addr, 1<<20) }},
+		{"allocate", func() (err error) { addr, err = o.Alloc(block); return err },
+			func() error { return o.Free(addr, block) }},
 		{"pinned", func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err },
 			func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
 		{"stream", func() (err error) { s, err = o.NewStream(); return err }, func() error { return s.Close() }},
-		{"fill", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, 1<<20) }, nothing},
-		{"fill 2", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 2}, 1<<20) }, nothing},
-		{"fill 4", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 4}, 1<<20) }, nothing},
+		{"fill", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, block) }, nothing},
+		{"fill 2", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 2}, block) }, nothing},
+		{"fill 4", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 4}, block) }, nothing},
 		{"overlap", func() error { return s.Copy(addr+1, addr, 64<<10) }, nothing},
 		{"batch", func() error {
 			return s.CopyBatch([]device.Move{{Dst: addr, Src: addr + 4096, SizeBytes: 64}, {Dst: addr + 64, Src: addr + 8192, SizeBytes: 64}})
@@ -49,8 +51,8 @@ func steps(o *openDevice) []step {
 		{"event wait", func() error { return e.Synchronize(device.Forever) }, nothing},
 		{"done", func() error { _, err := e.Done(); return err }, nothing},
 		{"idle", func() error { _, err := s.Idle(); return err }, nothing},
-		{"fill now", func() error { return o.FillNow(addr, 5, 1<<20) }, nothing},
-		{"look", func() error { _, _, err := o.FirstOther(addr, 5, 1<<20); return err }, nothing},
+		{"fill now", func() error { return o.FillNow(addr, 5, block) }, nothing},
+		{"look", func() error { _, _, err := o.FirstOther(addr, 5, block); return err }, nothing},
 		{"look at little", func() error { _, _, err := o.FirstOther(addr, 5, 100); return err }, nothing},
 		{"compile", func() (err error) { m, err = o.Compile(firstOtherText); return err }, func() error { return m.Close() }},
 		{"kernel", func() (err error) { k, err = m.Kernel(firstOtherName); return err }, nothing},
@@ -66,8 +68,8 @@ func steps(o *openDevice) []step {
 			return err
 		},
 			func() error { return o.Unregister(locked, 4096) }},
-		{"ordered", func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err },
-			func() error { return o.FreeOrdered(ordered, 1<<20) }},
+		{"ordered", func() (err error) { ordered, err = o.AllocOrdered(block); return err },
+			func() error { return o.FreeOrdered(ordered, block) }},
 		{"reserve", func() (err error) { space, err = o.Reserve(32<<20, 8<<20); return err },
 			func() error { return o.Unreserve(space, 32<<20) }},
 		{"create", func() error { return o.Create(first, 2<<20, device.BackingPrivate) },
@@ -78,7 +80,7 @@ func steps(o *openDevice) []step {
 		{"map more", func() error { return o.Map(space+8<<20, second) },
 			func() error { return o.Unmap(space+8<<20, 8<<20) }},
 		{"access", func() error { return o.SetAccess(space, 6<<20, device.AccessReadWrite) }, nothing},
-		{"use", func() error { return s.Fill(space, device.Pattern{Value: 9, WidthBytes: 1}, 6<<20) },
+		{"use", func() error { return s.Fill(space+page-block, device.Pattern{Value: 9, WidthBytes: 1}, 2*block) },
 			func() error { return s.Synchronize(device.Forever) }},
 	}
 }
