@@ -19,7 +19,7 @@ namespace ferrum {
 /** A range of a model. */
 struct model_range {
     ferrum_address address;
-    std::uint64_t offset;
+    std::uint64_t offset_bytes;
 };
 
 namespace detail {
@@ -43,7 +43,7 @@ class elastic_pool : public detail::unique_handle<ferrum_elastic_pool,
                    const ferrum_model_request &request) const {
         model_range out{};
         ferrum_status status = ferrum_elastic_pool_alloc_with(
-            get(), model, &request, &out.address, &out.offset);
+            get(), model, &request, &out.address, &out.offset_bytes);
         return detail::outcome(status, out);
     }
     model_range alloc_with(const char *model,
@@ -53,7 +53,7 @@ class elastic_pool : public detail::unique_handle<ferrum_elastic_pool,
     result<model_range> try_alloc(const char *model, std::uint64_t size) const {
         model_range out{};
         ferrum_status status = ferrum_elastic_pool_alloc(
-            get(), model, size, &out.address, &out.offset);
+            get(), model, size, &out.address, &out.offset_bytes);
         return detail::outcome(status, out);
     }
     model_range alloc(const char *model, std::uint64_t size) const {

@@ -35,14 +35,14 @@ class registration {
     }
     explicit operator bool() const noexcept { return bool(handle_); }
     /** Removes the callback, if there is one, and waits for a running call of it. */
-    result<done> try_remove() {
+    result<done> try_close() {
         const ferrum_status status =
             handle_ ? ferrum_registration_remove(handle_.get()) : FERRUM_OK;
         if (status == FERRUM_OK)
             handle_.release();
         return detail::outcome(status);
     }
-    void remove() { try_remove().value(); }
+    void close() { try_close().value(); }
 
   private:
     friend class device;

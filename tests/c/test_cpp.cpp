@@ -377,7 +377,7 @@ TEST_F(Cpp, test_callbacks_own_their_callables) {
         });
     auto cached = pool.alloc(200 * MiB);
     EXPECT_GE(heard.get_future().get(), FERRUM_PRESSURE_MEDIUM);
-    pressure.remove();
+    pressure.close();
     ferrum_reclaim_config patient = FERRUM_RECLAIM_CONFIG_INIT;
     patient.deadline_ns = 60'000'000'000;
     std::uint64_t asked = 0;
@@ -603,7 +603,7 @@ TEST_F(Cpp, test_elastic_pools) {
     EXPECT_EQ(pool.try_register_model("chat", model).status(),
               FERRUM_ERROR_MODEL_ALREADY_EXISTS);
     ferrum::model_range all = pool.alloc("chat", 4 * page);
-    EXPECT_EQ(all.offset, 0u);
+    EXPECT_EQ(all.offset_bytes, 0u);
     EXPECT_EQ(pool.try_alloc("code", 1).status(),
               FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     std::atomic<std::uint64_t> asked{0};
@@ -611,7 +611,7 @@ TEST_F(Cpp, test_elastic_pools) {
         ferrum::registration given =
             pool.on_reclaim("chat", [&](std::uint64_t needed) {
                 asked = needed;
-                pool.free("chat", all.offset, 4 * page);
+                pool.free("chat", all.offset_bytes, 4 * page);
                 return 4 * page;
             });
         ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
@@ -626,7 +626,7 @@ TEST_F(Cpp, test_elastic_pools) {
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.size_bytes = 1;
     request.tag = "weights";
-    EXPECT_EQ(pool.alloc_with("chat", request).offset, 0u);
+    EXPECT_EQ(pool.alloc_with("chat", request).offset_bytes, 0u);
     EXPECT_EQ(pool.alloc_batch_anywhere("chat", {page, 1}),
               (std::vector<std::uint64_t>{page, 2 * page}));
     pool.record_stream_batch("chat", {{page, page}, {2 * page, 1}});

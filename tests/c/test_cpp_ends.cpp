@@ -222,7 +222,7 @@ TEST_F(Ends, test_assignment_of_a_registration) {
         [held = std::move(last)](ferrum_pressure_level) { (void)held; });
     ferrum::registration second =
         device.on_pressure([](ferrum_pressure_level) {});
-    second.remove();
+    second.close();
     EXPECT_FALSE(freed);
     first = std::move(second);
     EXPECT_TRUE(freed);

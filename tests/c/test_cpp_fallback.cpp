@@ -161,7 +161,7 @@ TEST_F(CppFallback, test_pressure_callback_of_a_fallback_manager) {
     auto large = manager.alloc(bytes(28 * MiB));
     ASSERT_TRUE(large.is_gpu());
     EXPECT_GT(first.get_future().get(), FERRUM_PRESSURE_LOW);
-    heard.remove();
+    heard.close();
 }
 
 TEST_F(CppFallback, test_tracker_and_settings) {

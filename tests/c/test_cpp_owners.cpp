@@ -198,7 +198,7 @@ TEST_F(Owners, test_members_of_a_class) {
     worker idle;
     EXPECT_FALSE(idle.locked || idle.pressure || idle.monitor || idle.spares ||
                  idle.mapped || idle.scratch);
-    idle.pressure.remove();
+    idle.pressure.close();
     {
         worker one;
         one.start(device, pool, counted);
@@ -254,7 +254,7 @@ TEST_F(Owners, test_ends_without_force) {
     EXPECT_FALSE(static_cast<bool>(spares));
 
     auto pressure = device.on_pressure([](ferrum_pressure_level) {});
-    pressure.remove();
+    pressure.close();
     EXPECT_FALSE(static_cast<bool>(pressure));
     pool.destroy();
     device.close();

@@ -187,7 +187,7 @@ TEST(CppWeights, test_decoder_owns_its_functions) {
     *token = 2;
     EXPECT_EQ(ferrum::weights::try_check(source).status(),
               FERRUM_ERROR_INVALID_SIZE);
-    added.held.remove();
+    added.held.close();
     EXPECT_EQ(ferrum::weights::try_check(source).status(),
               FERRUM_ERROR_NOT_FOUND);
     added = ferrum::weights_decoder_registration();
