@@ -61,7 +61,9 @@ with_pkg_config() {
 # cargo_finds FOLDER ASSIGNMENT...  Builds a crate of a reader with the program of the
 # README. `cargo run` needs no environment except the setting that names the library during
 # the build. With the lines of bindings/rust/README.md as its build script, the program also
-# finds the library when it is started directly.
+# finds the library when it is started directly. All crates are built in one folder, so that
+# cargo compiles their other dependencies once. Each names the library in another way, so cargo
+# looks for the library again.
 cargo_finds() {
     local crate=$1
     shift
@@ -78,10 +80,10 @@ ferrum-mem = { path = "$PWD/bindings/rust/ferrum-mem" }
 [workspace]
 TOML
     block_of rust README.md "Ten lines of Rust" "$crate/src/main.rs" || return
-    local -a cargo=(env -u LD_LIBRARY_PATH -u FERRUM_MEM_LIB_DIR "CARGO_TARGET_DIR=$crate/target" "$@" "${CARGO:-cargo}")
+    local -a cargo=(env -u LD_LIBRARY_PATH -u FERRUM_MEM_LIB_DIR "CARGO_TARGET_DIR=$out/cargo" "$@" "${CARGO:-cargo}")
     "${cargo[@]}" run --quiet --manifest-path "$crate/Cargo.toml" || return
     block_of rust bindings/rust/README.md "Finding the library" "$crate/build.rs" || return
-    "${cargo[@]}" build --quiet --manifest-path "$crate/Cargo.toml" && env -u LD_LIBRARY_PATH "$crate/target/debug/reader"
+    "${cargo[@]}" build --quiet --manifest-path "$crate/Cargo.toml" && env -u LD_LIBRARY_PATH "$out/cargo/debug/reader"
 }
 
 # block_of LANGUAGE PAGE HEADING FILE  Writes the first block of a language in a section of
