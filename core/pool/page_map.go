@@ -83,6 +83,7 @@ func (u *supply) mapRuns(need *growth) error {
 	m.reused = min(len(g.spares), len(m.small))
 	copy(m.small, g.spares[len(g.spares)-m.reused:])
 	u.heap.mu.Unlock()
+	start := g.clock()
 	if err := u.create(&m); err != nil {
 		return err
 	}
@@ -95,7 +96,8 @@ func (u *supply) mapRuns(need *growth) error {
 	defer u.heap.mu.Unlock()
 	g.spares = g.spares[:len(g.spares)-m.reused]
 	u.enterPages(m.created(g))
-	g.keeper.Created(need.count, g.clock())
+	now := g.clock()
+	g.keeper.Created(need.count, now-start, now)
 	for _, p := range m.pieces {
 		if p.large {
 			p.segment.pages.SetLarge(p.First, p.pages[0])
