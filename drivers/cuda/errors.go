@@ -19,6 +19,7 @@ const (
 	resultInvalidDevice    = 101 // CUDA_ERROR_INVALID_DEVICE
 	resultMapFailed        = 205 // CUDA_ERROR_MAP_FAILED
 	resultOperatingSystem  = 304 // CUDA_ERROR_OPERATING_SYSTEM
+	resultUnknown          = 999 // CUDA_ERROR_UNKNOWN
 	resultInvalidContext   = 201 // CUDA_ERROR_INVALID_CONTEXT
 	resultNotLicensed      = 102 // CUDA_ERROR_DEVICE_NOT_LICENSED
 	resultInvalidImage     = 200 // CUDA_ERROR_INVALID_IMAGE

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"time"
 
@@ -91,8 +92,19 @@ func (s *stream) WaitEvent(waited device.Event) error {
 		if err := s.mayWaitFor(op, e); err != nil {
 			return err
 		}
-		return s.owner.callWith(e.owner, op, "", &s.owner.ctx.api.streamWait, s.handle, e.handle, 0)
+		return afterCapture(s.owner.callWith(e.owner, op, "", &s.owner.ctx.api.streamWait, s.handle, e.handle, 0))
 	})
+}
+
+// afterCapture explains the error of a call with an event that exists. Driver 580 says
+// "invalid argument" for an event that was last recorded in a capture that has ended.
+func afterCapture(err error) error {
+	var typed *device.Error
+	if errors.As(err, &typed) && typed.Native == resultInvalidValue && typed.Code == device.CodeDevice {
+		typed.Code = device.CodeInvalidState
+		typed.Message += "; the event was last recorded in a capture, which has ended"
+	}
+	return err
 }
 
 func (e *event) Done() (bool, error) {
@@ -100,6 +112,7 @@ func (e *event) Done() (bool, error) {
 	err := e.use("cuda.event_done", func() (err error) {
 		if err = e.uncaptured("cuda.event_done"); err == nil {
 			done, err = e.owner.ctx.ready("cuda.event_done", &e.owner.ctx.api.eventQuery, e.handle)
+			err = afterCapture(err)
 		}
 		return err
 	})
@@ -121,7 +134,7 @@ func (e *event) await(op string, limit deadline) error {
 			if err := e.uncaptured(op); err != nil {
 				return err
 			}
-			return e.owner.ctx.call(op, "", &e.owner.ctx.api.eventSynchronize, e.handle)
+			return afterCapture(e.owner.ctx.call(op, "", &e.owner.ctx.api.eventSynchronize, e.handle))
 		})
 	}
 	done, err := limit.poll(e.Done)
@@ -174,7 +187,7 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 			return o.ctx.errorf(device.CodeInvalidState, op, "an event has not completed yet")
 		}
 		if number != 0 {
-			return o.ctx.failure(op, f, number, "")
+			return afterCapture(o.ctx.failure(op, f, number, ""))
 		}
 		return nil
 	})

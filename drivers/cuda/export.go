@@ -134,13 +134,16 @@ func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uint
 }
 
 // namesNothing states whether the import failed because the handle names no memory that this
-// process can reach. Driver 580 calls a fabric handle of nothing "not supported".
+// process can reach. Driver 580 calls a fabric handle of nothing "not supported", and has an
+// unknown error for the descriptor of a file.
 func namesNothing(number int32, backing device.Backing) bool {
 	switch number {
 	case resultInvalidValue, resultInvalidHandle, resultInvalidDevice, resultOperatingSystem:
 		return true
 	case resultNotSupported:
 		return backing == device.BackingFabric
+	case resultUnknown:
+		return backing == device.BackingShareable
 	}
 	return false
 }

@@ -53,7 +53,7 @@ func (s Simulator) Leaks() string { return s.text("simcuda_leaks") }
 // asking matches the violations that are also the only way to query something: whether a
 // descriptor belongs to exported memory, and how large that memory is.
 var asking = regexp.MustCompile(`(?m)^(cuMemMap 801: \S+ \d+ bytes, of a handle of \d+|` +
-	`cuMemImportFromShareableHandle 1: \d+ is no descriptor of exported memory)\n`)
+	`cuMemImportFromShareableHandle (1: \d+ is no descriptor of exported memory|999: \d+ is the descriptor of a file))\n`)
 
 // Violations lists the calls that broke a rule, one line each, without the matches of
 // asking.

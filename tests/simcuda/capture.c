@@ -99,6 +99,8 @@ CUresult capture_context_wait(Context *context, const char *call) {
 
 bool capture_holds(const Event *event) { return event->captured != NULL; }
 
+bool capture_is_active(const Capture *capture) { return capture->active; }
+
 Graph *capture_graph(const Stream *stream) { return stream->capture->graph; }
 
 static CUresult invalidated(const Capture *capture, const char *call) {
@@ -151,7 +153,7 @@ CUresult capture_record(Stream *stream, Event *event, const char *call) {
 CUresult capture_event(Stream *stream, Event *event, const char *call) {
     Capture *capture = event->captured;
     if (capture != NULL && !capture->active)
-        return fail(call, CUDA_ERROR_CAPTURED_EVENT,
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
                     "the event was last recorded in a capture that has ended");
     if (stream->capture == NULL) {
         if (stream->legacy) {

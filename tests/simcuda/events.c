@@ -114,6 +114,9 @@ static bool passed(const Event *event) {
 static CUresult uncaptured(const Event *event, const char *call) {
     if (!capture_holds(event))
         return CUDA_SUCCESS;
+    if (!capture_is_active(event->captured))
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "the event was last recorded in a capture that has ended");
     capture_spoil(event->captured);
     return fail(call, CUDA_ERROR_CAPTURED_EVENT,
                 "the event was last recorded in a capture");

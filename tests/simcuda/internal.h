@@ -409,6 +409,7 @@ CUresult capture_context_wait(Context *context, const char *call);
 CUresult capture_record(Stream *stream, Event *event, const char *call);
 CUresult capture_event(Stream *stream, Event *event, const char *call);
 bool capture_holds(const Event *event);
+bool capture_is_active(const Capture *capture);
 void capture_spoil(Capture *capture);
 Graph *capture_graph(const Stream *stream);
 

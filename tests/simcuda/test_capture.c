@@ -291,6 +291,15 @@ static void *ends_elsewhere(void *unused) {
     return unused;
 }
 
+static void event_of_a_capture(void) {
+    prepare();
+    start(CU_STREAM_CAPTURE_MODE_RELAXED);
+    OK(cuEventRecord(event, stream));
+    BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(event));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    finish();
+}
+
 static void forks_and_joins(void) {
     prepare();
     CUgraph graph;
@@ -328,10 +337,10 @@ static void forks_and_joins(void) {
     ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     /* After the end of a capture its events still belong to it. */
     float milliseconds = 0;
-    BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(event));
-    BREAKS(CUDA_ERROR_CAPTURED_EVENT,
+    BREAKS(CUDA_ERROR_INVALID_VALUE, cuEventQuery(event));
+    BREAKS(CUDA_ERROR_INVALID_VALUE,
            cuEventElapsedTime(&milliseconds, event, event));
-    BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuStreamWaitEvent(second, event, 0));
+    BREAKS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(second, event, 0));
     OK(cuEventRecord(event, second));
     OK(cuEventSynchronize(event));
     /* The legacy stream. */
@@ -442,6 +451,7 @@ static const Case cases[] = {
     {"calls for others", calls_for_others, 0, NULL},
     {"contexts and captures", contexts_and_captures, 0, NULL},
     {"prefetch in a capture", prefetch_in_a_capture, 0, NULL},
+    {"an event of a capture", event_of_a_capture, 0, NULL},
     {"forks and joins", forks_and_joins, 0, NULL},
     {"memory of a graph", memory_of_a_graph, 0, NULL},
     {"a graph outlives memory", a_graph_outlives_memory, UNDEFINED, NULL},

@@ -318,6 +318,19 @@ static void shared_by_descriptor(void) {
 }
 
 /* Sees only the first device, and receives memory of the second. */
+static void a_file_is_no_memory(void) {
+    CUmemGenericAllocationHandle none;
+    FILE *file = tmpfile();
+    EXPECT(file != NULL);
+    begin();
+    BREAKS(CUDA_ERROR_UNKNOWN,
+           cuMemImportFromShareableHandle(
+               &none, (void *)(intptr_t)fileno(file),
+               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    end();
+    fclose(file);
+}
+
 static void sees_one_device(int fd) {
     CUmemGenericAllocationHandle none;
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -429,6 +442,7 @@ static const Case cases[] = {
     {"an event that is gone", event_that_is_gone, 0, NULL},
     {"leaked memory of another process", leak_opened, LEAKS, NULL},
     {"shared by descriptor", shared_by_descriptor, 0, NULL},
+    {"a file is no memory", a_file_is_no_memory, 0, NULL},
     {"shared of a device that is not seen", shared_of_a_device_that_is_not_seen,
      0, NULL},
     {"copies between devices", copies_between_devices, 0, NULL},

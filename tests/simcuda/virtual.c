@@ -491,6 +491,10 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
         sscanf(target, "/memfd:simcuda-physical-%d", &number) != 1) {
         if (fabric)
             close(fd);
+        struct stat about;
+        if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+            return FAIL(CUDA_ERROR_UNKNOWN, "%d is the descriptor of a file",
+                        fd);
         return INVALID("%d is no descriptor of exported memory", fd);
     }
     Device *device = NULL;
