@@ -47,6 +47,9 @@ const (
 	_ = uint(unsafe.Offsetof(Map{}.YType) - unsafe.Offsetof(C.struct_fk_map{}.y_type))
 	_ = uint(unsafe.Sizeof(Rows{}) - C.sizeof_struct_fk_rows)
 	_ = uint(C.sizeof_struct_fk_rows - unsafe.Sizeof(Rows{}))
+	_ = uint(unsafe.Sizeof(Attention{}) - C.sizeof_struct_fk_attention)
+	_ = uint(C.sizeof_struct_fk_attention - unsafe.Sizeof(Attention{}))
+	_ = uint(unsafe.Offsetof(Attention{}.YType) - unsafe.Offsetof(C.struct_fk_attention{}.y_type))
 	_ = uint(unsafe.Offsetof(Rows{}.ScaleType) - unsafe.Offsetof(C.struct_fk_rows{}.scale_type))
 )
 

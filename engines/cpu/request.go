@@ -27,6 +27,7 @@ const (
 	kernelPack
 	kernelMap
 	kernelRows
+	kernelAttention
 )
 
 // Request is the input of one kernel.

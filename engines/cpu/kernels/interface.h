@@ -22,6 +22,7 @@ enum {
     FK_F16 = 1,
     FK_BF16 = 2,
     FK_I8 = 5,
+    FK_BOOL = 13,
     FK_Q4_0 = 258,
     FK_Q8_0 = 264
 };
@@ -129,11 +130,38 @@ struct fk_rows {
     double epsilon;
 };
 
+/*
+ * y = softmax(scale q k^T + mask) v, for each head of each batch. heads is a
+ * multiple of key_heads: query head h reads the keys of head h * key_heads /
+ * heads. If is_causal is not 0, query i sees the keys up to i + offset. softcap
+ * above 0 replaces a score s by softcap * tanh(s / softcap). lengths (or 0) has an
+ * I64 for each batch: how many of the keys are valid. The mask (or 0) is added
+ * to the scores; in a mask of BOOL, 0 hides a key. A query that sees no key has the
+ * result NaN. depth is at most 512. y overlaps no input.
+ */
+struct fk_attention {
+    int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
+    uint64_t q;
+    int64_t q_type, q_batch, q_head, q_row, q_step;
+    uint64_t k;
+    int64_t k_type, k_batch, k_head, k_row, k_step;
+    uint64_t v;
+    int64_t v_type, v_batch, v_head, v_row, v_step;
+    uint64_t y;
+    int64_t y_type, y_batch, y_head, y_row, y_step;
+    uint64_t mask;
+    int64_t mask_type, mask_batch, mask_head, mask_row, mask_key;
+    uint64_t lengths;
+    int64_t is_causal, offset;
+    double scale, softcap;
+};
+
 enum {
     FK_KERNEL_MATMUL,
     FK_KERNEL_PACK,
     FK_KERNEL_MAP,
     FK_KERNEL_ROWS,
+    FK_KERNEL_ATTENTION,
     FK_KERNELS
 };
 

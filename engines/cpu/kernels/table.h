@@ -5,8 +5,7 @@
 #ifndef FK_TABLE_H
 #define FK_TABLE_H
 
-#include "matmul.h"
-#include "rows.h"
+#include "attention.h"
 
 const struct fk_table FK_TABLE = {
     .kernels =
@@ -16,6 +15,8 @@ const struct fk_table FK_TABLE = {
             [FK_KERNEL_PACK] = {fk_pack_parts, fk_no_workspace, fk_pack_run},
             [FK_KERNEL_MAP] = {fk_map_parts, fk_no_workspace, fk_map_run_part},
             [FK_KERNEL_ROWS] = {fk_rows_parts, fk_no_workspace, fk_rows_run},
+            [FK_KERNEL_ATTENTION] = {fk_attention_parts, fk_attention_workspace,
+                                     fk_attention_run},
         },
     .packed_bytes = fk_packed_bytes,
 };

@@ -1,0 +1,351 @@
+/*
+ * Attention: y = softmax(scale q k^T + mask) v, without a matrix of all scores.
+ *
+ * FK_WIDTH queries are the columns of a panel; the query heads that share a head
+ * of keys are queries too. For each block of FK_KEYS keys there is a tile of
+ * scores with a row for each key, so that a query is a lane of a vector, and
+ * maxima and sums need no exchange between lanes. The weights of the block times
+ * the values are added to the output, a panel with a row for each column of the
+ * values. When the largest score of a query grows, what is summed so far is
+ * multiplied by e^(old - new) (online softmax; Milakov and Gimelshein, 2018).
+ *
+ * workspace: queries | scores | output | rows of keys | values as F32
+ */
+#ifndef FK_ATTENTION_H
+#define FK_ATTENTION_H
+
+#include "matmul.h"
+#include "rows.h"
+
+#define FK_KEYS 128
+
+/* A tile like those of tile.h. The rows of a are adjacent columns of a matrix
+ * whose rows are `row` floats apart. */
+typedef void fk_columns_run(int64_t k, const float *a, int64_t row,
+                            const float *b, float *y);
+
+FK_INLINE void fk_columns(const int rows, int64_t k, const float *a,
+                          int64_t row, const float *b, float *y) {
+    fk_v sum[FK_ROWS][FK_VECTORS];
+    FK_UNROLL for (int r = 0; r < rows; r++)
+        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] =
+            fk_load(y + r * FK_WIDTH + v * FK_LANES);
+    for (int64_t i = 0; i < k; i++) {
+        fk_v column[FK_VECTORS];
+        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) column[v] =
+            fk_load(b + v * FK_LANES);
+        FK_UNROLL for (int r = 0; r < rows; r++) {
+            fk_v left = fk_splat(a[r]);
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] +=
+                left * column[v];
+        }
+        a += row;
+        b += FK_WIDTH;
+    }
+    FK_UNROLL for (int r = 0; r < rows; r++)
+        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++)
+            fk_store(y + r * FK_WIDTH + v * FK_LANES, sum[r][v]);
+}
+
+#define FK_COLUMNS_OF(rows)                                                    \
+    FK_NOINLINE void fk_columns_##rows(int64_t k, const float *a, int64_t row, \
+                                       const float *b, float *y) {             \
+        fk_columns(rows, k, a, row, b, y);                                     \
+    }
+
+FK_COLUMNS_OF(1)
+FK_COLUMNS_OF(2)
+FK_COLUMNS_OF(4)
+#if FK_ROWS >= 6
+FK_COLUMNS_OF(6)
+#endif
+#if FK_ROWS >= 12
+FK_COLUMNS_OF(8)
+FK_COLUMNS_OF(12)
+#endif
+
+/* The most rows that one tile computes of those that are left. */
+FK_INLINE int64_t fk_columns_step(int64_t left) {
+#if FK_ROWS >= 12
+    if (left >= 12)
+        return 12;
+    if (left >= 8)
+        return 8;
+#endif
+#if FK_ROWS >= 6
+    if (left >= 6)
+        return 6;
+#endif
+    return left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+static fk_columns_run *const fk_columns_tiles[FK_ROWS + 1] = {
+    [1] = fk_columns_1, [2] = fk_columns_2,   [4] = fk_columns_4,
+#if FK_ROWS >= 6
+    [6] = fk_columns_6,
+#endif
+#if FK_ROWS >= 12
+    [8] = fk_columns_8, [12] = fk_columns_12,
+#endif
+};
+
+/* The state of one panel of queries. */
+struct fk_panel {
+    const struct fk_attention *request;
+    int64_t batch, key_head, first, count; /* columns of the panel */
+    int64_t keys;                          /* of this batch */
+    float *queries, *scores, *output, *rows, *values;
+    fk_v largest[FK_VECTORS], sum[FK_VECTORS];
+};
+
+FK_INLINE int64_t fk_group(const struct fk_attention *r) {
+    return r->heads / r->key_heads;
+}
+
+/* The query head and the query of a column. */
+FK_INLINE int64_t fk_head_of(const struct fk_panel *p, int64_t column) {
+    return p->key_head * fk_group(p->request) +
+           (p->first + column) / p->request->queries;
+}
+FK_INLINE int64_t fk_query_of(const struct fk_panel *p, int64_t column) {
+    return (p->first + column) % p->request->queries;
+}
+
+static int64_t fk_attention_workspace(const void *request) {
+    const struct fk_attention *r = request;
+    int64_t floats = (r->depth + FK_KEYS + r->value_depth) * FK_WIDTH +
+                     FK_ROWS * FK_A_ROW + FK_KEYS * r->value_depth;
+    return fk_round_up(4 * floats, 64);
+}
+
+static int64_t fk_attention_units(const struct fk_attention *r) {
+    return r->batch * r->key_heads * fk_panels(fk_group(r) * r->queries);
+}
+
+static int64_t fk_attention_parts(const void *request) {
+    const struct fk_attention *r = request;
+    int64_t units = fk_attention_units(r);
+    double work = (double)units * FK_WIDTH * (double)r->keys *
+                  (double)(r->depth + r->value_depth) / FK_PART_WORK;
+    int64_t parts = work < 4096 ? (int64_t)work : 4096;
+    parts = fk_least(parts, units);
+    return parts > 1 ? parts : 1;
+}
+
+/* The queries, times scale, one in each column. */
+static void fk_load_queries(struct fk_panel *p) {
+    const struct fk_attention *r = p->request;
+    const float scale = (float)r->scale;
+    memset(p->queries, 0, 4 * (size_t)(r->depth * FK_WIDTH));
+    for (int64_t c = 0; c < p->count; c++) {
+        int64_t index = p->batch * r->q_batch + fk_head_of(p, c) * r->q_head +
+                        fk_query_of(p, c) * r->q_row;
+        float run[64];
+        for (int64_t d = 0; d < r->depth; d += 64) {
+            int64_t n = fk_least(64, r->depth - d);
+            fk_read(run, r->q_type,
+                    fk_at(r->q, r->q_type, index + d * r->q_step), r->q_step,
+                    n);
+            for (int64_t i = 0; i < n; i++)
+                p->queries[(d + i) * FK_WIDTH + c] = run[i] * scale;
+        }
+    }
+    memset(p->output, 0, 4 * (size_t)(r->value_depth * FK_WIDTH));
+    for (int v = 0; v < FK_VECTORS; v++) {
+        p->largest[v] = fk_splat(-__builtin_inff());
+        p->sum[v] = fk_splat(0);
+    }
+}
+
+static void fk_compute_scores(struct fk_panel *p, int64_t key, int64_t keys) {
+    const struct fk_attention *r = p->request;
+    const int64_t head = p->batch * r->k_batch + p->key_head * r->k_head;
+    for (int64_t j = 0; j < keys; j += FK_ROWS) {
+        int64_t rows = fk_least(FK_ROWS, keys - j);
+        for (int64_t i = 0; i < rows; i++)
+            fk_read(p->rows + i * FK_A_ROW, r->k_type,
+                    fk_at(r->k, r->k_type, head + (key + j + i) * r->k_row),
+                    r->k_step, r->depth);
+        fk_tiles[rows](r->depth, p->rows, p->queries, p->scores + j * FK_WIDTH,
+                       FK_WIDTH, 0);
+    }
+    if (r->softcap > 0) {
+        const fk_v cap = fk_splat((float)r->softcap);
+        for (int64_t i = 0; i < keys * FK_WIDTH; i += FK_LANES)
+            fk_store(p->scores + i,
+                     cap * fk_tanh(fk_load(p->scores + i) / cap));
+    }
+}
+
+/* What the mask adds to the score of a key. */
+FK_INLINE float fk_mask_value(int64_t type, const char *from) {
+    if (type == FK_BOOL)
+        return *from ? 0 : -__builtin_inff();
+    return fk_get(type, from);
+}
+
+static void fk_add_mask(struct fk_panel *p, int64_t key, int64_t keys) {
+    const struct fk_attention *r = p->request;
+    const int64_t size = r->mask_type == FK_BOOL ? 1 : fk_bytes(r->mask_type);
+    const char *mask = (const char *)(uintptr_t)r->mask +
+                       (p->batch * r->mask_batch + key * r->mask_key) * size;
+    /* A mask that is equal for all queries is added to whole rows. */
+    if (r->mask_row == 0 && (r->mask_head == 0 || fk_group(r) == 1)) {
+        mask += p->key_head * r->mask_head * size;
+        for (int64_t j = 0; j < keys; j++, mask += r->mask_key * size) {
+            fk_v value = fk_splat(fk_mask_value(r->mask_type, mask));
+            float *row = p->scores + j * FK_WIDTH;
+            for (int v = 0; v < FK_WIDTH; v += FK_LANES)
+                fk_store(row + v, fk_load(row + v) + value);
+        }
+        return;
+    }
+    for (int64_t c = 0; c < p->count; c++) {
+        const char *from = mask + (fk_head_of(p, c) * r->mask_head +
+                                   fk_query_of(p, c) * r->mask_row) *
+                                      size;
+        for (int64_t j = 0; j < keys; j++, from += r->mask_key * size)
+            p->scores[j * FK_WIDTH + c] += fk_mask_value(r->mask_type, from);
+    }
+}
+
+/* Keys after the last one that a query sees get the score -infinity. last has the
+ * index of that key for each column. */
+static void fk_hide_later_keys(struct fk_panel *p, const int32_t *last,
+                               int64_t key, int64_t keys) {
+    for (int64_t j = 0; j < keys; j++)
+        for (int v = 0; v < FK_WIDTH; v += FK_LANES) {
+            fk_vi seen;
+            memcpy(&seen, last + v, sizeof seen);
+            float *at = p->scores + j * FK_WIDTH + v;
+            fk_vi hidden = seen < fk_splat_i((int32_t)(key + j));
+            fk_store(at, fk_select(hidden, fk_splat(-__builtin_inff()),
+                                   fk_load(at)));
+        }
+}
+
+/* Turns scores into weights. Multiplies the sums of earlier blocks. */
+static void fk_compute_weights(struct fk_panel *p, int64_t keys) {
+    const fk_v none = fk_splat(-__builtin_inff());
+    for (int v = 0; v < FK_VECTORS; v++) {
+        float *column = p->scores + v * FK_LANES;
+        fk_v most = p->largest[v];
+        for (int64_t j = 0; j < keys; j++)
+            most = fk_max(fk_load(column + j * FK_WIDTH), most);
+        /* A query that has seen no key: -infinity minus itself is NaN. */
+        fk_v shift = fk_select(most == none, fk_splat(0), most);
+        fk_v factor = fk_exp(p->largest[v] - shift), sum = fk_splat(0);
+        for (int64_t j = 0; j < keys; j++) {
+            fk_v weight = fk_exp(fk_load(column + j * FK_WIDTH) - shift);
+            fk_store(column + j * FK_WIDTH, weight);
+            sum += weight;
+        }
+        p->largest[v] = most;
+        p->sum[v] = p->sum[v] * factor + sum;
+        for (int64_t d = 0; d < p->request->value_depth; d++) {
+            float *at = p->output + d * FK_WIDTH + v * FK_LANES;
+            fk_store(at, fk_load(at) * factor);
+        }
+    }
+}
+
+static void fk_add_values(struct fk_panel *p, int64_t key, int64_t keys) {
+    const struct fk_attention *r = p->request;
+    const int64_t index =
+        p->batch * r->v_batch + p->key_head * r->v_head + key * r->v_row;
+    const char *from = fk_at(r->v, r->v_type, index);
+    const float *values = (const float *)(const void *)from;
+    int64_t row = r->v_row;
+    if (r->v_type != FK_F32 || r->v_step != 1 || (uintptr_t)from % 4 != 0) {
+        for (int64_t j = 0; j < keys; j++)
+            fk_read(p->values + j * r->value_depth, r->v_type,
+                    from + j * r->v_row * fk_bytes(r->v_type), r->v_step,
+                    r->value_depth);
+        values = p->values;
+        row = r->value_depth;
+    }
+    for (int64_t d = 0; d < r->value_depth;) {
+        int64_t step = fk_columns_step(r->value_depth - d);
+        fk_columns_tiles[step](keys, values + d, row, p->scores,
+                               p->output + d * FK_WIDTH);
+        d += step;
+    }
+}
+
+static void fk_write_outputs(const struct fk_panel *p) {
+    const struct fk_attention *r = p->request;
+    float sums[FK_WIDTH], run[64];
+    memcpy(sums, p->sum, sizeof sums);
+    for (int64_t c = 0; c < p->count; c++) {
+        const float factor = 1 / sums[c];
+        int64_t index = p->batch * r->y_batch + fk_head_of(p, c) * r->y_head +
+                        fk_query_of(p, c) * r->y_row;
+        for (int64_t d = 0; d < r->value_depth; d += 64) {
+            int64_t n = fk_least(64, r->value_depth - d);
+            for (int64_t i = 0; i < n; i++)
+                run[i] = p->output[(d + i) * FK_WIDTH + c] * factor;
+            fk_write(r->y_type,
+                     (char *)fk_at(r->y, r->y_type, index + d * r->y_step),
+                     r->y_step, run, n);
+        }
+    }
+}
+
+static void fk_attend(struct fk_panel *p) {
+    const struct fk_attention *r = p->request;
+    int32_t last[FK_WIDTH] = {0};
+    int64_t keys = p->keys, all_see = p->keys;
+    if (r->is_causal) {
+        keys = 0;
+        for (int64_t c = 0; c < p->count; c++) {
+            int64_t seen = fk_query_of(p, c) + r->offset;
+            seen = fk_least(seen, p->keys - 1);
+            seen = seen < -1 ? -1 : seen;
+            last[c] = (int32_t)seen;
+            keys = seen + 1 > keys ? seen + 1 : keys;
+            all_see = fk_least(all_see, seen + 1);
+        }
+    }
+    fk_load_queries(p);
+    for (int64_t key = 0; key < keys; key += FK_KEYS) {
+        int64_t count = fk_least(FK_KEYS, keys - key);
+        fk_compute_scores(p, key, count);
+        if (r->mask)
+            fk_add_mask(p, key, count);
+        if (r->is_causal && key + count > all_see)
+            fk_hide_later_keys(p, last, key, count);
+        fk_compute_weights(p, count);
+        fk_add_values(p, key, count);
+    }
+    fk_write_outputs(p);
+}
+
+static void fk_attention_run(const void *request, int64_t part, int64_t parts,
+                             char *workspace) {
+    const struct fk_attention *r = request;
+    const int64_t columns = fk_group(r) * r->queries;
+    const int64_t panels = fk_panels(columns);
+    struct fk_panel p = {.request = r};
+    p.queries = (float *)(void *)workspace;
+    p.scores = p.queries + r->depth * FK_WIDTH;
+    p.output = p.scores + FK_KEYS * FK_WIDTH;
+    p.rows = p.output + r->value_depth * FK_WIDTH;
+    p.values = p.rows + FK_ROWS * FK_A_ROW;
+    /* Later queries see more keys, so the parts take turns. */
+    for (int64_t unit = part; unit < fk_attention_units(r); unit += parts) {
+        p.first = unit % panels * FK_WIDTH;
+        p.count = fk_least(FK_WIDTH, columns - p.first);
+        p.key_head = unit / panels % r->key_heads;
+        p.batch = unit / panels / r->key_heads;
+        p.keys = r->keys;
+        if (r->lengths) {
+            int64_t length;
+            memcpy(&length, (const char *)(uintptr_t)r->lengths + 8 * p.batch,
+                   8);
+            p.keys = length < 0 ? 0 : fk_least(length, r->keys);
+        }
+        fk_attend(&p);
+    }
+}
+
+#endif
