@@ -49,6 +49,9 @@ type ConvertOptions struct {
 // ctx removes. Several files get their names one after the other, the index last; an error removes
 // all of them. Convert checks the free space of the disk first.
 //
+// Without Replace, a file that another program creates under the name meanwhile is kept, and Convert
+// returns CodeAlreadyExists.
+//
 // Convert ignores Memory and Into of the specs. GGUF accepts plain types, and blocks that are
 // copied unchanged; Convert does not quantise. Errors: the errors of Load for specs;
 // CodeUnsupported for a format that cannot be written, and for a type that the format does not
@@ -62,7 +65,7 @@ func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options
 	all, tensors := uint64(0), uint64(0)
 	for _, of := range contents {
 		if _, err := os.Lstat(of.path); err == nil && !options.Replace {
-			return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file is there already", of.path)
+			return existsAlready(of.path)
 		}
 		for _, p := range of.pieces {
 			all += uint64(len(p.before)) + p.size + 2*uint64(len(p.member)) + 256
@@ -73,7 +76,7 @@ func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options
 		return err
 	}
 	w := &writer{ctx: ctx, all: tensors, tell: options.Progress}
-	out := &outputs{}
+	out := &outputs{replaces: options.Replace}
 	var paths []string
 	for _, of := range contents {
 		w.path = of.path

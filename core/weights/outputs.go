@@ -6,11 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
 )
 
 // outputs are the files of one conversion. At the end all of them get their names, or none does.
 // Until then their bytes are in hidden files of the same folder.
-type outputs struct{ list []output }
+type outputs struct {
+	list []output
+	// replaces states that existing files may be replaced.
+	replaces bool
+}
 
 type output struct {
 	path string
@@ -42,10 +50,22 @@ func (o *outputs) add(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// place gives the files their names, in their order. A single file replaces an old one atomically.
+// place gives the files their names, in their order. A single file replaces an old one atomically. Errors:
+// CodeAlreadyExists for a name that exists now, if no file may be replaced.
 func (o *outputs) place() error {
 	for at := range o.list {
 		of := &o.list[at]
+		if !o.replaces {
+			err := placeNew(of.part, of.path, renameExclusive)
+			if errors.Is(err, fs.ErrExist) {
+				return existsAlready(of.path)
+			}
+			if err != nil {
+				return convertError(of.path, err)
+			}
+			of.isPlaced = true
+			continue
+		}
 		if len(o.list) > 1 {
 			former := of.part + ".former"
 			switch err := os.Link(of.path, former); {
@@ -61,6 +81,34 @@ func (o *outputs) place() error {
 		of.isPlaced = true
 	}
 	return nil
+}
+
+// placeNew renames a file, unless the new name exists. For file systems whose rename replaces a file, it
+// makes a second name, which fails in the same way. Only file systems without second names are asked
+// first whether the name exists, and another writer may come in between.
+func placeNew(from, to string, rename func(from, to string) error) error {
+	err := rename(from, to)
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EOPNOTSUPP) {
+		return err
+	}
+	err = os.Link(from, to)
+	if err == nil {
+		if err = os.Remove(from); err != nil {
+			err = errors.Join(err, os.Remove(to))
+		}
+		return err
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(from, to)
+}
+
+func existsAlready(path string) error {
+	return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file is there already", path)
 }
 
 // undo removes all files, and restores the files that they have replaced.

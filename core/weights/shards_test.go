@@ -148,6 +148,26 @@ func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 	isAsBefore()
 }
 
+// A file that another program creates under a name of a conversion is kept, and no file of the conversion
+// is left.
+func TestFilesOfOtherWritersAreKept(t *testing.T) {
+	m := newModel(t, 300<<10, 200<<10, 5<<20)
+	for name, limit := range map[string]uint64{"m.safetensors": 0, "m-00003-of-00003.safetensors": 400 << 10, "m.safetensors.index.json": 400 << 10} {
+		folder := t.TempDir()
+		s, other := m.open(t), filepath.Join(folder, name)
+		err := s.Convert(context.Background(), all(t, s), filepath.Join(folder, "m.safetensors"), weights.ConvertOptions{
+			Format: header.Safetensors, MaxFileBytes: limit,
+			Progress: func(weights.Progress) { require.NoError(t, os.WriteFile(other, []byte("other"), 0o600)) },
+		})
+		require.ErrorIs(t, err, device.CodeAlreadyExists, name)
+		require.ErrorContains(t, err, other)
+		text, err := os.ReadFile(other)
+		require.NoError(t, err)
+		require.Equal(t, "other", string(text))
+		require.Equal(t, []string{name}, left(t, folder))
+	}
+}
+
 // A copy of a GGUF file has its keys, with their types and all entries of lists.
 func TestKeepsMetadata(t *testing.T) {
 	background, folder := context.Background(), t.TempDir()
