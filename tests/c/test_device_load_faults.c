@@ -1,9 +1,11 @@
 /*
  * Loads of weights on any device that fail: the file becomes shorter, the
  * memory is used up, a call of the driver fails, the device is lost. The set
- * then has the error, nothing is allocated, and everything ends as usual.
+ * then has the error, nothing is allocated, and everything ends as usual. A
+ * free of a set that fails leaves the set, and can be repeated.
  */
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -134,6 +136,84 @@ static void check_failing_calls(void) {
     end();
 }
 
+static atomic_bool may_end;
+
+static void wait_for_end(void *unused) {
+    (void)unused;
+    while (!atomic_load(&may_end))
+        usleep(100);
+}
+
+/* A free of a set calls the driver only for streams whose work uses its memory. */
+static void use_on(ferrum_stream stream, const ferrum_weights_memory *memory,
+                   ferrum_tensor_set set) {
+    const char *const names[] = {"a", "b", "big"};
+    uint64_t first = UINT64_MAX, end = 0;
+    for (size_t i = 0; i < 3; i++) {
+        ferrum_tensor_info info = found(set, names[i]);
+        first = info.address < first ? info.address : first;
+        end = info.address + info.size_bytes > end
+                  ? info.address + info.size_bytes
+                  : end;
+    }
+    if (memory->pool.id != 0)
+        MUST(ferrum_pool_record_stream(pool, first, stream));
+    if (memory->vpool.id != 0)
+        MUST(ferrum_vpool_record_stream(memory->vpool, 0, end - first, stream));
+    atomic_store(&may_end, false);
+    MUST(ferrum_stream_host_function(stream, wait_for_end, NULL));
+}
+
+/* Makes the n-th call of the driver in a free of a set fail; 0: every call. If
+ * the free fails, the set and its tensors remain, and a second free ends them.
+ * Returns whether there was such a call. */
+static bool free_with_fault(const ferrum_weights_memory *memory, uint64_t n,
+                            int code, int *failures) {
+    uint64_t before = allocated(), released;
+    ferrum_tensor_set set = load_into(memory);
+    ferrum_tensor_info info = found(set, "big");
+    ferrum_stream stream;
+    MUST(ferrum_stream_create(device, &stream));
+    use_on(stream, memory, set);
+    EXPECT(fault("*", n, code) == 0);
+    ferrum_status status = ferrum_tensor_set_free(set, 0);
+    bool happened = n == 0 || faults_left() == 0;
+    clear_faults();
+    if (status != FERRUM_OK) {
+        ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+        MUST(ferrum_last_error(&error));
+        EXPECT(happened && error.native_code == code);
+        EXPECT(allocated() >= before);
+        EXPECT(found(set, "big").address == info.address);
+        MUST(ferrum_tensor_set_free(set, 0));
+        ++*failures;
+    }
+    EXPECT(ferrum_tensor_set_free(set, 0) == FERRUM_ERROR_INVALID_HANDLE);
+    atomic_store(&may_end, true);
+    MUST(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
+    MUST(ferrum_stream_destroy(stream, 0));
+    EXPECT(allocated() == before);
+    MUST(ferrum_pool_trim(pool, 0, &released));
+    return happened;
+}
+
+static void check_failing_frees(void) {
+    begin(SMALL);
+    ferrum_vpool vpool = make_vpool();
+    const ferrum_weights_memory memories[] = {{.pool = pool}, {.vpool = vpool}};
+    for (size_t i = 0; i < 2; i++) {
+        int failures = 0;
+        EXPECT(free_with_fault(&memories[i], 0, UNKNOWN, &failures));
+        EXPECT(failures == 1);
+        uint64_t n = 1;
+        while (free_with_fault(&memories[i], n, UNKNOWN, &failures))
+            n++;
+        EXPECT(n > 1);
+    }
+    MUST(ferrum_vpool_destroy(vpool, 0));
+    end();
+}
+
 /* The device is lost while parts are copied to it. */
 static void lose_device(void) {
     EXPECT(can_fail());
@@ -177,8 +257,9 @@ int main(int argc, char **argv) {
     bool simulated = can_fail();
     if (simulated) {
         check_failing_calls();
+        check_failing_frees();
         check_lost_device();
     }
-    printf("%d passed, 0 failed\n", simulated ? 4 : 2);
+    printf("%d passed, 0 failed\n", simulated ? 5 : 2);
     return 0;
 }
