@@ -26,6 +26,7 @@
 //
 // # Files in reading order
 //
-// config.go, request.go, elementwise.go, attention.go, sets.go, sets_amd64.go, sets_arm64.go, sets_other.go, processors.go,
+// config.go, request.go, elementwise.go, attention.go, data.go, reduce.go, rotary.go,
+// sets.go, sets_amd64.go, sets_arm64.go, sets_other.go, processors.go,
 // threads.h, threads.c, engine.go, engine_other.go.
 package cpu

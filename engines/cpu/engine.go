@@ -7,6 +7,8 @@ package cpu
 #cgo LDFLAGS: -lpthread
 #cgo noescape fk_run
 #cgo nocallback fk_run
+#cgo noescape fk_first_wrong
+#cgo nocallback fk_first_wrong
 #cgo noescape fk_division
 #cgo nocallback fk_division
 #include "threads.h"
@@ -14,6 +16,9 @@ package cpu
 static int64_t fk_division(const struct fk_kernel *kernel, uintptr_t request, int64_t *workspace) {
 	*workspace = kernel->workspace((const void *)request);
 	return kernel->parts((const void *)request);
+}
+static int64_t fk_first_wrong(const struct fk_kernel *kernel, uintptr_t request) {
+	return kernel->check ? kernel->check((const void *)request) : -1;
 }
 static void fk_run(struct fk_threads *threads, const struct fk_kernel *kernel, uintptr_t request, int64_t parts,
                    uintptr_t workspace, int64_t step) {
@@ -50,6 +55,14 @@ const (
 	_ = uint(unsafe.Sizeof(Attention{}) - C.sizeof_struct_fk_attention)
 	_ = uint(C.sizeof_struct_fk_attention - unsafe.Sizeof(Attention{}))
 	_ = uint(unsafe.Offsetof(Attention{}.YType) - unsafe.Offsetof(C.struct_fk_attention{}.y_type))
+	_ = uint(unsafe.Sizeof(CopyElements{}) - C.sizeof_struct_fk_copy)
+	_ = uint(C.sizeof_struct_fk_copy - unsafe.Sizeof(CopyElements{}))
+	_ = uint(unsafe.Sizeof(Gather{}) - C.sizeof_struct_fk_gather)
+	_ = uint(C.sizeof_struct_fk_gather - unsafe.Sizeof(Gather{}))
+	_ = uint(unsafe.Sizeof(Reduce{}) - C.sizeof_struct_fk_reduce)
+	_ = uint(C.sizeof_struct_fk_reduce - unsafe.Sizeof(Reduce{}))
+	_ = uint(unsafe.Sizeof(Rotary{}) - C.sizeof_struct_fk_rotary)
+	_ = uint(C.sizeof_struct_fk_rotary - unsafe.Sizeof(Rotary{}))
 	_ = uint(unsafe.Offsetof(Rows{}.ScaleType) - unsafe.Offsetof(C.struct_fk_rows{}.scale_type))
 )
 
@@ -140,7 +153,7 @@ func (e *Engine) Workspace(r Request) (int64, error) {
 
 // Run computes a request and returns when it is complete. workspace has bytes bytes and is
 // aligned to 64 bytes; its contents are of no use later. Nothing is allocated. Errors, with
-// nothing written: CodeInvalidArgument, CodeUnsupported, CodeBufferTooSmall for the
+// nothing written: CodeInvalidArgument, also for an index out of range, CodeUnsupported, CodeBufferTooSmall for the
 // workspace, CodeInvalidState if the engine is closed.
 func (e *Engine) Run(r Request, workspace uint64, bytes int64) error {
 	if err := r.check(); err != nil {
@@ -156,6 +169,11 @@ func (e *Engine) Run(r Request, workspace uint64, bytes int64) error {
 	}
 	if step > 0 && workspace%64 != 0 {
 		return invalid("the workspace is at %#x, which is no multiple of 64", workspace)
+	}
+	if kernel.check != nil {
+		if wrong := int64(C.fk_first_wrong(kernel, C.uintptr_t(at))); wrong >= 0 {
+			return r.(indexed).outOfRange(wrong)
+		}
 	}
 	C.fk_run(e.threads, kernel, C.uintptr_t(at), C.int64_t(parts), C.uintptr_t(workspace), C.int64_t(step))
 	runtime.KeepAlive(r)

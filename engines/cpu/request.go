@@ -28,6 +28,10 @@ const (
 	kernelMap
 	kernelRows
 	kernelAttention
+	kernelCopy
+	kernelGather
+	kernelReduce
+	kernelRotary
 )
 
 // Request is the input of one kernel.

@@ -156,12 +156,75 @@ struct fk_attention {
     double scale, softcap;
 };
 
+/* Copies elements of 1, 2, 4, 8 or 16 bytes. The arrays do not overlap. */
+struct fk_copy {
+    int64_t bytes, rank, dims[FK_RANK];
+    uint64_t x;
+    int64_t x_strides[FK_RANK];
+    uint64_t y;
+    int64_t y_strides[FK_RANK];
+};
+
+/*
+ * y[o, i] = x[o, indices[i]], for runs of bytes. A negative index counts from the
+ * end. Strides count bytes. The indices are adjacent, of I32 if is_short is not 0,
+ * else of I64. check finds the first index out of range.
+ */
+struct fk_gather {
+    int64_t outer, count, length, run_bytes;
+    uint64_t x;
+    int64_t x_outer, x_index;
+    uint64_t indices;
+    int64_t is_short;
+    uint64_t y;
+    int64_t y_outer, y_index;
+};
+
+enum { FK_REDUCE_SUM, FK_REDUCE_MEAN, FK_REDUCE_MAX, FK_REDUCES };
+
+/*
+ * Reduces some dimensions of x. dims are those of y. Of no elements the sum is 0,
+ * the mean NaN, and the maximum -infinity. y overlaps no input.
+ */
+struct fk_reduce {
+    int64_t op, rank, dims[FK_RANK], reduced_rank, reduced[FK_RANK];
+    uint64_t x;
+    int64_t x_type, x_strides[FK_RANK], reduced_strides[FK_RANK];
+    uint64_t y;
+    int64_t y_type, y_strides[FK_RANK];
+};
+
+/*
+ * Rotates pairs of the first `rotated` elements of each row of depth elements, and
+ * copies the others. The angles have rotated / 2 cosines and sines for each
+ * position, which are adjacent. With positions (I64, batch x rows, adjacent) a row
+ * has the angles at position * angle_row, and check finds the first position that
+ * is not in [0, most). Without (0), it has those at batch * angle_batch +
+ * row * angle_row. Elements of a row are adjacent. y may be x at the same strides,
+ * with elements of the same size.
+ */
+struct fk_rotary {
+    int64_t batch, heads, rows, depth, rotated, is_interleaved;
+    uint64_t x;
+    int64_t x_type, x_batch, x_head, x_row;
+    uint64_t y;
+    int64_t y_type, y_batch, y_head, y_row;
+    uint64_t cosines, sines;
+    int64_t angle_type, angle_batch, angle_row;
+    uint64_t positions;
+    int64_t most;
+};
+
 enum {
     FK_KERNEL_MATMUL,
     FK_KERNEL_PACK,
     FK_KERNEL_MAP,
     FK_KERNEL_ROWS,
     FK_KERNEL_ATTENTION,
+    FK_KERNEL_COPY,
+    FK_KERNEL_GATHER,
+    FK_KERNEL_REDUCE,
+    FK_KERNEL_ROTARY,
     FK_KERNELS
 };
 
@@ -174,6 +237,9 @@ struct fk_kernel {
     /* Bytes of workspace for each part, a multiple of 64. */
     int64_t (*workspace)(const void *request);
     fk_run_part *run;
+    /* NULL, or the place of the first index in memory that is out of range, or
+     * -1. The caller checks before it runs the kernel. */
+    int64_t (*check)(const void *request);
 };
 
 /* The kernels of one instruction set. */
