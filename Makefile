@@ -509,7 +509,7 @@ LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_
 
 test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(ALLOCATOR) $(LIBRARY_TEST) $(WORK_LIBRARY)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
-	    $(VENV) -m pytest -q -n auto -p no:cacheprovider bindings/python/tests
+	    $(VENV) -m pytest -q -n auto --dist loadgroup -p no:cacheprovider bindings/python/tests
 # The parts of test-gpu on the simulated driver.
 test-gpu-parts: ready-test gpu-programs gpu-one-suite
 	@$(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/gpu

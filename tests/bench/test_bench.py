@@ -4,7 +4,6 @@ No test checks how fast anything is, because the test machine is also busy with 
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -21,9 +20,6 @@ import targets
 import traces
 import workloads
 
-LIBRARY = pathlib.Path(
-    os.environ.get("FERRUM_MEM_LIBRARY") or harness.ROOT / "build" / "lib" / "libferrum_mem.so"
-)
 KEYS = {
     "name",
     "unit",
@@ -326,14 +322,16 @@ def test_another_sequence_than_the_commands_is_refused(monkeypatch: pytest.Monke
         played.played(traces.AZURE, traces.trace_file(traces.AZURE))
 
 
-def test_fragmentation_of_every_trace(quick: pathlib.Path) -> None:
+def test_fragmentation_of_every_trace(
+    quick_run: tuple[pathlib.Path, harness.Harness],
+) -> None:
     """The sequences of all traces equal the command's, which the run itself checks."""
     try:
         for trace in (traces.MOONCAKE, *traces.MINIMALLOC):
             traces.trace_file(trace)
     except harness.NotHereError as reason:
         pytest.skip(str(reason))
-    built = harness.Harness(quick.parent, LIBRARY.absolute(), quick=True)
+    _, built = quick_run
     peers = [built.find(name) for name in fragmentation.PEERS]
     found = fragmentation.Fragmentation(built, peers, quick=True).run(lambda _: None)
     for trace in (traces.AZURE, traces.MOONCAKE, *traces.MINIMALLOC):

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+# One worker of pytest-xdist runs all of these tests, so that it builds and installs the wheel once.
+pytestmark = pytest.mark.xdist_group("wheel")
+
 PROJECT = Path(__file__).resolve().parents[1]
 ROOT = PROJECT.parents[1]
 
@@ -95,12 +98,10 @@ def wheel(tmp_path_factory) -> Path:
 def installed(wheel, tmp_path_factory) -> Path:
     """A new environment with the wheel, away from the checkout."""
     home: Path = tmp_path_factory.mktemp("installed") / "venv"
-    venv.create(home, with_pip=True)
-    subprocess.run(
-        [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", str(wheel)],
-        check=True,
-        cwd=home,
-    )
+    venv.create(home)
+    # The pip of the tests installs into it: a pip of its own takes longer than all the rest.
+    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python")]
+    subprocess.run([*pip, "install", "--quiet", "--no-index", str(wheel)], check=True, cwd=home)
     return home
 
 
