@@ -397,8 +397,9 @@ endef
 # runs the C++ programs with them.
 $(eval $(call test_rules,build/test/c,build/lib,,-O0 -g0))
 $(eval $(call test_rules,build/test/optimised/c,build/lib,,))
-# -O2 takes the compiler three times as long for code with sanitizers.
-$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN) -O1,-O0))
+# -O2 takes the compiler three times as long for code with sanitizers. -g1 has the lines that
+# their reports show.
+$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN) -O1 -g1,-O0))
 # Programs that run for hours: see scripts/soak.py.
 build/test/soak/%: tests/soak/%.c tests/soak/hostile.c $(wildcard tests/soak/*.h) build/test/c/libsupport.a build/lib/$(FILE) $(C_HEADERS) | ready-test
 	@mkdir -p $(dir $@)

@@ -91,7 +91,7 @@ func (p place) read() []byte {
 	}
 	out := append(make([]byte, 0, p.size), p.bytes...)
 	for _, part := range p.pieces {
-		out = append(out, part.page.read(part.offset, part.size)...)
+		out = part.page.appendTo(out, part.offset, part.size)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package devicetest
 
 import (
 	"math/bits"
-	"slices"
 
 	"ferrum_mem/core/device"
 )
@@ -57,7 +56,7 @@ func (d *Device) PageBytes(number device.Page) []byte {
 	if p == nil || !d.driver.config.Backed {
 		return nil
 	}
-	return append(make([]byte, 0, p.size), p.read(0, p.size)...)
+	return p.appendTo(make([]byte, 0, p.size), 0, p.size)
 }
 
 // enterVirtual is enter for the calls of device.VirtualMemory.
@@ -270,12 +269,12 @@ func (p *page) loseIfPrivate() {
 	}
 }
 
-// read returns a part of the page's bytes; zeros where nothing was written.
-func (p *page) read(offset, size uint64) []byte {
+// appendTo appends a part of the page's bytes; zeros where nothing was written.
+func (p *page) appendTo(out []byte, offset, size uint64) []byte {
 	if p.bytes == nil {
-		return make([]byte, size)
+		return append(out, make([]byte, size)...)
 	}
-	return slices.Clone(p.bytes[offset:][:size])
+	return append(out, p.bytes[offset:][:size]...)
 }
 
 func (p *page) write(offset uint64, bytes []byte) {
