@@ -47,6 +47,13 @@ func (s Simulator) FaultIsLeft() bool { return s.Call("simcuda_faults_left") != 
 // again when it has been closed, as it would in a new process.
 func (s Simulator) ClearFaults() { s.Call("simcuda_clear_faults") }
 
+// PageableCopies returns how many copies so far were from or to pageable host memory.
+func (s Simulator) PageableCopies() int { return int(s.Call("simcuda_pageable_copies")) }
+
+// DeepestQueue returns the largest number of operations that one stream had queued when a
+// copy joined it, since the last call.
+func (s Simulator) DeepestQueue() int { return int(s.Call("simcuda_deepest_queue")) }
+
 // Leaks lists what is not released, one line each.
 func (s Simulator) Leaks() string { return s.text("simcuda_leaks") }
 

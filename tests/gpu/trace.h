@@ -21,6 +21,8 @@
 
 #pragma weak simcuda_others_take
 #pragma weak simcuda_calls
+#pragma weak simcuda_pageable_copies
+#pragma weak simcuda_deepest_queue
 #pragma weak simcuda_leaks
 #pragma weak simcuda_violations
 #pragma weak simcuda_rules

@@ -104,6 +104,23 @@ static CUresult look(const char *call, Context *context, CUdeviceptr address,
     return CUDA_SUCCESS;
 }
 
+static uint64_t pageable_copies, deepest_queue;
+
+uint64_t simcuda_pageable_copies(void) {
+    pthread_mutex_lock(&sim.lock);
+    uint64_t copies = pageable_copies;
+    pthread_mutex_unlock(&sim.lock);
+    return copies;
+}
+
+uint64_t simcuda_deepest_queue(void) {
+    pthread_mutex_lock(&sim.lock);
+    uint64_t deepest = deepest_queue;
+    deepest_queue = 0;
+    pthread_mutex_unlock(&sim.lock);
+    return deepest;
+}
+
 static bool on_device(CUdeviceptr address) {
     return address_is_device(address);
 }
@@ -154,7 +171,11 @@ static CUresult copy(const char *call, Stream *stream, Ends ends,
         memcpy(op->payload->bytes, (const void *)(uintptr_t)ends.from,
                ends.size);
     }
+    if (op->to_pageable || op->from_pageable)
+        pageable_copies++;
     code = stream_submit(stream, op);
+    if (code == CUDA_SUCCESS && stream->submitted - stream->done > deepest_queue)
+        deepest_queue = stream->submitted - stream->done;
     return code == CUDA_SUCCESS && wait && !captured ? stream_wait(stream)
                                                      : code;
 }

@@ -38,6 +38,15 @@ void simcuda_delay(const char *name, unsigned microseconds);
 /* Sets how many bytes of a device another process holds from now on. */
 void simcuda_others_take(int device, uint64_t bytes);
 
+/* Number of copies so far from or to pageable memory of the host. A real
+ * driver moves their bytes through buffers of its own, several times more
+ * slowly than pinned memory. */
+uint64_t simcuda_pageable_copies(void);
+
+/* The largest number of operations that one stream had queued at the same
+ * time when a copy joined it, since the last call. The copy is included. */
+uint64_t simcuda_deepest_queue(void);
+
 /* Writes one line for each leak: kind, value, size and the call that
  * created it. Returns the number of leaks. The text is cut at size bytes. */
 size_t simcuda_leaks(char *text, size_t size);

@@ -52,6 +52,39 @@ static void long_copies(void) {
     end();
 }
 
+/* A real driver does not count. The counters tell copies of pageable memory from those of pinned memory,
+ * and show that pinned copies queue behind each other. */
+static void copies_are_counted(void) {
+    begin();
+    enum { SIZE = 1 << 22 };
+    char *pinned, *pageable = malloc(SIZE);
+    CUdeviceptr a;
+    CUstream stream;
+    EXPECT(pageable != NULL);
+    OK(cuMemHostAlloc((void **)&pinned, SIZE, 0));
+    memset(pinned, 3, SIZE);
+    OK(cuMemAlloc(&a, SIZE));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    EXPECT(simcuda_pageable_copies() == 0);
+    for (int i = 0; i < 3; i++)
+        OK(cuMemcpyHtoDAsync(a, pinned, SIZE, stream));
+    OK(cuMemcpyDtoHAsync(pinned, a, SIZE, stream));
+    OK(cuStreamSynchronize(stream));
+    EXPECT(simcuda_pageable_copies() == 0);
+    SHOWS(simcuda_deepest_queue() >= 2);
+    EXPECT(simcuda_deepest_queue() == 0);
+    OK(cuMemcpyDtoHAsync(pageable, a, SIZE, stream));
+    EXPECT(simcuda_pageable_copies() == 1 && pageable[SIZE - 1] == 3);
+    OK(cuMemcpyHtoD(a, pageable, SIZE));
+    EXPECT(simcuda_pageable_copies() == 2);
+    EXPECT(simcuda_deepest_queue() == 1);
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(a));
+    OK(cuMemFreeHost(pinned));
+    free(pageable);
+    end();
+}
+
 static void books_are_kept(void) {
     begin();
     size_t before, total, during, after;
@@ -425,6 +458,7 @@ static void pointers_are_known(void) {
 static const Case cases[] = {
     {"bytes travel", bytes_travel, 0, NULL},
     {"long copies", long_copies, 0, NULL},
+    {"copies are counted", copies_are_counted, UNDEFINED, NULL},
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"allocation rules", allocation_rules, 0, NULL},
     {"copy rules", copy_rules, 0, NULL},
