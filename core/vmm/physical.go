@@ -102,7 +102,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	ph := &Physical{
 		engine: e, virtual: virtual, config: c, pageBytes: c.PageBytes, ready: c.readyPages(),
 		limitBytes: c.LimitBytes, counters: track.NewCounters(true, e.Totals()),
-		keepers: sleep.NewKeepers(),
+		keepers: sleep.NewKeepers(e.Device()),
 	}
 	ph.owners.Compare = compareOwners
 	ph.spaces.Compare = func(a, b *space) int { return compareOwners(a.owner, b.owner) }

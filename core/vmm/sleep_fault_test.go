@@ -44,14 +44,19 @@ type nap struct {
 const napTags = 2
 
 func newNap(t *testing.T, pages device.Backing, streams int) *nap {
+	return newNapIn(t, pages, streams, hostPlaces[0])
+}
+
+func newNapIn(t *testing.T, pages device.Backing, streams int, place hostPlace) *nap {
 	n := &nap{
-		party: newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, ElasticConfig{
+		party: newPartyWith(t, backed(devicetest.Config{PinnedBytes: place.lockableBytes}), engine.Options{}, ElasticConfig{
 			LimitBytes: 16 * page, Backing: pages, ReadyPages: -1,
 		}, false),
 		dir: t.TempDir(), streams: streams, values: map[uint64]byte{}, lost: map[uint64]bool{}, asleep: map[uint64]SleepBacking{},
 	}
 	n.kept = keep(n.shared.physical, n.dev)
 	n.shared.physical.keepers.ChunkBytes = 2 * page
+	place.set(n.shared.physical)
 	n.model = n.party.model(t, "m", 4, 0, 0)
 	for tag, ranges := range [napTags][][2]uint64{{{0, 3}, {3, 1}, {9, 2}}, {{4, 2}, {13, 1}}} {
 		for _, r := range ranges {
@@ -185,6 +190,7 @@ func (n *nap) end(t *testing.T) {
 	n.quit(t)
 	require.Zero(t, n.dev.OpenStreams())
 	require.Zero(t, n.kept.taken)
+	requireNothingLocked(t, n.dev)
 	require.Zero(t, n.engine.Asleep())
 	files, err := os.ReadDir(n.dir)
 	require.NoError(t, err)
@@ -194,39 +200,50 @@ func (n *nap) end(t *testing.T) {
 // For every n the n-th driver call of a program of sleeps and wakes fails. The step is
 // undone, counters, bytes and addresses are exact, and the next step succeeds.
 func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
-	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
-		for _, streams := range []int{1, 3} {
-			count := newNap(t, pages, streams)
-			before := count.dev.Calls(devicetest.Any)
-			count.run(t)
-			require.Zero(t, count.failed, "without a fault every step works: %v", count.last)
-			calls := count.dev.Calls(devicetest.Any) - before
-			count.end(t)
-			require.Greater(t, calls, 100)
-			// As many goroutines as streams copy bytes.
-			step := 1
-			if streams == 1 {
-				step = devicetest.Step()
-			} else if testing.Short() {
-				step = 8
-			}
-			seen := 0
-			for at := 1; at <= calls; at += step {
-				t.Run(fmt.Sprint("backing ", pages, " streams ", streams, " call ", at), func(t *testing.T) {
-					n := newNap(t, pages, streams)
-					n.firstFault = n.dev.Calls(devicetest.Any) + at
-					n.dev.FailNth(devicetest.Any, at, nil)
-					n.run(t)
-					if n.failed > 0 {
-						seen++
-					}
-					n.dev.ClearFaults()
-					n.end(t)
+	for _, place := range hostPlaces {
+		for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+			for _, streams := range []int{1, 3} {
+				t.Run(fmt.Sprint(place.name, " backing ", pages, " streams ", streams), func(t *testing.T) {
+					everyDriverCallOfSleepFailsOnce(t, func() *nap { return newNapIn(t, pages, streams, place) })
 				})
 			}
-			require.Greater(t, seen, calls/step/3, "faults are reported, not swallowed")
 		}
 	}
+}
+
+func everyDriverCallOfSleepFailsOnce(t *testing.T, start func() *nap) {
+	count := start()
+	before := count.dev.Calls(devicetest.Any)
+	count.run(t)
+	require.Zero(t, count.failed, "without a fault every step works: %v", count.last)
+	calls := count.dev.Calls(devicetest.Any) - before
+	count.end(t)
+	require.Greater(t, calls, 100)
+	// As many goroutines as streams copy bytes.
+	step := 1
+	switch {
+	case count.streams == 1:
+		step = devicetest.Step()
+	case testing.Short():
+		step = 8
+	case count.shared.physical.keepers.TakePinned != nil:
+		step = 3
+	}
+	seen := 0
+	for at := 1; at <= calls; at += step {
+		t.Run(fmt.Sprint("call ", at), func(t *testing.T) {
+			n := start()
+			n.firstFault = n.dev.Calls(devicetest.Any) + at
+			n.dev.FailNth(devicetest.Any, at, nil)
+			n.run(t)
+			if n.failed > 0 {
+				seen++
+			}
+			n.dev.ClearFaults()
+			n.end(t)
+		})
+	}
+	require.Greater(t, seen, calls/step/3, "faults are reported, not swallowed")
 }
 
 // faultyFile fails its n-th call, counted over all files of one countdown.

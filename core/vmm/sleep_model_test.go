@@ -336,8 +336,10 @@ func TestSleepMatchesReferenceModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		backing := rapid.SampledFrom([]device.Backing{device.BackingMovable, device.BackingPrivate}).Draw(t, "backing")
-		n := &sleepNaive{party: newPartyBacked(t, backing, sleepLimit), dir: dir, limit: sleepLimit}
+		place := rapid.SampledFrom(hostPlaces).Draw(t, "place")
+		n := &sleepNaive{party: newPartyIn(t, backing, sleepLimit, place), dir: dir, limit: sleepLimit}
 		kept := keep(n.shared.physical, n.dev)
+		place.set(n.shared.physical)
 		n.interrupt()
 		n.shared.physical.keepers.ChunkBytes = rapid.Uint64Range(1, 4).Draw(t, "chunk") * page
 		for i := range 2 {
@@ -355,6 +357,7 @@ func TestSleepMatchesReferenceModel(t *testing.T) {
 		n.quit(t)
 		require.Zero(t, kept.taken)
 		require.Zero(t, kept.bytes)
+		requireNothingLocked(t, n.dev)
 		require.Zero(t, n.engine.Asleep())
 		files, err := os.ReadDir(dir)
 		require.NoError(t, err)
@@ -365,18 +368,28 @@ func TestSleepMatchesReferenceModel(t *testing.T) {
 // interrupt runs the plan at the first use of host memory.
 func (n *sleepNaive) interrupt() {
 	keepers := &n.shared.physical.keepers
-	take := keepers.TakeBlock
 	var one sync.Mutex
-	keepers.TakeBlock = func(size uint64) (*sleep.Block, error) {
-		one.Lock()
-		defer one.Unlock()
-		if n.meanwhile != nil {
-			n.meanwhile()
+	interrupted := func(take func(uint64) (*sleep.Block, error)) func(uint64) (*sleep.Block, error) {
+		return func(size uint64) (*sleep.Block, error) {
+			one.Lock()
+			defer one.Unlock()
+			if n.meanwhile != nil {
+				n.meanwhile()
+			}
+			return take(size)
 		}
-		return take(size)
+	}
+	keepers.TakeBlock = interrupted(keepers.TakeBlock)
+	if keepers.TakePinned != nil {
+		keepers.TakePinned = interrupted(keepers.TakePinned)
 	}
 }
 
 func newPartyBacked(t require.TestingT, backing device.Backing, limit uint64) *party {
-	return newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, ElasticConfig{LimitBytes: limit * page, Backing: backing}, false)
+	return newPartyIn(t, backing, limit, hostPlaces[0])
+}
+
+func newPartyIn(t require.TestingT, backing device.Backing, limit uint64, place hostPlace) *party {
+	return newPartyWith(t, backed(devicetest.Config{PinnedBytes: place.lockableBytes}), engine.Options{},
+		ElasticConfig{LimitBytes: limit * page, Backing: backing}, false)
 }

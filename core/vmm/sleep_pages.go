@@ -42,6 +42,9 @@ func (s *space) copyOut(ctx context.Context, d *sleepCall) (err error) {
 		d.path, left, err = t.ToFile(d.Dir, d.Streams)
 	} else {
 		left, err = t.ToMemory(d.Streams)
+		if reason := t.Pageable(); reason != nil {
+			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q sleeps in pageable memory, from which it wakes more slowly: %v", s.owner.name, reason))
+		}
 	}
 	s.keepOpen(left)
 	return err

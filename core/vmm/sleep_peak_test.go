@@ -33,7 +33,7 @@ func (n *nap) watch(look func()) {
 		}
 		look()
 		free := b.Free
-		b.Free = func() { look(); free() }
+		b.Free = func() error { look(); return free() }
 		return b, nil
 	}
 }

@@ -6,7 +6,9 @@ import "ferrum_mem/core/device"
 type SleepBacking int32
 
 const (
-	// SleepToHost keeps them in pageable memory of this process.
+	// SleepToHost keeps them in memory of this process: in page-locked memory if the
+	// device copies it faster and not more than half of the machine's memory is locked
+	// for sleeping contents, otherwise in pageable memory.
 	SleepToHost SleepBacking = 0
 	// SleepToFile keeps them, with checksums, in a file that only this process can use.
 	// The file is removed when all of it has woken or was freed, and when the pool or

@@ -29,12 +29,18 @@ func keep(ph *Physical, dev *devicetest.Device) *blocks {
 		defer ph.mu.Unlock()
 		b.taken++
 		b.bytes += size
-		return &sleep.Block{Addr: dev.HostBuffer(bytes), Bytes: bytes, Free: func() {
+		return &sleep.Block{Addr: dev.HostBuffer(bytes), Bytes: bytes, Free: func() error {
 			ph.mu.Lock()
 			defer ph.mu.Unlock()
 			b.taken--
 			b.bytes -= size
+			return nil
 		}}, nil
+	}
+	if ph.keepers.TakePinned != nil {
+		ph.keepers.TakePinned = func(size uint64) (*sleep.Block, error) {
+			return sleep.TakePinned(dev, dev, size, dev.HostBytes)
+		}
 	}
 	return b
 }

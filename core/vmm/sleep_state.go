@@ -182,7 +182,11 @@ func (s *space) sweep() error {
 	s.mu.Lock()
 	s.table.saved.Settle(w)
 	s.mu.Unlock()
-	for _, failure := range w.Drop() {
+	failures, kept := w.Drop()
+	if err == nil {
+		err = kept
+	}
+	for _, failure := range failures {
 		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file with contents of a sleep could not be removed: %v", s.table.extent.Name, failure))
 	}
 	s.mu.Lock()

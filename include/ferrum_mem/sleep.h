@@ -54,7 +54,8 @@ extern "C" {
 /** Place of the contents of ranges that are asleep.
  *  @by-hand rust has the directory of a file with it */
 typedef int32_t ferrum_sleep_backing;
-/** Memory of this process. */
+/** Memory of this process. For a device whose memory the host cannot address, it is
+ *  page-locked, as far as half of the machine's memory suffices. */
 #define FERRUM_SLEEP_HOST 0
 /** A file with checksums, which a wake compares. The file belongs to this process.
  *  It is removed when all of its contents have been woken or freed, or when its

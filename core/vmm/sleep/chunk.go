@@ -9,10 +9,16 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// defaultChunkBytes is how much is copied at once. It is large enough that the fixed
-// cost of a copy is small, and small enough that the context is checked often. A page
-// is never divided.
-const defaultChunkBytes = 8 << 20
+const (
+	// defaultChunkBytes is how much is copied at once. It is large enough that the fixed
+	// cost of a copy is small, and small enough that the context is checked often.
+	defaultChunkBytes = 8 << 20
+	// defaultPinnedBytes is the same for page-locked memory, which is allocated and freed
+	// chunk by chunk. Each of these calls may wait for the device, so there are few.
+	defaultPinnedBytes = 64 << 20
+	// defaultBufferBytes bounds a staging buffer. Longer copies are not faster.
+	defaultBufferBytes = 8 << 20
+)
 
 // Chunk is a run of adjacent pages of one tag that went to sleep together.
 type Chunk struct {
@@ -23,8 +29,8 @@ type Chunk struct {
 	left uint64
 	// number is its index in the list of kept chunks.
 	number uint32
-	// pinned states that a copy may still use block.
-	pinned bool
+	// uses counts the streams that could not be closed and may still use block.
+	uses int
 	// At most one of block and file is set. Without both, the contents were discarded.
 	block *Block
 	file  *savedFile
@@ -49,14 +55,26 @@ func (c *Chunk) Held() (held engine.Asleep) {
 	return held
 }
 
-// drop frees the kept contents, and returns their size.
-func (c *Chunk) drop() (was engine.Asleep, err error) {
-	was = c.Held()
-	if c.block != nil {
-		c.block.Free()
-		c.block = nil
+// dropBlock frees the kept contents in host memory, and returns their size. If that
+// fails, the chunk keeps them. The next Sweep may come late, so a second attempt follows
+// at once.
+func (c *Chunk) dropBlock() (was engine.Asleep, err error) {
+	if c.block == nil {
+		return was, nil
 	}
+	if err = c.block.Free(); err != nil {
+		err = c.block.Free()
+	}
+	if err == nil {
+		was, c.block = c.Held(), nil
+	}
+	return was, err
+}
+
+// dropFile ends the use of the file, and returns the size of the contents there.
+func (c *Chunk) dropFile() (was engine.Asleep, err error) {
 	if c.file != nil {
+		was = c.Held()
 		err = c.file.release()
 		c.file = nil
 	}
@@ -65,9 +83,13 @@ func (c *Chunk) drop() (was engine.Asleep, err error) {
 
 // Block is host memory.
 type Block struct {
-	Addr  device.HostAddr
+	Addr device.HostAddr
+	// Bytes may be longer than requested.
 	Bytes []byte
-	Free  func()
+	// Locked states that the memory is page-locked.
+	Locked bool
+	// Free frees it. If Free fails, the memory does not change.
+	Free func() error
 }
 
 // Keepers provides the memory and the files for the contents of sleeping pages.
@@ -76,8 +98,11 @@ type Keepers struct {
 	// system's directory for temporary files).
 	TakeBlock func(bytes uint64) (*Block, error)
 	OpenFile  func(dir string) (File, error)
-	// ChunkBytes is how much is copied at once.
-	ChunkBytes uint64
+	// TakePinned allocates page-locked memory; nil: it has no use for the device.
+	TakePinned func(bytes uint64) (*Block, error)
+	// ChunkBytes is how much is copied at once, PinnedBytes the same for contents that go
+	// to page-locked memory. BufferBytes bounds a staging buffer.
+	ChunkBytes, PinnedBytes, BufferBytes uint64
 }
 
 // takeBlock allocates memory that returns to the system when it is freed.
@@ -87,13 +112,8 @@ func takeBlock(bytes uint64) (*Block, error) {
 		return nil, device.Errorf(device.CodeResourceExhausted, "vmm.sleep", "no %v of host memory: %w", device.Size(bytes), err)
 	}
 	items := memory.Bytes()
-	return &Block{Addr: device.HostAddr(reflect.ValueOf(items).Pointer()), Bytes: items, Free: memory.Free}, nil
-}
-
-// Leftover is a stream that could not be closed, with the memory that its last copy may
-// still use, or a chunk that is still in use after its stream was closed.
-type Leftover struct {
-	stream device.Stream
-	chunk  *Chunk
-	buffer *Block
+	return &Block{Addr: device.HostAddr(reflect.ValueOf(items).Pointer()), Bytes: items, Free: func() error {
+		memory.Free()
+		return nil
+	}}, nil
 }

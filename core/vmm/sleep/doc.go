@@ -11,11 +11,13 @@
 //
 // A Turn comes before all locks. Saved is guarded by its user's lock, except for the
 // methods of a Sweep that close and free, which are called without it. A Transfer has a
-// lock of its own for its first failure, under which nothing is called. Stopped and Held
-// are called with no lock, and may take the lock of its user.
+// lock of its own for its first failure, a Sweep one for its results, and the bound of
+// page-locked memory one for its counter; under these nothing is called. Stopped and
+// Held are called with no lock, and may take the lock of its user.
 //
 // # Files in reading order
 //
-// chunk.go, job.go, kept.go, tags.go, turn.go, file.go, lane.go, saved.go, leftover.go,
-// transfer.go, plan.go.
+// chunk.go, pinned_linux.go, pinned.go, job.go, kept.go, tags.go, turn.go, file.go,
+// queue.go, staging.go, saved.go, sweep.go, transfer.go, lane.go, through.go,
+// leftover.go, keepers.go, plan.go.
 package sleep

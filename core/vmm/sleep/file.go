@@ -103,11 +103,12 @@ func (f *savedFile) fault(op string, err error, format string, args ...any) erro
 		WithNative(native)
 }
 
-// write writes the bytes of a chunk to the file.
-func (f *savedFile) write(c *Chunk, bytes []byte) error {
+// write writes bytes of a chunk to the file, from an offset in the chunk on. The calls
+// for a chunk come in the order of the offsets.
+func (f *savedFile) write(c *Chunk, offset uint64, bytes []byte) error {
 	entry := &f.entries[c.index]
-	entry.sum = crc32.Checksum(bytes, castagnoli())
-	if _, err := f.file.WriteAt(bytes, int64(entry.offset)); err != nil {
+	entry.sum = crc32.Update(entry.sum, castagnoli(), bytes)
+	if _, err := f.file.WriteAt(bytes, int64(entry.offset+offset)); err != nil {
 		return f.fault("sleep", err, "chunk %d, %v at %d of the file %q", c.index, device.Size(entry.size), entry.offset, f.file.Name())
 	}
 	return nil
@@ -135,21 +136,33 @@ func (f *savedFile) seal() error {
 	return nil
 }
 
-// read reads the bytes of a chunk, and compares their checksum.
-func (f *savedFile) read(c *Chunk, to []byte) error {
-	entry := f.entries[c.index]
-	n, err := f.file.ReadAt(to, int64(entry.offset))
+// checkedRead reads a chunk of a file, and compares its checksum.
+type checkedRead struct {
+	file  *savedFile
+	chunk *Chunk
+	sum   uint32
+}
+
+func (f *savedFile) check(c *Chunk) *checkedRead { return &checkedRead{file: f, chunk: c} }
+
+// read reads bytes of the chunk, from an offset in the chunk on. The calls come in the
+// order of the offsets. The last one compares the checksum.
+func (r *checkedRead) read(offset uint64, to []byte) error {
+	f, index := r.file, r.chunk.index
+	entry := f.entries[index]
+	n, err := f.file.ReadAt(to, int64(entry.offset+offset))
 	if n < len(to) && !errors.Is(err, io.EOF) {
-		return f.fault("wake", err, "chunk %d, %v at %d of the file %q", c.index, device.Size(entry.size), entry.offset, f.file.Name())
+		return f.fault("wake", err, "chunk %d, %v at %d of the file %q", index, device.Size(entry.size), entry.offset, f.file.Name())
 	}
 	if n < len(to) {
 		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %v", f.extent.Name,
-			f.file.Name(), c.index, n, device.Size(len(to)))
+			f.file.Name(), index, offset+uint64(n), device.Size(entry.size))
 	}
-	if sum := crc32.Checksum(to, castagnoli()); sum != entry.sum {
+	r.sum = crc32.Update(r.sum, castagnoli(), to)
+	if offset+uint64(len(to)) == entry.size && r.sum != entry.sum {
 		return f.extent.Fault(device.CodeCorrupted, "wake",
-			"%q: chunk %d of the file %q, %v at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Name, c.index,
-			f.file.Name(), device.Size(entry.size), entry.offset, sum, entry.sum)
+			"%q: chunk %d of the file %q, %v at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Name, index,
+			f.file.Name(), device.Size(entry.size), entry.offset, r.sum, entry.sum)
 	}
 	return nil
 }

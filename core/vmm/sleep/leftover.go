@@ -120,9 +120,3 @@ func removeLeftover(path string) {
 	}
 	_ = f.Close()
 }
-
-// NewKeepers returns keepers that use memory outside the Go heap and files in a
-// directory.
-func NewKeepers() Keepers {
-	return Keepers{TakeBlock: takeBlock, OpenFile: openFile, ChunkBytes: defaultChunkBytes}
-}

@@ -1,9 +1,6 @@
 package sleep
 
 import (
-	"errors"
-
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/vmm/extent"
@@ -64,7 +61,7 @@ func (s *Saved) Add(c *Chunk) {
 // Abandon drops the kept contents of a chunk that is not asleep any more, or did not
 // fall asleep.
 func (s *Saved) Abandon(c *Chunk) {
-	if !c.pinned {
+	if c.uses == 0 {
 		s.dropped = append(s.dropped, c)
 	}
 }
@@ -95,8 +92,8 @@ func (s *Saved) Forget(r pageset.Run) {
 // Keep takes over what a transfer could not close.
 func (s *Saved) Keep(left []Leftover) {
 	for _, l := range left {
-		if l.chunk != nil {
-			l.chunk.pinned = true
+		for _, c := range l.chunks {
+			c.uses++
 		}
 	}
 	s.leftovers = append(s.leftovers, left...)
@@ -115,62 +112,3 @@ func (s *Saved) Jobs(some func(tag uint32) bool) (jobs []Job) {
 	}
 	return jobs
 }
-
-// Sweep frees what is not needed any more, in steps: Take, Close, Settle, Drop and End.
-type Sweep struct {
-	dropped      []*Chunk
-	open, closed []Leftover
-	was          engine.Asleep
-}
-
-// Take begins a Sweep with everything that is to be freed.
-func (s *Saved) Take() *Sweep {
-	w := &Sweep{dropped: s.dropped, open: s.leftovers}
-	s.dropped, s.leftovers = nil, nil
-	return w
-}
-
-// Close tries again to close streams. The caller holds no lock.
-func (w *Sweep) Close() (err error) {
-	left := w.open
-	w.open = nil
-	for _, l := range left {
-		if failure := l.stream.Close(); failure != nil && !errors.Is(failure, device.CodeInvalidState) {
-			w.open, err = append(w.open, l), failure
-		} else {
-			w.closed = append(w.closed, l)
-		}
-	}
-	return err
-}
-
-// Settle takes the open streams back, and frees what the closed ones used.
-func (s *Saved) Settle(w *Sweep) {
-	s.leftovers = append(s.leftovers, w.open...)
-	for _, l := range w.closed {
-		if l.buffer != nil {
-			l.buffer.Free()
-		}
-		if l.chunk != nil {
-			if l.chunk.pinned = false; l.chunk.left == 0 {
-				w.dropped = append(w.dropped, l.chunk)
-			}
-		}
-	}
-}
-
-// Drop frees the kept contents of chunks, and returns the errors of files that could
-// not be removed. The caller holds no lock.
-func (w *Sweep) Drop() (failures []error) {
-	for _, c := range w.dropped {
-		was, err := c.drop()
-		w.was = w.was.Plus(was)
-		if err != nil {
-			failures = append(failures, err)
-		}
-	}
-	return failures
-}
-
-// End subtracts the freed bytes from those that are held.
-func (s *Saved) End(w *Sweep) { s.release(w.was) }

@@ -10,9 +10,6 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// defaultStreams bounds the number of streams that 0 selects.
-const defaultStreams = 8
-
 // Transfer copies chunks. Several copies run at once, each on its own stream and
 // thread.
 type Transfer struct {
@@ -27,10 +24,11 @@ type Transfer struct {
 	// Held is called with the memory that was allocated for contents, before the copy.
 	Held func(engine.Asleep)
 
-	copy   func(l *lane, j Job) error
-	next   atomic.Int64
-	mu     sync.Mutex
-	failed error
+	copy func(l *lane, j Job) error
+	next atomic.Int64
+	mu   sync.Mutex
+	// failed is the first failure, pageable the reason why no more memory is locked.
+	failed, pageable error
 }
 
 // ToMemory copies the bytes of all jobs to host memory. If it fails, some jobs are
@@ -82,13 +80,14 @@ func (t *Transfer) run(streams int) (left []Leftover, err error) {
 	}
 	var lanes []*lane
 	var running []<-chan struct{}
-	for range min(streams, len(t.Jobs)) {
+	count := min(streams, len(t.Jobs))
+	for range count {
 		stream, err := t.Device.NewStream()
 		if err != nil {
 			t.fail(err)
 			break
 		}
-		l := &lane{Transfer: t, stream: stream}
+		l := newLane(t, stream, t.Keepers.bufferBytes(t.longest(), count))
 		lanes = append(lanes, l)
 		running = append(running, device.Go(t.Extent.Op(t.Op), l.work))
 	}
@@ -102,6 +101,28 @@ func (t *Transfer) run(streams int) (left []Leftover, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return left, t.failed
+}
+
+// longest returns the size of the longest chunk.
+func (t *Transfer) longest() (bytes uint64) {
+	for _, j := range t.Jobs {
+		bytes = max(bytes, j.Chunk.Run.Pages*t.Extent.PageBytes)
+	}
+	return bytes
+}
+
+// Pageable returns the reason why ToMemory uses pageable memory for some contents; nil:
+// it does not, or the device has no use for page-locked memory.
+func (t *Transfer) Pageable() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pageable
+}
+
+func (t *Transfer) setPageable(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pageable = err
 }
 
 func (t *Transfer) fail(err error) {

@@ -298,7 +298,8 @@ FERRUM_BACKING_RDMA = 3
 # Movable, and ferrum_vpool_export_fabric passes the memory to processes on other hosts. A device
 # without FERRUM_CAPABILITY_FABRIC_PAGES does not support it.
 FERRUM_BACKING_FABRIC = 4
-# Memory of this process.
+# Memory of this process. For a device whose memory the host cannot address, it is page-locked, as
+# far as half of the machine's memory suffices.
 FERRUM_SLEEP_HOST = 0
 # A file with checksums, which a wake compares. The file belongs to this process. It is removed when
 # all of its contents have been woken or freed, or when its pool or model ends, unless another file

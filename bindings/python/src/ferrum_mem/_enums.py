@@ -134,7 +134,8 @@ class SleepBacking(enum.IntEnum):
     """Place of the contents of ranges that are asleep.
 
     Attributes:
-        HOST: Memory of this process.
+        HOST: Memory of this process. For a device whose memory the host cannot address, it is
+            page-locked, as far as half of the machine's memory suffices.
         FILE: a file with checksums, which a wake compares. The file belongs to this process. It is
             removed when all of its contents have been woken or freed, or when its pool or model
             ends, unless another file has its name by then. The next sleep in the same directory

@@ -1,0 +1,85 @@
+package vmm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/vmm/sleep"
+)
+
+// hostPlace is a way in which contents sleep in host memory.
+type hostPlace struct {
+	name string
+	// lockableBytes is how much memory the device page-locks.
+	lockableBytes uint64
+	// pinnedBytes and bufferBytes are the fields of sleep.Keepers.
+	pinnedBytes, bufferBytes uint64
+}
+
+var hostPlaces = []hostPlace{
+	{name: "pageable"},
+	{"page-locked", 64 * page, 2 * page, page},
+	// Short chunks are page-locked. The others are pageable, with parts that are shorter
+	// than a page.
+	{"through staging buffers", 3 * page, 4 * page, page / 2},
+	// The staging buffers cannot be page-locked either.
+	{"no room", 1, 4 * page, page},
+}
+
+func (p hostPlace) set(ph *Physical) {
+	if p.lockableBytes > 0 {
+		ph.keepers.PinnedBytes, ph.keepers.BufferBytes = p.pinnedBytes, p.bufferBytes
+	}
+}
+
+func requireNothingLocked(t require.TestingT, dev *devicetest.Device) {
+	require.Zero(t, dev.PinnedBytes())
+	require.Zero(t, sleep.StagingBytes())
+	require.Zero(t, sleep.LockedBytes())
+}
+
+// While contents are asleep, they are in page-locked memory, as much of it as the
+// counters say, and there is no staging memory.
+func TestContentsSleepInPageLockedMemory(t *testing.T) {
+	n := newNapIn(t, device.BackingMovable, 2, hostPlaces[1])
+	_, err := n.model.Sleep(background, SleepRequest{Streams: 2})
+	require.NoError(t, err)
+	require.Zero(t, n.kept.taken, "no pageable memory")
+	require.Equal(t, 9*page, n.dev.PinnedBytes())
+	require.Equal(t, 9*page, n.model.Stats().AsleepHostBytes)
+	require.Equal(t, 9*page, sleep.LockedBytes())
+	require.Zero(t, sleep.StagingBytes())
+	_, err = n.model.Wake(background, WakeRequest{Tag: "kv"})
+	require.NoError(t, err)
+	require.Equal(t, 6*page, n.dev.PinnedBytes())
+	require.Equal(t, 6*page, n.model.Stats().AsleepHostBytes)
+	n.check(t)
+	_, err = n.model.Wake(background, WakeRequest{})
+	require.NoError(t, err)
+	n.look(t)
+	n.end(t)
+}
+
+// Memory that the device does not free stays counted. The next Sleep, Wake or Close
+// frees it.
+func TestPageLockedMemoryThatIsNotFreed(t *testing.T) {
+	n := newNapIn(t, device.BackingMovable, 1, hostPlaces[1])
+	_, err := n.model.Sleep(background, SleepRequest{Tag: "kv", Streams: 1})
+	require.NoError(t, err)
+	n.dev.FailNth(devicetest.FreePinned, 1, nil)
+	n.dev.FailNth(devicetest.FreePinned, 2, nil)
+	_, err = n.model.Wake(background, WakeRequest{Streams: 1})
+	require.NoError(t, err, "the contents are back")
+	require.Zero(t, n.dev.ClearFaults())
+	n.look(t)
+	require.NotZero(t, n.dev.PinnedBytes())
+	require.Equal(t, n.dev.PinnedBytes(), n.model.Stats().AsleepHostBytes)
+	require.Equal(t, n.dev.PinnedBytes(), sleep.LockedBytes())
+	require.NoError(t, n.model.space.sweep())
+	n.check(t)
+	requireNothingLocked(t, n.dev)
+	n.end(t)
+}
