@@ -36,6 +36,10 @@ func (m *heldMemory) Alloc(size uint64, stream device.Stream) (device.Addr, erro
 	return addr, CallError(err, m.of)
 }
 
+func (m *heldMemory) RecordStream(addr device.Addr, size uint64, stream device.Stream) error {
+	return CallError(m.Memory.RecordStream(addr, size, stream), m.of)
+}
+
 // Free frees memory, unless it was freed with its pool.
 func (m *heldMemory) Free(addr device.Addr, size uint64) error {
 	err := m.Memory.Free(addr, size)
@@ -55,6 +59,8 @@ func (m *callersMemory) KeepAwake() (release func(), err error) { return func() 
 func (m *callersMemory) Alloc(uint64, device.Stream) (device.Addr, error) {
 	return 0, device.Errorf(device.CodeInvalidArgument, "weights.load", "the memory is a device: each of its tensors needs memory of the caller").On(m.device.Engine.ID())
 }
+
+func (m *callersMemory) RecordStream(device.Addr, uint64, device.Stream) error { return nil }
 
 func (m *callersMemory) Free(device.Addr, uint64) error { return nil }
 

@@ -17,6 +17,9 @@ type Memory interface {
 	KeepAwake() (release func(), err error)
 	// Alloc allocates size bytes. size is not 0. The first work on the memory is queued on stream.
 	Alloc(size uint64, stream device.Stream) (device.Addr, error)
+	// RecordStream states that work of another stream uses the memory of one call of Alloc. Free then
+	// waits for that work too, without blocking.
+	RecordStream(addr device.Addr, size uint64, stream device.Stream) error
 	// Free frees the memory that one call of Alloc returned.
 	Free(addr device.Addr, size uint64) error
 }
@@ -41,6 +44,10 @@ func (m *poolMemory) KeepAwake() (release func(), err error) { return func() {},
 func (m *poolMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	block, err := m.pool.Alloc(pool.Request{SizeBytes: size, AlignmentBytes: packBytes, Tag: m.tag, Stream: stream})
 	return block.Addr, err
+}
+
+func (m *poolMemory) RecordStream(addr device.Addr, _ uint64, stream device.Stream) error {
+	return m.pool.RecordStream(addr, stream)
 }
 
 func (m *poolMemory) Free(addr device.Addr, _ uint64) error { return m.pool.Free(addr, nil) }
@@ -71,6 +78,10 @@ func (m *modelMemory) Alloc(size uint64, stream device.Stream) (device.Addr, err
 	return got.Addr, err
 }
 
+func (m *modelMemory) RecordStream(addr device.Addr, size uint64, stream device.Stream) error {
+	return m.model.RecordStream(uint64(addr-m.model.BaseAddress()), size, stream)
+}
+
 func (m *modelMemory) Free(addr device.Addr, size uint64) error {
 	return m.model.Free(uint64(addr-m.model.BaseAddress()), size, nil)
 }
@@ -99,6 +110,10 @@ func (m *rangeMemory) Alloc(size uint64, stream device.Stream) (device.Addr, err
 		m.next = (m.next + size + page - 1) / page * page
 	}
 	return addr, err
+}
+
+func (m *rangeMemory) RecordStream(addr device.Addr, size uint64, stream device.Stream) error {
+	return m.pool.RecordStream(uint64(addr-m.pool.BaseAddress()), size, stream)
 }
 
 func (m *rangeMemory) Free(addr device.Addr, size uint64) error {

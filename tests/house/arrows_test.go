@@ -39,6 +39,10 @@ var below = map[string][]string{
 	"core/weights": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/vmm", "core/pool",
 	},
+	// core/internal: the host copies and converts elements in memory that it addresses.
+	"core/tensor": {
+		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/vmm", "core/pool", "core/weights",
+	},
 	"core/estimate": {"core/device", "core/internal", "core/dtype", "core/weights"},
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/operator": {"core/device", "core/internal", "core/dtype"},

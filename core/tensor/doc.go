@@ -1,0 +1,21 @@
+// Package tensor gives memory a data type, a shape and strides.
+//
+// A Tensor is a view of a storage: memory that was allocated for it in a pool, a model or a
+// range, or memory that another owner lends until its release is called. Narrow, Permute,
+// Transpose, Expand and Reshape give further tensors over the same storage and move no
+// element. The storage ends with its last tensor. A Tensor never changes: only the elements
+// do.
+//
+// Elements are ordered by streams, like all memory: a copy is queued, and returns at once. The
+// memory of a sleeping model has no elements, so each use takes a hold on the storage first
+// and fails with CodeBusy while the model sleeps.
+//
+// Types with several elements in a byte or block (the 4-bit types and those of GGUF) have only
+// contiguous tensors, whose parts begin and end at whole blocks.
+//
+// Lock order: storage.mu is held alone. No call of a driver or of the program is made with it.
+//
+// # Files in reading order
+//
+// storage.go, tensor.go, views.go, copy.go.
+package tensor

@@ -1,0 +1,61 @@
+package tensor
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/strided"
+)
+
+// view makes another tensor over the storage.
+func (t *Tensor) view(layout strided.Layout, err error) (*Tensor, error) {
+	if err != nil {
+		return nil, device.About(t.storage.engine.ID(), err)
+	}
+	if t.closed.Load() {
+		return nil, t.isClosed()
+	}
+	if each, _ := t.kind.Block(); each > 1 {
+		if _, err := bytesOf(t.kind, &layout); err != nil {
+			return nil, device.About(t.storage.engine.ID(), err)
+		}
+		if !layout.IsContiguous() {
+			return nil, device.Errorf(device.CodeUnsupported, opView, "a layout of %v: a tensor of %s is contiguous, because %d elements share bytes", layout, t.kind, each).On(t.storage.engine.ID())
+		}
+	}
+	if err := t.storage.join(); err != nil {
+		return nil, err
+	}
+	return &Tensor{storage: t.storage, kind: t.kind, layout: layout}, nil
+}
+
+// Narrow keeps count indices of a dimension, from start on; axis -1 is the last dimension.
+// Errors: CodeInvalidArgument for the axis; CodeInvalidOffset; CodeUnsupported for a part of a
+// type with several elements in a block that is not contiguous; CodeInvalidState for a closed
+// tensor.
+func (t *Tensor) Narrow(axis int, start, count int64) (*Tensor, error) {
+	return t.view(t.layout.Narrow(axis, start, count))
+}
+
+// Permute puts the dimensions into another order: dimension i of the result is dimension
+// axes[i]. Errors: as of Narrow.
+func (t *Tensor) Permute(axes ...int) (*Tensor, error) { return t.view(t.layout.Permute(axes...)) }
+
+// Transpose exchanges two dimensions. Errors: as of Narrow.
+func (t *Tensor) Transpose(a, b int) (*Tensor, error) { return t.view(t.layout.Transpose(a, b)) }
+
+// Expand repeats elements so that the tensor gets a larger shape, by NumPy's rule. Errors: as
+// of Narrow.
+func (t *Tensor) Expand(shape ...int64) (*Tensor, error) { return t.view(t.layout.Expand(shape...)) }
+
+// Reshape gives the elements, in their order, another shape. Errors: as of Narrow;
+// CodeInvalidArgument if the number of elements is another one; CodeUnsupported if the strides
+// do not allow it: a contiguous copy of the tensor has every shape.
+func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
+	layout, fits, err := t.layout.Reshape(shape...)
+	if err == nil && !fits {
+		err = device.Errorf(device.CodeUnsupported, opView, "%v as %s: the elements would have to be copied", t.layout, strided.Text(shape))
+	}
+	return t.view(layout, err)
+}
+
+// Same gives another tensor with the same layout. Errors: CodeInvalidState for a closed tensor.
+func (t *Tensor) Same() (*Tensor, error) { return t.view(t.layout, nil) }
