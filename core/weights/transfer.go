@@ -88,28 +88,38 @@ func (p *plan) chunkElements() uint64 {
 	return count
 }
 
-// longestChunk returns how many bytes of the result a chunk has at most.
-func (p *plan) longestChunk() uint64 {
-	size, _ := p.kind.Size(min(p.chunkElements(), p.view.elements()*p.unit))
-	return size
-}
+// slackBytes is how many more bytes of the file a chunk may have at each end. A chunk of its own for them
+// would wait behind the long requests that the disk has.
+const slackBytes = 256 << 10
 
-// pieces returns how the result of the plan is divided into chunks: how many elements the first chunk
-// has, and how many the others. If the elements are adjacent in the file, the first chunk ends at a
-// multiple of chunkBytes in the file, so that each other chunk is one direct read of whole blocks.
-func (p *plan) pieces() (first, others uint64) {
-	others = p.chunkElements()
+// pieces is how the result of a plan is divided into chunks: how many elements the first chunk has, how
+// many the others, and how many more the last one may have.
+type pieces struct{ first, others, slack uint64 }
+
+// pieces divides the result of the plan. If the elements are adjacent in the file, the first chunk ends at
+// a multiple of chunkBytes in the file, so that each other chunk is one direct read of whole blocks.
+func (p *plan) pieces() pieces {
+	others := p.chunkElements()
 	begin, is := p.inFile()
 	if !is {
-		return others, others
+		return pieces{first: others, others: others}
 	}
 	_, width := p.tensor.Type.Block()
-	first = (chunkBytes - begin%chunkBytes) / width * p.unit % others
-	first = first / 2 * 2 // whole bytes of a result of 4 bits
-	if first == 0 {
-		first = others
+	whole := func(bytes uint64) uint64 {
+		return bytes / width * p.unit / 2 * 2 // whole bytes of a result of 4 bits
 	}
-	return first, others
+	c := pieces{first: whole(chunkBytes-begin%chunkBytes) % others, others: others, slack: whole(slackBytes)}
+	if c.first <= c.slack {
+		c.first += others
+	}
+	return c
+}
+
+// longestChunk returns how many bytes of the result a chunk has at most.
+func (p *plan) longestChunk() uint64 {
+	c := p.pieces()
+	size, _ := p.kind.Size(min(c.others+2*c.slack, p.view.elements()*p.unit))
+	return size
 }
 
 // inFile returns where the elements of the result begin in the file, if they are adjacent there and have
@@ -194,13 +204,17 @@ func (t *transfer) cut(ctx context.Context, work chan<- chunk) {
 	for _, j := range t.jobs {
 		p := j.plan
 		elements := p.view.elements() * p.unit
-		count, others := p.pieces()
+		size := p.pieces()
+		count := size.first
 		if p.encoded() {
 			count = elements // one thread decodes the whole tensor
 		}
-		for first := uint64(0); first < elements; first, count = first+count, others {
+		for first := uint64(0); first < elements; first, count = first+count, size.others {
+			if left := elements - first; left <= count+size.slack {
+				count = left
+			}
 			select {
-			case work <- chunk{job: j, first: first, count: min(count, elements-first)}:
+			case work <- chunk{job: j, first: first, count: count}:
 			case <-ctx.Done():
 				return
 			}

@@ -6,10 +6,10 @@ const Block = 4096
 
 // windowBytes is the size of the part of a file that one query of the page cache and one request
 // cover. A read is split at multiples of it. slackBytes is how much longer a part may be at each end,
-// because a request for a few bytes behind such a multiple takes as long as a disk needs to answer.
+// because a short request waits behind the long ones that the disk has.
 const (
 	windowBytes = 4 << 20
-	slackBytes  = 32 << 10
+	slackBytes  = 256 << 10
 )
 
 // Counts states how bytes were read, for tests and reports.
