@@ -151,8 +151,8 @@ func TestFitRejectsBadInput(t *testing.T) {
 		{[]string{llama, "--block-tokens", "0"}, "--block-tokens 0"},
 		{[]string{llama, "--tensor-parallel", "5", "--memory", "1GiB"}, "tensor_parallel 5: the 32 attention heads cannot be divided by 5"},
 		{[]string{llama, "--tensor-parallel", "70000", "--memory", "1GiB"}, "tensor_parallel 70000"},
-		{[]string{llama, "--kv-dtype", "f7"}, `--kv-dtype: dtype "f7" is none of`},
-		{[]string{llama, "--dtype", "f7"}, `--dtype: dtype "f7" is none of`},
+		{[]string{llama, "--kv-dtype", "f7"}, `--kv-dtype: dtype "f7" is not one of`},
+		{[]string{llama, "--dtype", "f7"}, `--dtype: dtype "f7" is not one of`},
 		{[]string{llama, "--attention", "none"}, `--attention "none"`},
 		{[]string{llama, "--logits", "some"}, `--logits "some"`},
 		{[]string{llama, "--limit", "lots"}, "--limit"},
@@ -165,7 +165,7 @@ func TestFitRejectsBadInput(t *testing.T) {
 		{[]string{bad}, "config.json: hidden_size: is the number -1"},
 		{[]string{filepath.Join(folder, "gone.json")}, "gone.json"},
 		{[]string{folder}, "there is no file of tensors"},
-		{[]string{writeFile(t, "m.safetensors", "short")}, "m.safetensors: the file begins as none of safetensors"},
+		{[]string{writeFile(t, "m.safetensors", "short")}, "m.safetensors: the file does not begin like a file of safetensors"},
 	} {
 		o := invoke(t, append([]string{"fit"}, c.args...)...)
 		assert.Equal(t, exitUsage, o.status, "%v: %s", c.args, o.err)

@@ -119,7 +119,7 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 	var o replay.Options
 	mode, err := trace.ParseMode(f.mode)
 	if err != nil {
-		return o, usagef(cmd, "--mode %q is none of contiguous, paged, lifetimes", f.mode)
+		return o, usagef(cmd, "--mode %q is not one of contiguous, paged, lifetimes", f.mode)
 	}
 	if cmd.Flags().Changed("bytes-per-token") && f.bytesPerToken == 0 {
 		return o, usagef(cmd, "--bytes-per-token 0: a token must have at least 1 byte")
@@ -138,7 +138,7 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 	}
 	paging, ok := pagings[f.paging]
 	if !ok {
-		return o, usagef(cmd, "--paging %q is none of auto, on, off", f.paging)
+		return o, usagef(cmd, "--paging %q is not one of auto, on, off", f.paging)
 	}
 	id, err := device.ParseID(f.device)
 	if err != nil {
@@ -187,7 +187,7 @@ var formats = map[string]trace.Kind{
 func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trace, error) {
 	kind, ok := formats[format]
 	if !ok {
-		return nil, device.Errorf(device.CodeInvalidArgument, "replay.read", "--format %q is none of auto, azure, mooncake, lifetimes", format)
+		return nil, device.Errorf(device.CodeInvalidArgument, "replay.read", "--format %q is not one of auto, azure, mooncake, lifetimes", format)
 	}
 	input, name := s.in, "standard input"
 	if path != "-" {

@@ -95,7 +95,7 @@ func runReplayModels(cmd *cobra.Command, s streams, f replayFlags) error {
 	case replay.PolicyStatic, replay.PolicyElastic:
 		options.Policies = []replay.Policy{policy}
 	default:
-		return usagef(cmd, "--policy %q is none of static, elastic, both", f.several.policy)
+		return usagef(cmd, "--policy %q is not one of static, elastic, both", f.several.policy)
 	}
 	models, paths, err := f.several.parse(cmd)
 	if err != nil {

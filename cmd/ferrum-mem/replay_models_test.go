@@ -138,7 +138,7 @@ func TestReplayModelsRejectsBadInput(t *testing.T) {
 		{[]string{model, limit, "--lifetime-hints"}, "--lifetime-hints is for a pool of one trace"},
 		{[]string{model, limit, "--find-limit"}, "--limit and --find-limit cannot be used together"},
 		{[]string{model, "--report", "r.html", "--find-limit"}, "--report and --find-limit cannot be used together"},
-		{[]string{model, limit, "--policy", "fair"}, `--policy "fair" is none of`},
+		{[]string{model, limit, "--policy", "fair"}, `--policy "fair" is not one of`},
 		{[]string{model, limit, "--wait", "-1s"}, "--wait -1s must not be negative"},
 		{[]string{model, limit, "--wait", "48h"}, "wait is 172800000000000 ns"},
 		{[]string{model, limit, "--page", "0"}, `--page "0"`},
@@ -156,7 +156,7 @@ func TestReplayModelsRejectsBadInput(t *testing.T) {
 		{[]string{model, limit, "--share", "a=0"}, `--share "a=0": want a size above 0`},
 		{[]string{model, limit, "--share", "a=2GiB"}, `model "a": with its share of 2.00 GiB`},
 		{[]string{model, limit, "--guarantee", "a=2GiB"}, `model "a": with its guarantee of 2.00 GiB`},
-		{[]string{model, limit, "--mode", "paged", "--bytes-per-token", "4096"}, "no multiple of the page size of 2.00 MiB"},
+		{[]string{model, limit, "--mode", "paged", "--bytes-per-token", "4096"}, "not a multiple of the page size of 2.00 MiB"},
 		{[]string{model, limit, "--report", requests}, "this is the trace itself"},
 	} {
 		o := invoke(t, append([]string{"replay"}, c.args...)...)

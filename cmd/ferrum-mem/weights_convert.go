@@ -144,7 +144,7 @@ func (f convertFlags) maxFileBytes(cmd *cobra.Command) (uint64, error) {
 	}
 	bytes, err := host.ParseSize(f.maxFile)
 	if err != nil || bytes == 0 {
-		return 0, usagef(cmd, "--max-file-size %q is no size such as 5GiB", f.maxFile)
+		return 0, usagef(cmd, "--max-file-size %q is not a size such as 5GiB", f.maxFile)
 	}
 	return bytes, nil
 }
@@ -153,13 +153,13 @@ func (f convertFlags) maxFileBytes(cmd *cobra.Command) (uint64, error) {
 func (f convertFlags) outputFormat(cmd *cobra.Command, output string) (weights.Format, error) {
 	if f.format != "" {
 		if !slices.Contains(convertFormats, f.format) {
-			return "", usagef(cmd, "--format %q is none of %s", f.format, strings.Join(convertFormats, ", "))
+			return "", usagef(cmd, "--format %q is not one of %s", f.format, strings.Join(convertFormats, ", "))
 		}
 		return weights.Format(f.format), nil
 	}
 	format, known := writtenFormats[filepath.Ext(output)]
 	if !known {
-		return "", usagef(cmd, "%s: the ending is none of .safetensors, .gguf, .npy and .npz: state the format with --format", output)
+		return "", usagef(cmd, "%s: the ending is not one of .safetensors, .gguf, .npy and .npz: state the format with --format", output)
 	}
 	return format, nil
 }

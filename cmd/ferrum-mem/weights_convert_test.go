@@ -135,14 +135,14 @@ func TestConvertRejects(t *testing.T) {
 		says string
 	}{
 		{[]string{folder}, "accepts 2 arg(s)"},
-		{[]string{folder, present}, present + ": the file is there already"},
-		{[]string{folder, target + ".pt"}, "the ending is none of"},
-		{[]string{folder, target, "--format", "pytorch"}, `--format "pytorch" is none of`},
+		{[]string{folder, present}, present + ": the file exists already"},
+		{[]string{folder, target + ".pt"}, "the ending is not one of"},
+		{[]string{folder, target, "--format", "pytorch"}, `--format "pytorch" is not one of`},
 		{[]string{folder, target, "--format", "raw"}, "a raw file holds one tensor and not 3"},
 		{[]string{folder, target, "--dtype", "i8"}, `--dtype "i8"`},
 		{[]string{folder, target, "--filter", "x"}, `"x"`},
-		{[]string{folder, target, "--max-file-size", "much"}, `--max-file-size "much" is no size`},
-		{[]string{folder, target, "--max-file-size", "0"}, `--max-file-size "0" is no size`},
+		{[]string{folder, target, "--max-file-size", "much"}, `--max-file-size "much" is not a size`},
+		{[]string{folder, target, "--max-file-size", "0"}, `--max-file-size "0" is not a size`},
 		{[]string{filepath.Join(folder, "gone"), target}, filepath.Join(folder, "gone")},
 		{[]string{folder, filepath.Join(folder, "no", "m.safetensors")}, filepath.Join(folder, "no")},
 	} {

@@ -48,7 +48,7 @@ func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 func countIn(t DType, size uint64) (uint64, error) {
 	each, bytes := t.Block()
 	if size%bytes != 0 {
-		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%v are no whole elements of %s, which take %d", device.Size(size), t, bytes)
+		return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%v are not a whole number of elements of %s, which take %d", device.Size(size), t, bytes)
 	}
 	return size / bytes * each, nil
 }

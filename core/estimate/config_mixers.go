@@ -260,7 +260,7 @@ func (r reader) letters(field string, layers uint64) ([]layerKind, error) {
 	for i, letter := range text {
 		kind, ok := kindOfLetter(letter)
 		if !ok {
-			return nil, r.wrong(field, "letter %d is %s and none of M, *, - and E", i, quote(string(letter)))
+			return nil, r.wrong(field, "letter %d is %s and not one of M, *, - and E", i, quote(string(letter)))
 		}
 		kinds = append(kinds, kind)
 	}

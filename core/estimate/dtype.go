@@ -50,7 +50,7 @@ func ParseDType(name string) (DType, error) {
 	case "int4", "q4_0":
 		return Int4, nil
 	}
-	return DType{}, device.Errorf(device.CodeInvalidArgument, "estimate.dtype", "dtype %s is none of %s", quote(name), DTypeNames)
+	return DType{}, device.Errorf(device.CodeInvalidArgument, "estimate.dtype", "dtype %s is not one of %s", quote(name), DTypeNames)
 }
 
 // stored returns the bytes of a run of elements that ends with a whole byte.

@@ -109,7 +109,7 @@ func (p *parser) value() (any, error) {
 		if key, ok := token.(string); ok && len(open) > 0 && open[len(open)-1].inKey {
 			top := &open[len(open)-1]
 			if _, twice := top.object.fields[key]; twice {
-				return nil, malformed(p.op, p.file, "%s%s: the key is there twice", top.object.path, quoteKey(key))
+				return nil, malformed(p.op, p.file, "%s%s: the key occurs twice", top.object.path, quoteKey(key))
 			}
 			top.key, top.inKey = key, false
 			continue

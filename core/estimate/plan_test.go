@@ -157,7 +157,7 @@ func TestServingOutOfBounds(t *testing.T) {
 	assert.ErrorContains(t, err, "the size of the KV cache")
 	_, err = ParseDType("f7")
 	assert.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
-	assert.ErrorContains(t, err, `"f7" is none of f32, f16`)
+	assert.ErrorContains(t, err, `"f7" is not one of f32, f16`)
 }
 
 // serving draws settings for serving a model. If the positions of the model are learned,

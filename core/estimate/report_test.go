@@ -60,9 +60,9 @@ func TestRequests(t *testing.T) {
 	assert.NotContains(t, fields, "fits", "nothing was asked")
 	assert.Equal(t, false, ask(Request{Serving: Serving{Batch: 1}, FreeBytes: 1})["fits"])
 	for says, r := range map[string]Request{
-		`dtype "f7" is none of`: {Serving: Serving{Batch: 1}, KVDTypeName: "f7"},
-		`dtype "x" is none of`:  {Serving: Serving{Batch: 1}, WeightDTypeName: "x"},
-		"batch 0 is not within": {},
+		`dtype "f7" is not one of`: {Serving: Serving{Batch: 1}, KVDTypeName: "f7"},
+		`dtype "x" is not one of`:  {Serving: Serving{Batch: 1}, WeightDTypeName: "x"},
+		"batch 0 is not within":    {},
 	} {
 		_, err := x.JSON(r)
 		assert.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))

@@ -36,7 +36,7 @@ func (r reader) storage(m *Model) error {
 		}
 		t, err := ParseDType(name)
 		if err != nil {
-			return r.wrong(field, "%s is none of float32, float16, bfloat16, float8_e4m3fn, float8_e5m2", quote(name))
+			return r.wrong(field, "%s is not one of float32, float16, bfloat16, float8_e4m3fn, float8_e5m2", quote(name))
 		}
 		m.Weights.Plain, stated = t, true
 		break
@@ -81,7 +81,7 @@ func quantisation(o *object) (*Quantisation, error) {
 	case "":
 		return nil, o.wrong("quant_method", "is missing: it determines how the weights are stored")
 	}
-	return nil, o.wrong("quant_method", "%s is none of gptq, awq, fp8, fbgemm_fp8, mxfp4, bitsandbytes, compressed-tensors; the safetensors files state the size of the weights", quote(method))
+	return nil, o.wrong("quant_method", "%s is not one of gptq, awq, fp8, fbgemm_fp8, mxfp4, bitsandbytes, compressed-tensors; the safetensors files state the size of the weights", quote(method))
 }
 
 func (o *object) quantisedBits(field string) (uint64, error) {

@@ -294,7 +294,7 @@ func (p *DevicePool) endUse(addr device.Addr) (Lease[device.Addr], error) {
 	lease, ok := p.inUse[addr]
 	if !ok {
 		return lease, device.Errorf(device.CodeInvalidAddress, "fallback.free",
-			"address %#x is no buffer in use", uint64(addr)).On(p.engine.ID())
+			"address %#x is not a buffer in use", uint64(addr)).On(p.engine.ID())
 	}
 	delete(p.inUse, addr)
 	return lease, nil

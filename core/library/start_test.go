@@ -89,7 +89,7 @@ func TestInitThatFailsLeavesTheLibraryStopped(t *testing.T) {
 		b.env["FERRUM_DEBUG"] = value
 		err = b.Init(nil)
 		requireCode(t, device.CodeInvalidConfig, err)
-		require.ErrorContains(t, err, fmt.Sprintf("FERRUM_DEBUG=%q: %q is none of red_zones, poison, quarantine, call_sites, all",
+		require.ErrorContains(t, err, fmt.Sprintf("FERRUM_DEBUG=%q: %q is not one of red_zones, poison, quarantine, call_sites, all",
 			value, word))
 	}
 	b.env["FERRUM_DEBUG"] = ""

@@ -86,7 +86,7 @@ func (s *WeightsSource) check(op string) error {
 	case s.Format < FormatAny || s.Format > FormatCustom:
 		return wrong("format is %d: want 0 to %d", s.Format, FormatCustom)
 	case !s.RawDType.IsKnown():
-		return wrong("raw_dtype is %d, which is no type", s.RawDType)
+		return wrong("raw_dtype is %d, which is not a type", s.RawDType)
 	case s.RawRank > header.MaxDimensions:
 		return wrong("raw_rank is %d: want at most %d", s.RawRank, header.MaxDimensions)
 	case s.RawRank != 0 && s.Format != FormatRaw:
@@ -96,7 +96,7 @@ func (s *WeightsSource) check(op string) error {
 	case s.Kind == SourceMemory && s.DataBytes > maxMemorySource:
 		return device.Errorf(device.CodeInvalidSize, op, "source->data_bytes is %d, more than an address space has", s.DataBytes)
 	case s.Kind == SourceMemory && s.DataBytes > 0 && s.Data == 0:
-		return device.Errorf(device.CodeNullPointer, op, "source->data is NULL and data_bytes %d", s.DataBytes)
+		return device.Errorf(device.CodeNullPointer, op, "source->data is NULL, but data_bytes is %d", s.DataBytes)
 	case s.Kind == SourceMemory:
 		return nil
 	case s.Path == "":

@@ -60,7 +60,7 @@ words:
 				continue words
 			}
 		}
-		return 0, fmt.Errorf("%q is none of %s, %s", word, strings.Join(flagNames[:], ", "), allName)
+		return 0, fmt.Errorf("%q is not one of %s, %s", word, strings.Join(flagNames[:], ", "), allName)
 	}
 	return flags, nil
 }

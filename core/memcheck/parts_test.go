@@ -26,7 +26,7 @@ func TestFlagsRoundTrip(t *testing.T) {
 		"": `""`, "poison,": `""`, "Poison": `"Poison"`, "all,zones": `"zones"`, "1": `"1"`, "red zones": `"red zones"`,
 	} {
 		_, err := Parse(text)
-		require.ErrorContains(t, err, word+" is none of red_zones, poison, quarantine, call_sites, all", text)
+		require.ErrorContains(t, err, word+" is not one of red_zones, poison, quarantine, call_sites, all", text)
 	}
 	require.Equal(t, "poison,0x30", (Poison | 0x30).String())
 }

@@ -94,7 +94,7 @@ func plan(ctx context.Context, models []ModelTrace, o *ModelsOptions) (*prepared
 	}
 	b.rules = feeds[0].schedule.Rules()
 	if block := b.rules.BytesPerToken * trace.BlockTokens; b.rules.Mode == trace.Paged && block%o.PageBytes != 0 {
-		return nil, refuse("a block of %d tokens of %s each has %s, which is no multiple of the page size of %s: choose a smaller page, or more bytes per token",
+		return nil, refuse("a block of %d tokens of %s each has %s, which is not a multiple of the page size of %s: choose a smaller page, or more bytes per token",
 			trace.BlockTokens, device.FormatBytes(b.rules.BytesPerToken), device.FormatBytes(block), device.FormatBytes(o.PageBytes))
 	}
 	if b.demand, err = surveyModels(ctx, feeds, o.PageBytes); err != nil {
@@ -120,7 +120,7 @@ func checkModels(models []ModelTrace, o ModelsOptions) error {
 	}
 	for _, policy := range o.Policies {
 		if policy != PolicyStatic && policy != PolicyElastic {
-			return refuse("policy %q is none of static, elastic", policy)
+			return refuse("policy %q is not one of static, elastic", policy)
 		}
 	}
 	seen, shares := map[string]bool{}, 0

@@ -242,7 +242,7 @@ func TestModelsRefused(t *testing.T) {
 		{two(same), ModelsOptions{LimitBytes: 1 << 30, PageBytes: 3 << 20}, "page size 3145728"},
 		{two(same), ModelsOptions{LimitBytes: 1 << 30, WaitNS: -1}, "wait is -1 ns"},
 		{two(same), ModelsOptions{LimitBytes: 1 << 30, Policies: []Policy{"fair"}}, `policy "fair"`},
-		{two(same), ModelsOptions{LimitBytes: 1 << 30, Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 4096}}, "has 64.00 KiB, which is no multiple of the page size of 2.00 MiB"},
+		{two(same), ModelsOptions{LimitBytes: 1 << 30, Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 4096}}, "has 64.00 KiB, which is not a multiple of the page size of 2.00 MiB"},
 		{two(same), ModelsOptions{LimitBytes: 1 << 30, Rules: trace.Rules{Mode: trace.Lifetimes}}, "mode lifetimes"},
 	} {
 		b := &bench{}

@@ -72,7 +72,7 @@ func chooseKind(o ReadOptions, head []byte) (Kind, error) {
 		return o.Kind, nil
 	case Unknown:
 	default:
-		return Unknown, device.Errorf(device.CodeInvalidArgument, "trace.read", "trace kind %d is none of azure, mooncake, lifetimes", o.Kind)
+		return Unknown, device.Errorf(device.CodeInvalidArgument, "trace.read", "trace kind %d is not one of azure, mooncake, lifetimes", o.Kind)
 	}
 	if text[0] == '{' {
 		return Mooncake, nil

@@ -46,7 +46,7 @@ func ParseMode(text string) (Mode, error) {
 		return DefaultMode, nil
 	}
 	return DefaultMode, device.Errorf(device.CodeInvalidArgument, "trace.parse_mode",
-		"mode %q is none of contiguous, paged, lifetimes", text)
+		"mode %q is not one of contiguous, paged, lifetimes", text)
 }
 
 // The rules by which requests become memory.
@@ -100,7 +100,7 @@ func (r Rules) normalise(t *Trace) (Rules, error) {
 	}
 	switch {
 	case r.Mode != Contiguous && r.Mode != Paged && r.Mode != Lifetimes:
-		return refuse("mode %d is none of contiguous, paged, lifetimes", r.Mode)
+		return refuse("mode %d is not one of contiguous, paged, lifetimes", r.Mode)
 	case lifetimes && r.Mode != Lifetimes:
 		return refuse("mode %s needs a trace of requests, and %s has lifetimes", r.Mode, t.Name)
 	case !lifetimes && r.Mode == Lifetimes:

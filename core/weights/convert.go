@@ -136,7 +136,7 @@ func (s *Source) named(specs []Spec) ([]named, error) {
 	for at := range specs {
 		spec := &specs[at]
 		if spec.Name == "" || seen[spec.Name] {
-			return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "spec %d: the name %q is empty or of another spec too", at, spec.Name)
+			return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "spec %d: the name %q is empty, or another spec has it too", at, spec.Name)
 		}
 		seen[spec.Name] = true
 		p, err := s.checked(spec)

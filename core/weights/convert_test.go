@@ -167,12 +167,12 @@ func TestConversionsThatFail(t *testing.T) {
 		code   device.Code
 	}{
 		"it has no type bf16":               {"a.npz", []weights.Spec{{Name: "a", Tensor: m.order[0], Transformations: f64}}, header.NumPy, device.CodeUnsupported},
-		"no name of a member":               {"a.npz", slash, header.NumPy, device.CodeUnsupported},
+		"cannot be the name of a member":    {"a.npz", slash, header.NumPy, device.CodeUnsupported},
 		"holds one tensor and not 2":        {"a.npy", all(t, s), header.NumPy, device.CodeInvalidArgument},
 		"a raw file holds one":              {"a", all(t, s), header.RawFormat, device.CodeInvalidArgument},
 		`files of the format "pytorch" are`: {"a", all(t, s), header.PyTorch, device.CodeUnsupported},
 		"there is no such file or folder":   {"no/a", all(t, s), header.Safetensors, device.CodeNotFound},
-		"is empty or of another spec":       {"a", append(all(t, s), all(t, s)...), header.Safetensors, device.CodeInvalidArgument},
+		"is empty, or another spec has it":  {"a", append(all(t, s), all(t, s)...), header.Safetensors, device.CodeInvalidArgument},
 	} {
 		err := s.Convert(background, of.specs, filepath.Join(folder, of.name), weights.ConvertOptions{Format: of.format})
 		require.ErrorIs(t, err, of.code, says)

@@ -84,15 +84,15 @@ func TestDecodersOfFurtherFormats(t *testing.T) {
 func TestDecodersAreNotTrusted(t *testing.T) {
 	of := func(t header.Tensor) []header.Tensor { return []header.Tensor{t} }
 	for says, decoder := range map[string]*toy{
-		"go beyond the file":        {tensors: of(header.Tensor{Name: "a", Type: dtype.F32, Shape: []uint64{2}, Offset: 4})},
-		"beyond the file":           {tensors: of(header.Tensor{Name: "a", Type: dtype.F32, Offset: 1 << 63})},
-		"is empty":                  {tensors: of(header.Tensor{Type: dtype.F32})},
-		"its type 9999 is none":     {tensors: of(header.Tensor{Name: "a", Type: 9999})},
-		"has 17 dimensions":         {tensors: of(header.Tensor{Name: "a", Shape: make([]uint64, 17)})},
-		"there twice":               {tensors: []header.Tensor{{Name: "a", Type: dtype.U8}, {Name: "a", Type: dtype.U8}}},
-		"more elements than 64":     {tensors: of(header.Tensor{Name: "a", Shape: []uint64{1 << 40, 1 << 40}})},
-		"are no whole bytes":        {tensors: of(header.Tensor{Name: "a", Type: dtype.I4, Shape: []uint64{3}})},
-		"the header makes no sense": {err: errors.New("the header makes no sense")},
+		"go beyond the file":              {tensors: of(header.Tensor{Name: "a", Type: dtype.F32, Shape: []uint64{2}, Offset: 4})},
+		"beyond the file":                 {tensors: of(header.Tensor{Name: "a", Type: dtype.F32, Offset: 1 << 63})},
+		"is empty":                        {tensors: of(header.Tensor{Type: dtype.F32})},
+		"its type 9999 is not known":      {tensors: of(header.Tensor{Name: "a", Type: 9999})},
+		"has 17 dimensions":               {tensors: of(header.Tensor{Name: "a", Shape: make([]uint64, 17)})},
+		"listed twice":                    {tensors: []header.Tensor{{Name: "a", Type: dtype.U8}, {Name: "a", Type: dtype.U8}}},
+		"more elements than 64":           {tensors: of(header.Tensor{Name: "a", Shape: []uint64{1 << 40, 1 << 40}})},
+		"are not a whole number of bytes": {tensors: of(header.Tensor{Name: "a", Type: dtype.I4, Shape: []uint64{3}})},
+		"the header makes no sense":       {err: errors.New("the header makes no sense")},
 	} {
 		decoder.name = "toy"
 		decoders := &Decoders{}

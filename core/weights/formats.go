@@ -118,7 +118,7 @@ func numpyPieces(tensors []named, isArchive bool) ([]piece, error) {
 		if isArchive {
 			p.member = of.name + ".npy"
 			if strings.ContainsAny(of.name, "\\\x00") || path.Clean("/"+of.name) != "/"+of.name {
-				return nil, cannotWrite(header.NumPy, of.name, "the name is no name of a member of an archive")
+				return nil, cannotWrite(header.NumPy, of.name, "the name cannot be the name of a member of an archive")
 			}
 		}
 		pieces = append(pieces, p)

@@ -58,7 +58,7 @@ func (s *Source) layoutOf(specs []Spec, otherwise Memory) (*layout, error) {
 	for at := range specs {
 		spec := &specs[at]
 		if spec.Name == "" || named[spec.Name] {
-			return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "spec %d: the name %q is empty or of another spec too", at, spec.Name)
+			return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "spec %d: the name %q is empty, or another spec has it too", at, spec.Name)
 		}
 		named[spec.Name] = true
 		p, err := s.checked(spec)

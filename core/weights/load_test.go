@@ -306,14 +306,14 @@ func TestRefusedLoads(t *testing.T) {
 		specs   []weights.Spec
 		options weights.LoadOptions
 	}{
-		`the name "" is empty`:                     {[]weights.Spec{{Tensor: m.order[0]}}, weights.LoadOptions{Memory: in}},
-		`the name "a" is empty or of another spec`: {[]weights.Spec{{Name: "a", Tensor: m.order[0]}, {Name: "a", Tensor: m.order[1]}}, weights.LoadOptions{Memory: in}},
-		`there is no tensor "b"`:                   {[]weights.Spec{{Name: "b"}}, weights.LoadOptions{Memory: in}},
-		"has a shape of [100] and not of [50, 2]":  {[]weights.Spec{{Name: m.order[0], Shape: []uint64{50, 2}}}, weights.LoadOptions{Memory: in}},
-		"the result is of type u8 and not f32":     {[]weights.Spec{{Name: m.order[0], Type: &f32}}, weights.LoadOptions{Memory: in}},
-		"neither the spec nor the load has":        {[]weights.Spec{{Name: m.order[0]}}, weights.LoadOptions{}},
-		"threads is -1":                            {[]weights.Spec{{Name: m.order[0]}}, weights.LoadOptions{Memory: in, Threads: -1}},
-		"staging_bytes is 268435457":               {[]weights.Spec{{Name: m.order[0]}}, weights.LoadOptions{Memory: in, StagingBytes: 256<<20 + 1}},
+		`the name "" is empty`:                              {[]weights.Spec{{Tensor: m.order[0]}}, weights.LoadOptions{Memory: in}},
+		`the name "a" is empty, or another spec has it too`: {[]weights.Spec{{Name: "a", Tensor: m.order[0]}, {Name: "a", Tensor: m.order[1]}}, weights.LoadOptions{Memory: in}},
+		`there is no tensor "b"`:                            {[]weights.Spec{{Name: "b"}}, weights.LoadOptions{Memory: in}},
+		"has a shape of [100] and not of [50, 2]":           {[]weights.Spec{{Name: m.order[0], Shape: []uint64{50, 2}}}, weights.LoadOptions{Memory: in}},
+		"the result is of type u8 and not f32":              {[]weights.Spec{{Name: m.order[0], Type: &f32}}, weights.LoadOptions{Memory: in}},
+		"neither the spec nor the load has":                 {[]weights.Spec{{Name: m.order[0]}}, weights.LoadOptions{}},
+		"threads is -1":                                     {[]weights.Spec{{Name: m.order[0]}}, weights.LoadOptions{Memory: in, Threads: -1}},
+		"staging_bytes is 268435457":                        {[]weights.Spec{{Name: m.order[0]}}, weights.LoadOptions{Memory: in, StagingBytes: 256<<20 + 1}},
 	} {
 		_, err := s.Load(context.Background(), of.specs, of.options)
 		require.Error(t, err, says)

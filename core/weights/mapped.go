@@ -109,7 +109,7 @@ func (p *plan) mappedAt() (offset uint64, err error) {
 	}
 	offset = t.Offset + first/each*width
 	if each == 1 && width <= 16 && offset%width != 0 {
-		return 0, cannot("the file has it at a place that is no multiple of the size of an element")
+		return 0, cannot("the file has it at a place that is not a multiple of the size of an element")
 	}
 	return offset, nil
 }

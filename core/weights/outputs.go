@@ -108,7 +108,7 @@ func placeNew(from, to string, rename func(from, to string) error) error {
 }
 
 func existsAlready(path string) error {
-	return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file is there already", path)
+	return device.Errorf(device.CodeAlreadyExists, opConvert, "%s: the file exists already", path)
 }
 
 // undo removes all files, and restores the files that they have replaced.

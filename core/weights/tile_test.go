@@ -285,10 +285,10 @@ func TestRefusedTransformations(t *testing.T) {
 		{ints, []Transformation{{Kind: Scale, Factor: 2}}, device.CodeInvalidArgument, "elements of type i8 are not scaled"},
 		{source, []Transformation{{Kind: Scale, Factor: float32(nan())}}, device.CodeInvalidArgument, "the factor is NaN"},
 		{source, []Transformation{{Kind: Quantize}}, device.CodeUnsupported, "not quantised"},
-		{source, []Transformation{{Kind: "turn"}}, device.CodeInvalidArgument, "no kind of transformation"},
+		{source, []Transformation{{Kind: "turn"}}, device.CodeInvalidArgument, "not a kind of transformation"},
 		{opaque, []Transformation{{Kind: Cast, Type: dtype.F32}}, device.CodeUnsupported, "values of type c64 cannot be read"},
 		{source, []Transformation{{Kind: Cast, Type: dtype.C64}}, device.CodeUnsupported, "values of type c64 cannot be made"},
-		{source, []Transformation{{Kind: Slice, End: &one}, {Kind: Slice, Dim0: 1, End: &one}, {Kind: Cast, Type: dtype.I4}}, device.CodeInvalidArgument, "no whole number of bytes"},
+		{source, []Transformation{{Kind: Slice, End: &one}, {Kind: Slice, Dim0: 1, End: &one}, {Kind: Cast, Type: dtype.I4}}, device.CodeInvalidArgument, "not a whole number of bytes"},
 	} {
 		_, err := planOf(refused.of, refused.list)
 		require.ErrorIs(t, err, refused.code, refused.says)

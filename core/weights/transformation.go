@@ -102,7 +102,7 @@ func planOf(t *Tensor, transformations []Transformation) (*plan, error) {
 		p.shape[len(p.shape)-1] *= p.unit
 	}
 	if _, err := p.kind.Size(p.view.elements() * p.unit); err != nil {
-		return nil, device.Errorf(device.CodeInvalidArgument, opTransform, "%s: %q: the result has a shape of %s of %s, which is no whole number of bytes", t.File(), t.Name, strided.Text(p.shape), p.kind)
+		return nil, device.Errorf(device.CodeInvalidArgument, opTransform, "%s: %q: the result has a shape of %s of %s, which is not a whole number of bytes", t.File(), t.Name, strided.Text(p.shape), p.kind)
 	}
 	return p, nil
 }
@@ -111,7 +111,7 @@ func planOf(t *Tensor, transformations []Transformation) (*plan, error) {
 func (p *plan) countBlocks(stored *header.Tensor, each uint64) error {
 	last := len(stored.Shape) - 1
 	if last < 0 || stored.Strides != nil || stored.Shape[last]%each != 0 {
-		return device.Errorf(device.CodeUnsupported, opTransform, "%s: %q: rows of a shape of %s are no whole blocks of %d elements of %s", p.tensor.File(), p.tensor.Name, strided.Text(stored.Shape), each, stored.Type)
+		return device.Errorf(device.CodeUnsupported, opTransform, "%s: %q: rows of a shape of %s are not whole blocks of %d elements of %s", p.tensor.File(), p.tensor.Name, strided.Text(stored.Shape), each, stored.Type)
 	}
 	stored.Shape = slices.Clone(stored.Shape)
 	stored.Shape[last] /= each
@@ -151,7 +151,7 @@ func (p *plan) add(at int, of Transformation) error {
 	case Quantize:
 		return t.cannot(at, of, "weights are not quantised while they are loaded")
 	default:
-		return t.wrong(at, of, "this is no kind of transformation: those are transpose, reshape, cast, scale, slice and quantize")
+		return t.wrong(at, of, "this is not a kind of transformation: the kinds are transpose, reshape, cast, scale, slice and quantize")
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (p *plan) reshape(at int, of Transformation) error {
 	if p.unit > 1 {
 		last := len(to) - 1
 		if last < 0 || to[last]%p.unit != 0 {
-			return p.tensor.cannot(at, of, "rows of a shape of %s are no whole blocks of %d elements of %s", strided.Text(of.Shape), p.unit, p.tensor.Type)
+			return p.tensor.cannot(at, of, "rows of a shape of %s are not whole blocks of %d elements of %s", strided.Text(of.Shape), p.unit, p.tensor.Type)
 		}
 		to[last] /= p.unit
 	}
@@ -212,7 +212,7 @@ func (p *plan) slice(at int, of Transformation) error {
 	case start > end || end > side:
 		return p.tensor.wrong(at, of, "%d to %d of dimension %d, which has %d", start, end, dimension, side)
 	case start%unit != 0 || end%unit != 0:
-		return p.tensor.cannot(at, of, "%d to %d are no whole blocks of %d elements of %s", start, end, unit, p.tensor.Type)
+		return p.tensor.cannot(at, of, "%d to %d are not whole blocks of %d elements of %s", start, end, unit, p.tensor.Type)
 	}
 	p.view.slice(dimension, start/unit, end/unit)
 	return nil

@@ -74,8 +74,8 @@ func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 		says   string
 	}{
 		"":                               {device.CodeInvalidSize, 0, "text of 0 bytes"},
-		"\x00.version 7.0":               {device.CodeInvalidFormat, 0, "the text is no PTX"},
-		"\x7fELF\x02":                    {device.CodeInvalidFormat, 0, "the text is no PTX"},
+		"\x00.version 7.0":               {device.CodeInvalidFormat, 0, "the text is not PTX"},
+		"\x7fELF\x02":                    {device.CodeInvalidFormat, 0, "the text is not PTX"},
 		".version 7.0\n.entry k(.u64 a)": {device.CodeInvalidFormat, 0, "kernel k: argument 0"},
 		".version 7.0\n.target sm_50\n{": {device.CodeInvalidFormat, 218, "the translator says: ptxas application ptx input"},
 		".version 99.0\n.target sm_50\n": {device.CodeUnsupported, 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},

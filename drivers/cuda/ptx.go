@@ -26,7 +26,7 @@ const (
 func readEntries(text string) (map[string][]int, error) {
 	code := withoutComments(text)
 	if first := strings.Fields(code); len(first) < 2 || first[0] != ".version" {
-		return nil, errors.New("the text is no PTX: it does not begin with a .version")
+		return nil, errors.New("the text is not PTX: it does not begin with a .version")
 	}
 	entries := make(map[string][]int)
 	for {
@@ -133,7 +133,7 @@ func readArguments(list string) ([]int, error) {
 func argumentBytes(declaration string) (int, error) {
 	words := strings.Fields(declaration)
 	if len(words) == 0 || words[0] != ".param" {
-		return 0, fmt.Errorf("%q is no declaration of an argument", declaration)
+		return 0, fmt.Errorf("%q is not a declaration of an argument", declaration)
 	}
 	at := slices.IndexFunc(words, func(word string) bool { return typeBytes(word) > 0 })
 	if at < 0 {

@@ -168,7 +168,7 @@ func (e *Engine) Run(r Request, workspace uint64, bytes int64) error {
 		return device.Errorf(device.CodeBufferTooSmall, opRun, "the workspace has %v, and %v are needed", device.Size(bytes), device.Size(parts*step))
 	}
 	if step > 0 && workspace%64 != 0 {
-		return invalid("the workspace is at %#x, which is no multiple of 64", workspace)
+		return invalid("the workspace is at %#x, which is not a multiple of 64", workspace)
 	}
 	if kernel.check != nil {
 		if wrong := int64(C.fk_first_wrong(kernel, C.uintptr_t(at))); wrong >= 0 {

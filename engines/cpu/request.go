@@ -115,7 +115,7 @@ func (r *MatMul) check() error {
 	case isPackedOnly && r.IsPacked == 0:
 		return unsupported("a matrix product with a right matrix of %v that is not packed", r.BType)
 	case isPackedOnly && r.K%32 != 0:
-		return invalid("a matrix of %v has %d rows, which is no multiple of 32", r.BType, r.K)
+		return invalid("a matrix of %v has %d rows, which is not a multiple of 32", r.BType, r.K)
 	case !r.YType.isOf(dtype.F32, dtype.F16, dtype.BF16):
 		return unsupported("a matrix product with a result of %v", r.YType)
 	case r.Add != 0 && !isPlain(r.AddType):
@@ -152,9 +152,9 @@ func (r *Pack) check() error {
 	case !isBlock && !r.BType.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.I8):
 		return unsupported("packing a matrix of %v", r.BType)
 	case isBlock && r.K%32 != 0:
-		return invalid("a matrix of %v has %d rows, which is no multiple of 32", r.BType, r.K)
+		return invalid("a matrix of %v has %d rows, which is not a multiple of 32", r.BType, r.K)
 	case r.Packed%64 != 0:
-		return invalid("the packed matrix is at %#x, which is no multiple of 64", r.Packed)
+		return invalid("the packed matrix is at %#x, which is not a multiple of 64", r.Packed)
 	}
 	return nil
 }

@@ -326,7 +326,7 @@ static void alloc(void) {
         ok = WORKS(ferrum_pool_alloc_with(p->handle, &r, &address));
     }
     if (ok && address % alignment != 0)
-        wrong("%#llx is no multiple of %llu", (unsigned long long)address,
+        wrong("%#llx is not a multiple of %llu", (unsigned long long)address,
               (unsigned long long)alignment);
     if (ok)
         enter(p, address, size, s, tag);

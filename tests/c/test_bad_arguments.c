@@ -1024,7 +1024,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(manager_import_pages_size_0, INVALID_PAGE_SIZE, "of 0 bytes", import_with(f->manager.id, change_import_size_0)) \
     X(manager_import_pages_size, INVALID_PAGE_SIZE, "page size 3", import_with(f->manager.id, change_import_size)) \
     X(manager_import_pages_size_max, INVALID_PAGE_SIZE, "18446744073709551615", import_with(f->manager.id, change_import_size_max)) \
-    X(manager_import_pages_file, INVALID_ARGUMENT, "is no page that was exported", import_with(f->manager.id, NULL)) \
+    X(manager_import_pages_file, INVALID_ARGUMENT, "is not a page that was exported", import_with(f->manager.id, NULL)) \
     X(device_share_memory_host, UNSUPPORTED, "cpu:0", ferrum_device_share_memory(f->device, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
     X(manager_import_memory_host, UNSUPPORTED, "cpu:0", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
     X(event_share_host, UNSUPPORTED, "cpu:0", ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \

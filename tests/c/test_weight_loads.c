@@ -266,7 +266,7 @@ static void test_wrong_orders_are_named(void **state) {
         {"", 0, "specs_bytes 0"},
         {"x", 0, "is not JSON at byte"},
         {"{\"include\":", 0, "the text ends there"},
-        {"[]", 0, "is no object"},
+        {"[]", 0, "is not an object"},
         {"{} {}", 0, "goes on after its end"},
         {"{\"exklude\":[]}", 0, "\"exklude\""},
         {"{\"Include\":[]}", 0, "\"Include\""},

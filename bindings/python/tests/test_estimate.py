@@ -140,7 +140,7 @@ def test_bad_input_is_named(tmp_path):
     for request, says in (
         (fm.EstimateRequest(batch=0), "batch 0"),
         (fm.EstimateRequest(tensor_parallel=0), "tensor_parallel is 0"),
-        (fm.EstimateRequest(kv_dtype="f7"), '"f7" is none of'),
+        (fm.EstimateRequest(kv_dtype="f7"), '"f7" is not one of'),
         (fm.EstimateRequest(context=0), "context is 0"),
         (fm.EstimateRequest(free_bytes=0), "free_bytes is 0"),
         (fm.EstimateRequest(overhead_permille=1001), "overhead_permille 1001"),

@@ -187,7 +187,7 @@ func (t *Registry[P]) sharing(private P) (graphs uint64) {
 }
 
 func (t *Registry[P]) noGraph(op, what string, number uint64) error {
-	return t.errorf(device.CodeNotFound, op, "%s %d is no graph of pool %q, or was released", what, number, t.pool)
+	return t.errorf(device.CodeNotFound, op, "%s %d is not a graph of pool %q, or was released", what, number, t.pool)
 }
 
 // OfStream returns the graph for which a stream is captured, and whether the capture was

@@ -24,7 +24,7 @@ func (t *table[T]) reserve(count int) error {
 		return nil
 	}
 	if want > math.MaxInt32 {
-		return device.Errorf(device.CodeResourceExhausted, "pool.reserve", "%d items are more than a table has numbers", want)
+		return device.Errorf(device.CodeResourceExhausted, "pool.reserve", "%d items are more than a table can number", want)
 	}
 	if err := t.memory.Leaves(want, leftBytes); err != nil {
 		return err

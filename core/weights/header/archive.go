@@ -48,7 +48,7 @@ func openArchive(in Input) (*archive, error) {
 		_, twice := a.byName[m.name]
 		switch {
 		case twice:
-			return nil, in.wrong("%s: the member is there twice", label)
+			return nil, in.wrong("%s: the member occurs twice", label)
 		case len(m.name) > maxName:
 			return nil, in.wrong("%s: the name is longer than %v", label, device.Size(maxName))
 		case file.Flags&1 != 0:
@@ -89,7 +89,7 @@ func (in Input) zipError(label string, err error) error {
 		return err
 	}
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return in.wrong("%sis no whole zip archive: %s", label, strings.TrimPrefix(err.Error(), "zip: "))
+		return in.wrong("%sis not a complete zip archive: %s", label, strings.TrimPrefix(err.Error(), "zip: "))
 	}
 	return in.failed(err)
 }
@@ -136,7 +136,7 @@ func readNPZ(a *archive) (*Header, error) {
 	for _, m := range a.members {
 		name := strings.TrimSuffix(m.name, npySuffix)
 		if name == m.name {
-			return nil, a.in.wrong("%s: the member is no array of NumPy", quote(m.name))
+			return nil, a.in.wrong("%s: the member is not a NumPy array", quote(m.name))
 		}
 		t, err := readNPY(a.in, quote(name)+": ", m.file.UncompressedSize64, func(_, size uint64) ([]byte, error) {
 			return a.content(m, size)

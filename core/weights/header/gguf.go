@@ -244,7 +244,7 @@ func (r *ggufReader) keyValue() {
 		r.fail("a key before byte %d is empty or not UTF-8", r.at)
 	}
 	if _, twice := r.header.Values[key]; twice {
-		r.fail("%s: the key is there twice", quote(key))
+		r.fail("%s: the key occurs twice", quote(key))
 	}
 	value := r.value(key, uint32(r.number(4)), 0)
 	if r.err == nil {
@@ -306,7 +306,7 @@ func (v *Value) set(bits, width uint64) {
 // entries.
 func (r *ggufReader) list(v *Value, key string, depth int) {
 	if depth >= maxGGUFNesting {
-		r.fail("%s: lists lie deeper than %d in each other", quote(key), maxGGUFNesting)
+		r.fail("%s: lists are nested deeper than %d levels", quote(key), maxGGUFNesting)
 		return
 	}
 	kind := uint32(r.number(4))
@@ -366,7 +366,7 @@ func (r *ggufReader) tensor() {
 	case name == "" || !utf8.ValidString(name):
 		r.fail("the name of tensor %d is empty or not UTF-8", len(r.header.Tensors))
 	case r.seen[name]:
-		r.fail("%s: the tensor is there twice", label)
+		r.fail("%s: the tensor is listed twice", label)
 	case sides > maxGGUFSides:
 		r.fail("%s: has %d dimensions and not at most %d", label, sides, maxGGUFSides)
 	}
@@ -395,7 +395,7 @@ func (r *ggufReader) tensor() {
 	}
 	t.TypeName = strings.ToUpper(t.Type.String())
 	if each, _ := t.Type.Block(); row%each != 0 {
-		r.fail("%s: rows of %d elements are no whole blocks of %d, which %s has", label, row, each, t.TypeName)
+		r.fail("%s: rows of %d elements are not whole blocks of %d, which %s has", label, row, each, t.TypeName)
 		return
 	}
 	if t.Elements, fits = product(t.Shape...); !fits {

@@ -88,19 +88,19 @@ func TestGGUFErrorsNameThePlace(t *testing.T) {
 		return g.bytes()
 	}
 	for says, text := range map[string][]byte{
-		"the file of 30 bytes ends inside its header":                        good.bytes()[:30],
-		`"a": the key is there twice`:                                        with(func(g *gguf) { g.set("a", 1).set("a", 2) }),
-		`"a": 99 is not a kind of value`:                                     with(func(g *gguf) { g.bits("a", 99, []byte{}) }),
-		"a key before byte 32 is empty":                                      with(func(g *gguf) { g.set("", 1) }),
-		"general.alignment: is not a multiple of 8":                          with(func(g *gguf) { g.set("general.alignment", 12) }),
-		`"w": the tensor is there twice`:                                     with(func(g *gguf) { g.tensor("w", 0, 0, 1).tensor("w", 0, 32, 1) }),
-		`"w": has 5 dimensions and not at most 4`:                            with(func(g *gguf) { g.tensor("w", 0, 0, 1, 1, 1, 1, 1) }),
-		`"w": rows of 40 elements are no whole blocks of 32, which Q4_0 has`: with(func(g *gguf) { g.tensor("w", 2, 0, 40, 4) }),
-		`"w": begins at 8, no multiple of the alignment of 32`:               with(func(g *gguf) { g.tensor("w", 0, 8, 1) }),
-		`"w": begins at 0, inside the tensor before it, which ends at 4`:     with(func(g *gguf) { g.tensor("v", 0, 0, 1).tensor("w", 0, 0, 2) }),
-		`"w": 68 bytes at 0 go beyond the 64 bytes of data`:                  with(func(g *gguf) { g.tensor("w", 0, 0, 17) }),
-		"the name of tensor 0 is empty":                                      with(func(g *gguf) { g.tensor("", 0, 0, 1) }),
-		`m.gguf: "a": lists lie deeper than 4`: with(func(g *gguf) {
+		"the file of 30 bytes ends inside its header":                         good.bytes()[:30],
+		`"a": the key occurs twice`:                                           with(func(g *gguf) { g.set("a", 1).set("a", 2) }),
+		`"a": 99 is not a kind of value`:                                      with(func(g *gguf) { g.bits("a", 99, []byte{}) }),
+		"a key before byte 32 is empty":                                       with(func(g *gguf) { g.set("", 1) }),
+		"general.alignment: is not a multiple of 8":                           with(func(g *gguf) { g.set("general.alignment", 12) }),
+		`"w": the tensor is listed twice`:                                     with(func(g *gguf) { g.tensor("w", 0, 0, 1).tensor("w", 0, 32, 1) }),
+		`"w": has 5 dimensions and not at most 4`:                             with(func(g *gguf) { g.tensor("w", 0, 0, 1, 1, 1, 1, 1) }),
+		`"w": rows of 40 elements are not whole blocks of 32, which Q4_0 has`: with(func(g *gguf) { g.tensor("w", 2, 0, 40, 4) }),
+		`"w": begins at 8, no multiple of the alignment of 32`:                with(func(g *gguf) { g.tensor("w", 0, 8, 1) }),
+		`"w": begins at 0, inside the tensor before it, which ends at 4`:      with(func(g *gguf) { g.tensor("v", 0, 0, 1).tensor("w", 0, 0, 2) }),
+		`"w": 68 bytes at 0 go beyond the 64 bytes of data`:                   with(func(g *gguf) { g.tensor("w", 0, 0, 17) }),
+		"the name of tensor 0 is empty":                                       with(func(g *gguf) { g.tensor("", 0, 0, 1) }),
+		`m.gguf: "a": lists are nested deeper than 4 levels`: with(func(g *gguf) {
 			g.bits("a", ggufList, uint32(ggufList))
 			for range 8 {
 				_ = binary.Write(&g.keys, binary.LittleEndian, uint64(1))

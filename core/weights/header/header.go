@@ -151,9 +151,9 @@ func (h *Header) Check(in Input) error {
 		case t.Name == "" || len(t.Name) > maxName || !utf8.ValidString(t.Name):
 			return in.wrong("the name of tensor %d is empty, too long or not UTF-8", i)
 		case seen[t.Name]:
-			return in.wrong("%s: the tensor is there twice", label)
+			return in.wrong("%s: the tensor is listed twice", label)
 		case !t.Type.IsKnown():
-			return in.wrong("%s: its type %d is none", label, int32(t.Type))
+			return in.wrong("%s: its type %d is not known", label, int32(t.Type))
 		case len(t.Shape) > MaxDimensions:
 			return in.wrong("%s: has %d dimensions and not at most %d", label, len(t.Shape), MaxDimensions)
 		}
@@ -167,7 +167,7 @@ func (h *Header) Check(in Input) error {
 		}
 		var err error
 		if t.Size, err = t.Type.Size(t.Elements); err != nil {
-			return in.wrong("%s: %d elements of %s are no whole bytes, or too many", label, t.Elements, t.Type)
+			return in.wrong("%s: %d elements of %s are not a whole number of bytes, or too many", label, t.Elements, t.Type)
 		}
 		if t.Offset > in.Size || t.Size > in.Size-t.Offset {
 			return in.wrong("%s: %v at %d go beyond the file of %v", label, device.Size(t.Size), t.Offset, device.Size(in.Size))

@@ -66,7 +66,7 @@ func (r *indexReader) read() {
 		case key != "weight_map":
 			r.skip(quote(key), 0)
 		case r.index != nil:
-			r.fail("weight_map is there twice")
+			r.fail("weight_map occurs twice")
 		default:
 			r.weights()
 		}
@@ -92,7 +92,7 @@ func (r *indexReader) weights() {
 		place, known := r.places[file]
 		switch {
 		case twice:
-			r.fail("weight_map.%s: the key is there twice", quote(name))
+			r.fail("weight_map.%s: the key occurs twice", quote(name))
 		case len(r.index.FileOf) >= MaxTensors:
 			r.fail("weight_map names more than %d tensors", MaxTensors)
 		case file == "" || file == "." || file == ".." || strings.ContainsAny(file, "/\\\x00"):

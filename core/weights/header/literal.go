@@ -124,7 +124,7 @@ func (l *literal) fields() (f npyFields) {
 		key := l.string()
 		l.expect(':')
 		if l.err == nil && seen[key] {
-			l.fail("%s is there twice", key)
+			l.fail("%s occurs twice", key)
 		}
 		seen[key] = true
 		switch {

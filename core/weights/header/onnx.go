@@ -174,7 +174,7 @@ func (r *onnxReader) tensor(size uint64) {
 
 func (r *onnxReader) onnxNumber(kind uint8) uint64 {
 	if kind != wireVarint {
-		r.fail("a field before byte %d is no number", r.at)
+		r.fail("a field before byte %d is not a number", r.at)
 		return 0
 	}
 	return r.varint()
@@ -228,7 +228,7 @@ func (r *onnxReader) finish(t *initialiser) {
 		r.fail("the name of tensor %d is empty or not UTF-8", len(r.header.Tensors))
 		return
 	case r.seen[t.Name]:
-		r.fail("%s: the tensor is there twice", label)
+		r.fail("%s: the tensor is listed twice", label)
 		return
 	}
 	r.seen[t.Name] = true
@@ -286,7 +286,7 @@ func (r *onnxReader) external(t *initialiser, label string) {
 		return
 	}
 	if !filepath.IsLocal(location) || strings.ContainsAny(location, "\\\x00") {
-		r.fail("%s: external data at %s, which is no path inside the folder of the model", label, quote(location))
+		r.fail("%s: external data at %s, which is not a path inside the folder of the model", label, quote(location))
 		return
 	}
 	e := &External{Location: filepath.Clean(location)}

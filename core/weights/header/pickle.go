@@ -266,7 +266,7 @@ func (m *machine) extend(values []any) {
 	into := m.pop()
 	l, ok := into.(*list)
 	if !ok {
-		m.fail("it appends to what is no list")
+		m.fail("it appends to a value that is not a list")
 		return
 	}
 	l.values = append(l.values, values...)
@@ -277,7 +277,7 @@ func (m *machine) set(pairs []any) {
 	into := m.pop()
 	d, ok := into.(*dict)
 	if !ok || len(pairs)%2 != 0 {
-		m.fail("it sets entries of what is no dictionary")
+		m.fail("it sets entries of a value that is not a dictionary")
 		return
 	}
 	for i := 0; i < len(pairs); i += 2 {
@@ -296,7 +296,7 @@ func (m *machine) doObject(op byte) {
 		n, okName := name.(string)
 		mod, okModule := module.(string)
 		if !okName || !okModule {
-			m.fail("a name is no text")
+			m.fail("a name is not a text")
 		}
 		m.push(global(mod + "." + n))
 	case 'R', 0x81:
@@ -304,7 +304,7 @@ func (m *machine) doObject(op byte) {
 		values, ok := arguments.(tuple)
 		name, isGlobal := called.(global)
 		if !ok || !isGlobal {
-			m.fail("it calls what is no function")
+			m.fail("it calls a value that is not a function")
 			return
 		}
 		value, err := m.call(name, values)
@@ -416,7 +416,7 @@ func (m *machine) digits(text string) any {
 	}
 	value, err := strconv.ParseInt(strings.TrimSuffix(text, "L"), 10, 64)
 	if err != nil {
-		m.fail("a number is none of 64 bits")
+		m.fail("a number is not an integer of 64 bits")
 	}
 	return value
 }

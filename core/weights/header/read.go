@@ -15,7 +15,7 @@ func Read(in Input) (*Header, error) {
 	case err != nil:
 		return nil, err
 	case read == nil:
-		return nil, in.unsupported("the file begins as none of safetensors, GGUF, NumPy, PyTorch and ONNX")
+		return nil, in.unsupported("the file does not begin like a file of safetensors, GGUF, NumPy, PyTorch or ONNX")
 	}
 	return read(in)
 }

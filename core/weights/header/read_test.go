@@ -119,8 +119,8 @@ func TestRefusedFiles(t *testing.T) {
 		"hostile_eval.pt":     {device.CodeUnsupported, "builtins.eval"},
 		"hostile_instance.pt": {device.CodeUnsupported, "operation 0x69"},
 		"hostile_doubling.pt": {device.CodeInvalidFormat, "deeper than"},
-		"escapes.onnx":        {device.CodeInvalidFormat, `"../x.bin", which is no path inside`},
-		"absolute.onnx":       {device.CodeInvalidFormat, `"/etc/passwd", which is no path inside`},
+		"escapes.onnx":        {device.CodeInvalidFormat, `"../x.bin", which is not a path inside`},
+		"absolute.onnx":       {device.CodeInvalidFormat, `"/etc/passwd", which is not a path inside`},
 		"negative.onnx":       {device.CodeInvalidFormat, `offset of its external data is "-4"`},
 		"hostile_cycle.pt":    {device.CodeInvalidFormat, "deeper than"},
 	} {
@@ -169,8 +169,8 @@ func safetensorsFile(header string, bytes int) []byte {
 
 func TestRefusedSafetensors(t *testing.T) {
 	for header, says := range map[string]string{
-		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`: `"a": the key is there twice`,
-		`{"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`:                                        `"a".dtype: the key is there twice`,
+		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`: `"a": the key occurs twice`,
+		`{"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`:                                        `"a".dtype: the key occurs twice`,
 		`{"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}}`:                                                      `"F99" is not a type`,
 		`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`:                                                      "has 4 bytes, where 2 elements of F32 take 8",
 		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}}`:                                                      "do not lie in the 4 bytes",
@@ -191,7 +191,7 @@ func TestRefusedSafetensors(t *testing.T) {
 		`{"a\ud800":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`:                                                "half of a surrogate pair",
 		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]`:                                                        "the end of the header",
 		`{"__metadata__":{"a":1}}`:                                                                                    `and not '"'`,
-		`{"__metadata__":{"a":"1","a":"2"}}`:                                                                          "is there twice",
+		`{"__metadata__":{"a":"1","a":"2"}}`:                                                                          "occurs twice",
 	} {
 		_, err := Read(fromMemory("f", safetensorsFile(header, 4)))
 		require.Error(t, err, header)

@@ -145,7 +145,7 @@ func (r *safetensorsReader) read() {
 			return
 		}
 		if r.seen[name] {
-			r.fail("%s: the key is there twice", quote(name))
+			r.fail("%s: the key occurs twice", quote(name))
 			return
 		}
 		r.seen[name] = true
@@ -169,7 +169,7 @@ func (r *safetensorsReader) metadata() {
 		r.expect(':', where)
 		value := r.string(where)
 		if _, twice := r.header.Extra[key]; twice {
-			r.fail("%s.%s: the key is there twice", where, quote(key))
+			r.fail("%s.%s: the key occurs twice", where, quote(key))
 		}
 		if r.err == nil {
 			r.header.Extra[key] = value
@@ -220,7 +220,7 @@ func (r *safetensorsReader) tensor(name string) {
 			r.fail(".%s: is not a field of a tensor", quote(field))
 		}
 		if has&bit != 0 {
-			r.fail(".%s: the key is there twice", field)
+			r.fail(".%s: the key occurs twice", field)
 		}
 		has |= bit
 	}

@@ -23,7 +23,7 @@ func readTorchZip(a *archive) (*Header, error) {
 		}
 	}
 	if pickle < 0 {
-		return nil, a.in.wrong("the archive has no data.pkl, and so is no file of PyTorch")
+		return nil, a.in.wrong("the archive has no data.pkl, so it is not a PyTorch file")
 	}
 	size := a.members[pickle].file.UncompressedSize64
 	if size > MaxBytes {
@@ -98,7 +98,7 @@ func (a *archive) torchOrder(folder string) (bigEndian bool, err error) {
 func (m *machine) typedStorage(id any) (*storage, error) {
 	values, ok := id.(tuple)
 	if !ok || len(values) < 5 || values[0] != any("storage") {
-		return nil, m.in.wrong("the pickle refers to something outside that is no storage")
+		return nil, m.in.wrong("the pickle refers to an external object that is not a storage")
 	}
 	class, okClass := values[1].(global)
 	key, okKey := values[2].(string)
@@ -127,7 +127,7 @@ type flattener struct {
 func (f *flattener) value(name string, value any, depth int) error {
 	// A pickle can refer to one value many times. So the bound counts the visited values.
 	if f.values++; f.values > 8*MaxTensors || depth > maxNesting {
-		return f.in.wrong("%s: dictionaries and lists lie deeper than %d in each other, or have more than %d values", quote(name), maxNesting, 8*MaxTensors)
+		return f.in.wrong("%s: dictionaries and lists are nested deeper than %d levels, or have more than %d values", quote(name), maxNesting, 8*MaxTensors)
 	}
 	switch v := value.(type) {
 	case *pickledTensor:
@@ -172,7 +172,7 @@ func (f *flattener) tensor(name string, p *pickledTensor) error {
 	case len(name) > maxName:
 		return f.in.wrong("%s: the name is longer than %v", label, device.Size(maxName))
 	case f.seen[name]:
-		return f.in.wrong("%s: the tensor is there twice", label)
+		return f.in.wrong("%s: the tensor is listed twice", label)
 	case len(f.header.Tensors) >= MaxTensors:
 		return f.in.wrong("has more than %d tensors", MaxTensors)
 	}
@@ -341,7 +341,7 @@ func (m *machine) legacyStorage(id any, storages map[string]*storage) (any, erro
 func (m *machine) legacyPlaces(keys any, storages map[string]*storage) (map[string]uint64, error) {
 	l, ok := keys.(*list)
 	if !ok {
-		return nil, m.in.wrong("the keys of the storages are no list")
+		return nil, m.in.wrong("the keys of the storages are not a list")
 	}
 	begins := map[string]uint64{}
 	at := uint64(m.at)

@@ -112,7 +112,7 @@ func (m *machine) call(name global, arguments tuple) (any, error) {
 				return t, nil
 			}
 		}
-		return nil, m.in.wrong("the pickle makes a parameter of what is no tensor")
+		return nil, m.in.wrong("the pickle makes a parameter of a value that is not a tensor")
 	case "torch._tensor._rebuild_from_type_v2":
 		if len(arguments) == 4 {
 			function, isGlobal := arguments[0].(global)
@@ -164,7 +164,7 @@ func (m *machine) rebuild(arguments tuple, least, typeAt int) (any, error) {
 	shape, okShape := sides(arguments[2])
 	strides, okStrides := sides(arguments[3])
 	if !okFirst || first < 0 || !okShape || !okStrides || len(shape) != len(strides) {
-		return nil, wrong("whose offset, size or stride is no list of whole numbers that are not negative")
+		return nil, wrong("whose offset, size or stride is not a list of whole numbers of at least 0")
 	}
 	if len(shape) > MaxDimensions {
 		return nil, wrong("with more dimensions than are read")

@@ -90,7 +90,7 @@ func (o *Order) choose(from *order) (err error) {
 			return err
 		}
 		if !kind.IsFloat() {
-			return o.text.wrong("has as float_dtype %q, which is no floating point", *from.FloatDType)
+			return o.text.wrong("has the float_dtype %q, which is not a floating-point type", *from.FloatDType)
 		}
 		o.floats = &kind
 	}

@@ -60,7 +60,7 @@ func (t *text) explained(err error) error {
 	case errors.As(err, &kind) && kind.Field != "":
 		return t.wrong("is wrong at byte %d: %s is the JSON %s, which does not fit", kind.Offset, kind.Field, kind.Value)
 	case errors.As(err, &kind):
-		return t.wrong("is no object: it is the JSON %s", kind.Value)
+		return t.wrong("is not an object: it is the JSON %s", kind.Value)
 	}
 	if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 		return t.wrong("has the key %s, which is not known", key)

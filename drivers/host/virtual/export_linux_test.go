@@ -92,8 +92,8 @@ func TestImportRejectsMemoryThatMayShrink(t *testing.T) {
 		seals int
 		words string
 	}{
-		"not sealed":  {0, "is no page that was exported"},
-		"only growth": {unix.F_SEAL_GROW, "is no page that was exported"},
+		"not sealed":  {0, "is not a page that was exported"},
+		"only growth": {unix.F_SEAL_GROW, "is not a page that was exported"},
 		"read only":   {unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE, "may not be written"},
 	} {
 		fd, err := unix.MemfdCreate("no page", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)

@@ -60,18 +60,18 @@ impl FerrumTensor {
         })
     }
 
-    /// Where its elements are on its device, in the order of the shape and without gaps; 0: it has
-    /// none.
+    /// The address of its elements on its device. They are in the order of the shape, without gaps.
+    /// A tensor without elements has the address 0.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its load. The address is valid as long as the set.
+    /// The load that the tensor belongs to. The address is valid while the set exists.
     pub fn set(&self) -> &Arc<TensorSet> {
         &self.set
     }
 
-    /// A copy of the bytes of a tensor that the host can read.
+    /// Copies the bytes of a tensor that the host can read.
     fn bytes(&self) -> Result<Vec<u8>> {
         let size = self.size_bytes();
         if size == 0 {
@@ -83,11 +83,11 @@ impl FerrumTensor {
                 self.device
             )));
         }
-        // SAFETY: the set keeps the memory, which has so many bytes and which nothing writes.
+        // SAFETY: the set keeps the memory alive. It has this many bytes, and nothing writes to it.
         Ok(unsafe { std::slice::from_raw_parts(self.address as *const u8, size) }.to_vec())
     }
 
-    /// A copy on a device, in a type.
+    /// Copies the tensor to a device, with elements of the given type.
     fn copied(&self, device: &Device, dtype: DataType) -> Result<Self> {
         let shape: Vec<u64> = self.shape.iter().map(|side| *side as u64).collect();
         let source = WeightsSource::memory("a tensor", self.bytes()?);
@@ -133,12 +133,12 @@ impl TensorLike for FerrumTensor {
         true
     }
 
-    /// Types of 4 bits are packed.
+    /// Elements of 4 bits are packed: two of them are in one byte.
     fn size_bytes(&self) -> usize {
         (self.numel() * bits_of(self.dtype)).div_ceil(8)
     }
 
-    /// Shares the memory. A part with gaps is unsupported.
+    /// The result shares the memory. A part whose elements are not contiguous is unsupported.
     fn view(&self, start: &[usize], end: &[usize]) -> Result<TensorRef> {
         let wrong = |said: String| {
             let message = format!(
@@ -159,7 +159,7 @@ impl TensorLike for FerrumTensor {
                 return Err(FerrumError::invalid_parameter(said));
             }
             shape[side] = end[side] - start[side];
-            // Within a part, each slower side may have one place only.
+            // If a faster dimension is cut, each slower one has the length 1 in a contiguous part.
             has_gaps |= is_part && shape[side] > 1;
             is_part |= shape[side] != self.shape[side];
             offset += start[side] * stride;
@@ -177,7 +177,7 @@ impl TensorLike for FerrumTensor {
         }))
     }
 
-    /// Shares the memory.
+    /// The result shares the memory.
     fn reshape(&self, shape: &[usize]) -> Result<TensorRef> {
         let count = shape
             .iter()
@@ -198,7 +198,7 @@ impl TensorLike for FerrumTensor {
         self.to_device(&Device::CPU)
     }
 
-    /// Copies the tensor, unless it is there. Blocks.
+    /// Copies the tensor, unless it is on the device already. Blocks until the copy is complete.
     fn to_device(&self, device: &Device) -> Result<TensorRef> {
         if *device == self.device {
             return Ok(Arc::new(self.clone()));
@@ -206,7 +206,7 @@ impl TensorLike for FerrumTensor {
         Ok(Arc::new(self.copied(device, self.dtype)?))
     }
 
-    /// Converts the tensor, unless it has the type. Blocks.
+    /// Converts the tensor, unless it has the type already. Blocks until the copy is complete.
     fn to_dtype(&self, dtype: DataType) -> Result<TensorRef> {
         if dtype == self.dtype {
             return Ok(Arc::new(self.clone()));

@@ -31,7 +31,7 @@ impl Pools {
         self.hub.devices.library()
     }
 
-    /// The pool of a device. The first call for a device opens it, which may take long.
+    /// The pool of a device. The first call for a device opens the device, which may take seconds.
     pub(crate) fn of(&self, device: &Device) -> Result<Pool> {
         let opened = self.hub.devices.open(device)?;
         let mut open = locked(&self.open);
@@ -53,7 +53,7 @@ impl Pools {
 pub struct FerrumWeightLoader {
     hub: Arc<Hub>,
     pools: Arc<Pools>,
-    /// What [`WeightLoader::preload`] keeps in the page cache, by path.
+    /// The sets that [`WeightLoader::preload`] keeps in the page cache, by path of the file.
     warm: Arc<Mutex<HashMap<String, TensorSet>>>,
 }
 
@@ -76,7 +76,8 @@ impl FerrumWeightLoader {
     }
 }
 
-/// The source for the library. Bytes without a header have the shape and the type of a spec.
+/// Describes the source for the library. Bytes without a header have no shape and type of their own:
+/// these come from the spec.
 fn source_of(source: &WeightSource, raw: Option<&TensorSpec>) -> Result<WeightsSource> {
     match source {
         WeightSource::File { path, .. } => Ok(WeightsSource::file(path)),
@@ -129,12 +130,12 @@ fn is_same(a: &WeightSource, b: &WeightSource) -> bool {
     }
 }
 
-/// The order of one tensor, which has its place among the specs as its name.
+/// The order of one tensor. Its name is the index of its spec.
 fn order_of(spec: &TensorSpec, place: usize, stored: &str) -> Result<TensorOrder> {
     let mut order = TensorOrder::new(stored)
         .named(place.to_string())
         .shaped(sides(&spec.shape));
-    // FP8 is one of two types, which are compared after the load.
+    // FP8 stands for two types of the library, so the type is checked after the load.
     if spec.dtype != DataType::FP8 {
         order = order.typed(dtype_of(spec.dtype));
     }
@@ -172,7 +173,7 @@ fn order_of(spec: &TensorSpec, place: usize, stored: &str) -> Result<TensorOrder
     Ok(order)
 }
 
-/// Loads the specs of one source, and returns each tensor with the place of its spec.
+/// Loads the specs of one source, and returns each tensor with the index of its spec.
 fn load(pools: &Arc<Pools>, specs: &[(usize, TensorSpec)]) -> Result<Vec<(usize, FerrumTensor)>> {
     let first = &specs[0].1;
     let source = source_of(&first.source, Some(first))?;
@@ -186,7 +187,7 @@ fn load(pools: &Arc<Pools>, specs: &[(usize, TensorSpec)]) -> Result<Vec<(usize,
                 tensor_name: Some(name),
                 ..
             } => name,
-            // A source with one tensor without a name has no other.
+            // Raw bytes are one tensor, whatever its name is.
             WeightSource::Memory {
                 format: WeightFormat::Raw,
                 ..
@@ -248,7 +249,7 @@ fn load_all(pools: &Arc<Pools>, specs: Vec<TensorSpec>) -> Result<Vec<TensorRef>
     Ok(tensors.map(|(_, it)| Arc::new(it) as TensorRef).collect())
 }
 
-/// A format of the traits. Formats that they do not have are `Custom(0)`.
+/// A format as the traits name it. A format that the traits do not know is `Custom(0)`.
 fn format_of(name: &str) -> WeightFormat {
     match name.parse() {
         Ok(WeightsFormat::Pytorch) => WeightFormat::PyTorch,
@@ -291,7 +292,7 @@ impl WeightLoader for FerrumWeightLoader {
         tensor.ok_or_else(|| FerrumError::internal("the load has no tensor"))
     }
 
-    /// Loads all tensors, or none. Specs of one source are one load.
+    /// Loads all tensors, or none. All specs of one source are read in one load.
     async fn load_tensors(&self, specs: &[TensorSpec]) -> Result<Vec<TensorRef>> {
         let (pools, specs) = (self.pools.clone(), specs.to_vec());
         self.hub.workers.run(move || load_all(&pools, specs)).await
@@ -306,8 +307,8 @@ impl WeightLoader for FerrumWeightLoader {
         self.hub.workers.run(call).await.is_ok()
     }
 
-    /// The extras have the name of the format, all types by name, the files, and the texts of the
-    /// source.
+    /// The extra entries are the name of the format, the names of all types, the files, and the texts
+    /// of the source.
     async fn get_metadata(&self, source: &WeightSource) -> Result<WeightMetadata> {
         let (hub, source) = (self.hub.clone(), source.clone());
         let call = move || described(hub.devices.library(), &source);
@@ -327,7 +328,7 @@ impl WeightLoader for FerrumWeightLoader {
             };
             let set = weights.preload(Order::All).map_err(error_of)?;
             set.wait(None).map_err(error_of)?;
-            // The former set of the path ends after the lock.
+            // The former set of the path is dropped after the lock is released.
             let former = locked(&warm).insert(path, set);
             drop(former);
             Ok(())

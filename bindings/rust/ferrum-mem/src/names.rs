@@ -14,7 +14,7 @@ pub(crate) fn parse<T: Copy>(
         let names: Vec<_> = all.iter().map(|it| name(*it)).collect();
         Error::argument(
             &format!("{what}::from_str"),
-            format!("{text:?} is none of {}", names.join(", ")),
+            format!("{text:?} is not one of {}", names.join(", ")),
         )
     })
 }

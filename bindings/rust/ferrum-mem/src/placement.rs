@@ -279,7 +279,7 @@ impl Placement {
             .ok_or_else(|| {
                 Error::argument(
                     "ferrum_placement_select",
-                    format!("device {:#x} is none of the candidates", chosen.id),
+                    format!("device {:#x} is not one of the candidates", chosen.id),
                 )
             })
     }

@@ -211,7 +211,7 @@ impl Pool {
         }
         let own = |block: &PoolBlock| block.pool().raw() == self.raw();
         if let Some(other) = blocks.iter().position(|block| !own(block)) {
-            let message = format!("blocks[{other}] is of another pool");
+            let message = format!("blocks[{other}] belongs to another pool");
             let error = Error::argument("ferrum_pool_free_batch", message);
             return Err(Rejected::new(error, blocks));
         }

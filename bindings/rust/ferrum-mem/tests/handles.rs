@@ -143,7 +143,7 @@ fn a_placement(library: &Library, device: &Device) {
         (error.kind, error.message.as_str()),
         (
             ErrorKind::InvalidArgument,
-            "\"worst_fit\" is none of best_fit, best_fit_original, spread, pack, round_robin"
+            "\"worst_fit\" is not one of best_fit, best_fit_original, spread, pack, round_robin"
         )
     );
 }

@@ -123,7 +123,7 @@ func (b *Book) room(op string, addr uint64, pages []*Page) (*Reservation, error)
 	}
 	if (addr-r.Base)%bytes != 0 {
 		return nil, b.errorf(device.CodeInvalidOffset, op,
-			"address %#x: its offset %d in the reservation is no multiple of the page size %d", addr, addr-r.Base, bytes)
+			"address %#x: its offset %d in the reservation is not a multiple of the page size %d", addr, addr-r.Base, bytes)
 	}
 	if under, _ := r.under(addr, size); len(under) > 0 && under[0].At < addr+size {
 		if under[0].state == Leaving {

@@ -127,7 +127,7 @@ fn locked<B: Blocks>(blocks: B) -> Peer {
     peer(Locked(std::sync::Mutex::new(blocks)))
 }
 
-/// Opens an allocator by name. Returns false if there is none of that name.
+/// Opens an allocator by name. Returns false if no allocator has that name.
 ///
 /// # Safety
 /// `name` is a C string. `peer_out` points to memory for a [`Peer`].

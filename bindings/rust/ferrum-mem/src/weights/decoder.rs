@@ -108,7 +108,7 @@ impl DecodedFile<'_> {
 }
 
 fn missing(function: &str) -> Error {
-    let message = "the library gave no such function".to_owned();
+    let message = "the library provides no such function".to_owned();
     Error::found(ErrorKind::Internal, function, message)
 }
 

@@ -24,13 +24,13 @@ pub(super) fn read<T>(
 }
 
 fn wrong(function: &str, message: &str) -> Error {
-    let message = format!("JSON of another form: {message}");
+    let message = format!("the JSON has an unexpected form: {message}");
     Error::found(ErrorKind::Internal, function, message)
 }
 
 fn object<'a>(function: &'static str, what: &str, value: &'a Value) -> Result<Object<'a>> {
     let fields = value.as_object();
-    let fields = fields.ok_or_else(|| wrong(function, &format!("{what} is no object")))?;
+    let fields = fields.ok_or_else(|| wrong(function, &format!("{what} is not an object")))?;
     Ok(Object { function, fields })
 }
 
@@ -41,7 +41,7 @@ impl<'a> Object<'a> {
         value.ok_or_else(|| {
             wrong(
                 self.function,
-                &format!("{key} is missing or of another kind"),
+                &format!("{key} is missing or has another type"),
             )
         })
     }
@@ -84,7 +84,7 @@ impl<'a> Object<'a> {
 
     fn each<T>(self, key: &str, get: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>> {
         let found: Option<Vec<T>> = self.list(key)?.iter().map(get).collect();
-        found.ok_or_else(|| wrong(self.function, &format!("{key} has another kind of value")))
+        found.ok_or_else(|| wrong(self.function, &format!("{key} has another type")))
     }
 
     pub(super) fn objects(self, key: &str) -> Result<Vec<Object<'a>>> {

@@ -259,7 +259,7 @@ impl<'set> Tensor<'set> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a tensor of another
-    /// type or device, and for an address that is no multiple of the size of an element. It calls
+    /// type or device, and for an address that is not a multiple of the size of an element. It calls
     /// no C function.
     ///
     /// # Safety
@@ -283,7 +283,7 @@ impl<'set> Tensor<'set> {
         if bytes.as_ptr() as usize % std::mem::align_of::<T>() != 0 {
             let size = std::mem::align_of::<T>();
             return wrong(format!(
-                "tensor {:?} is at {:p}, which is no multiple of {size}",
+                "tensor {:?} is at {:p}, which is not a multiple of {size}",
                 self.name,
                 bytes.as_ptr()
             ));
