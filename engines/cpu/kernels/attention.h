@@ -162,12 +162,16 @@ static void fk_compute_scores(struct fk_panel *p, int64_t key, int64_t keys) {
     const int64_t head = p->batch * r->k_batch + p->key_head * r->k_head;
     for (int64_t j = 0; j < keys; j += FK_ROWS) {
         int64_t rows = fk_least(FK_ROWS, keys - j);
-        for (int64_t i = 0; i < rows; i++)
-            fk_read(p->rows + i * FK_A_ROW, r->k_type,
-                    fk_at(r->k, r->k_type, head + (key + j + i) * r->k_row),
-                    r->k_step, r->depth);
-        fk_tiles[rows](r->depth, p->rows, p->queries, p->scores + j * FK_WIDTH,
-                       FK_WIDTH, 0);
+        float *scores = p->scores + j * FK_WIDTH;
+        for (int64_t d = 0; d == 0 || d < r->depth; d += FK_DEPTH) {
+            int64_t depth = fk_least(FK_DEPTH, r->depth - d);
+            int64_t index = head + (key + j) * r->k_row + d * r->k_step;
+            for (int64_t i = 0; i < rows; i++, index += r->k_row)
+                fk_read(p->rows + i * FK_A_ROW, r->k_type,
+                        fk_at(r->k, r->k_type, index), r->k_step, depth);
+            fk_tiles[rows](depth, p->rows, p->queries + d * FK_WIDTH, scores,
+                           FK_WIDTH, d > 0);
+        }
     }
     if (r->softcap > 0) {
         const fk_v cap = fk_splat((float)r->softcap);

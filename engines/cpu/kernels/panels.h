@@ -101,7 +101,7 @@ static void fk_widen_panel(float *to, int64_t type, const char *from,
                     number = fk_from_i8(fk_load_b(from + i * FK_WIDTH + v));
                 } else {
                     fk_vb both = fk_load_b(from + i % 16 * FK_WIDTH + v);
-                    fk_vi wide = __builtin_convertvector(both, fk_vi);
+                    fk_vi wide = fk_widen_i8(both);
                     wide = (i < 16 ? wide : wide >> 4) & 15;
                     number = __builtin_convertvector(wide - 8, fk_v);
                 }

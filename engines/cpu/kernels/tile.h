@@ -8,10 +8,17 @@
 
 #include "panels.h"
 
-/* Rows of the left matrix are copied into the workspace FK_A_ROW floats apart. A
- * constant distance makes every row an offset of one register. Its 33 cache lines
- * place the rows in different sets of the cache. */
+/* Rows of a panel that are multiplied at a time. With 256, a panel of up to 16
+ * columns and the rows of a tile fit into a first cache of 32 KiB. A panel of
+ * AVX-512 is read from the second cache, which is fast enough for its tiles. */
+#if FK_LANES == 16
 #define FK_DEPTH 512
+#else
+#define FK_DEPTH 256
+#endif
+/* Rows of the left matrix are copied into the workspace FK_A_ROW floats apart. A
+ * constant distance makes every row an offset of one register. An odd number of
+ * cache lines places the rows in different sets of the cache. */
 #define FK_A_ROW (FK_DEPTH + 16)
 
 /* y = a b, or y += a b if adds is set. */
@@ -23,7 +30,10 @@ FK_INLINE void fk_tile(const int rows, int64_t k, const float *a,
     fk_v sum[FK_ROWS][FK_VECTORS];
     FK_UNROLL for (int r = 0; r < rows; r++)
         FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] = fk_splat(0);
-    for (int64_t i = 0; i < k; i++) {
+    /* The output arrives in the cache while the sums are computed. */
+    FK_UNROLL for (int r = 0; r < rows; r++)
+        __builtin_prefetch(y + r * y_row, 1);
+    _Pragma("GCC unroll 4") for (int64_t i = 0; i < k; i++) {
         fk_v column[FK_VECTORS];
         FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) column[v] =
             fk_load(b + v * FK_LANES);

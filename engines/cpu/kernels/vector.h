@@ -107,8 +107,27 @@ FK_INLINE fk_v fk_from_bf16(fk_vh h) {
     return (fk_v)(__builtin_convertvector(h, fk_vu) << 16);
 }
 
+/* Compilers widen bytes to 32 bits lane by lane unless the instruction is named. */
+FK_INLINE fk_vi fk_widen_i8(fk_vb b) {
+#if FK_LANES == 16
+    return (fk_vi)_mm512_cvtepi8_epi32((__m128i)b);
+#elif FK_LANES == 8
+    __m128i bytes = _mm_setzero_si128();
+    memcpy(&bytes, &b, 8);
+    return (fk_vi)_mm256_cvtepi8_epi32(bytes);
+#elif defined(__SSE2__)
+    int32_t four;
+    memcpy(&four, &b, 4);
+    __m128i bytes = _mm_cvtsi32_si128(four);
+    bytes = _mm_unpacklo_epi8(bytes, bytes);
+    return (fk_vi)_mm_unpacklo_epi16(bytes, bytes) >> 24;
+#else
+    return __builtin_convertvector(b, fk_vi);
+#endif
+}
+
 FK_INLINE fk_v fk_from_i8(fk_vb b) {
-    return __builtin_convertvector(__builtin_convertvector(b, fk_vi), fk_v);
+    return __builtin_convertvector(fk_widen_i8(b), fk_v);
 }
 
 FK_INLINE fk_vh fk_load_h(const void *from) { return *(const fk_vh_any *)from; }

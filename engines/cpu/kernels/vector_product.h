@@ -78,44 +78,51 @@ FK_INLINE void fk_panels_product(const int type, int64_t panels, int64_t k,
     }
 }
 
-/* The same for a block type. The sum of a group is exact enough in F32; the scale
- * multiplies it once. */
-FK_INLINE void fk_block_product(const int type, int64_t k, const float *a,
-                                const char *b, float *y) {
-    fk_v total[FK_VECTORS];
-    FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) total[v] = fk_splat(0);
-    for (int64_t group = 0; group < k / FK_BLOCK; group++) {
-        const char *scales = b;
-        fk_v sum[2][FK_VECTORS];
-        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[0][v] = sum[1][v] =
-            fk_splat(0);
-        b += 2 * FK_WIDTH;
-        for (int i = 0; i < FK_BLOCK / 2; i++) {
-            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
-                fk_v low, high;
-                if (type == FK_Q4_0) {
-                    fk_vi both = __builtin_convertvector(
-                        fk_load_b(b + v * FK_LANES), fk_vi);
-                    low = __builtin_convertvector((both & 15) - 8, fk_v);
-                    high = __builtin_convertvector((both >> 4 & 15) - 8, fk_v);
-                } else {
-                    low = fk_from_i8(fk_load_b(b + v * FK_LANES));
-                    high =
-                        fk_from_i8(fk_load_b(b + 16 * FK_WIDTH + v * FK_LANES));
-                }
-                sum[0][v] += fk_splat(a[i]) * low;
-                sum[1][v] += fk_splat(a[i + 16]) * high;
-            }
-            b += FK_WIDTH;
-        }
-        b += type == FK_Q8_0 ? 16 * FK_WIDTH : 0;
-        a += FK_BLOCK;
-        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) total[v] +=
-            (sum[0][v] + sum[1][v]) *
-            fk_from_f16(fk_load_h(scales + 2 * v * FK_LANES));
+/* FK_LANES numbers of rows i and i + 16 of a group. */
+FK_INLINE void fk_load_numbers(const int type, const char *at, int64_t upper,
+                               fk_v *low, fk_v *high) {
+    fk_vi first = fk_widen_i8(fk_load_b(at));
+    if (type == FK_Q8_0) {
+        *low = __builtin_convertvector(first, fk_v);
+        *high = fk_from_i8(fk_load_b(at + upper));
+    } else {
+        *low = __builtin_convertvector((first & 15) - 8, fk_v);
+        *high = __builtin_convertvector((first >> 4 & 15) - 8, fk_v);
     }
-    FK_UNROLL for (int v = 0; v < FK_VECTORS; v++)
-        fk_store(y + v * FK_LANES, total[v]);
+}
+
+/* The same for a block type: the scale multiplies the sum of a group once. */
+FK_INLINE void fk_block_product(const int type, const int streams, int64_t k,
+                                const float *a, const char *b, int64_t distance,
+                                float *y) {
+    const int64_t upper = 16 * FK_WIDTH;
+    memset(y, 0, 4 * (size_t)(streams * FK_WIDTH));
+    for (int64_t group = 0; group < k / FK_BLOCK; group++, a += FK_BLOCK) {
+        const char *numbers = b + 2 * FK_WIDTH;
+        fk_v sum[FK_STREAMS][FK_VECTORS];
+        FK_UNROLL for (int s = 0; s < streams; s++)
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[s][v] =
+                fk_splat(0);
+        for (int i = 0; i < FK_BLOCK / 2; i++, numbers += FK_WIDTH) {
+            fk_v left = fk_splat(a[i]), right = fk_splat(a[i + 16]);
+            FK_UNROLL for (int s = 0; s < streams; s++)
+                FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
+                fk_v low, high;
+                fk_load_numbers(type, numbers + s * distance + v * FK_LANES,
+                                upper, &low, &high);
+                sum[s][v] += left * low;
+                sum[s][v] += right * high;
+            }
+        }
+        FK_UNROLL for (int s = 0; s < streams; s++)
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
+            float *to = y + s * FK_WIDTH + v * FK_LANES;
+            fk_v scale =
+                fk_from_f16(fk_load_h(b + s * distance + 2 * v * FK_LANES));
+            fk_store(to, fk_load(to) + sum[s][v] * scale);
+        }
+        b = numbers + (type == FK_Q8_0 ? upper : 0);
+    }
 }
 
 /* Columns of 1 to FK_STREAMS panels of a packed matrix with k rows. */
@@ -136,11 +143,18 @@ FK_NOINLINE void fk_packed_product(int64_t type, int64_t panels, int64_t k,
         fk_panels_product(FK_I8, panels, k, a, b, distance, y);
         return;
     }
+    if (panels == FK_STREAMS) {
+        if (type == FK_Q8_0)
+            fk_block_product(FK_Q8_0, FK_STREAMS, k, a, b, distance, y);
+        else
+            fk_block_product(FK_Q4_0, FK_STREAMS, k, a, b, distance, y);
+        return;
+    }
     for (int64_t p = 0; p < panels; p++, b += distance, y += FK_WIDTH)
         if (type == FK_Q8_0)
-            fk_block_product(FK_Q8_0, k, a, b, y);
+            fk_block_product(FK_Q8_0, 1, k, a, b, distance, y);
         else
-            fk_block_product(FK_Q4_0, k, a, b, y);
+            fk_block_product(FK_Q4_0, 1, k, a, b, distance, y);
 }
 
 /* Columns of a b that is not packed, at a time: their sums stay in the fastest
