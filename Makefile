@@ -439,7 +439,8 @@ test-cache: ready-test $(CACHE_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(CACHE_TESTS)
 
 # The C code of the CPU engine without Go: threads, forks, and every instruction set of the
-# machine. Each set is compiled with the flags of its Go package.
+# machine. Each set is compiled with the flags of its Go package. bench_products measures it
+# beside OpenBLAS: make build/test/kernels/plain/bench_products.
 KERNEL_SETS    := $(if $(filter x86_64,$(shell uname -m)),sse2 avx2 avx512,neon)
 KERNEL_HEADERS := $(wildcard engines/cpu/*.h engines/cpu/kernels/*.h)
 KERNEL_TESTS   := $(foreach build,plain asan tsan,$(patsubst tests/kernels/%.c,build/test/kernels/$(build)/%,$(wildcard tests/kernels/test_*.c)))
@@ -451,7 +452,7 @@ build/test/kernels/$(1)/objects/%.o: engines/cpu/%/kernels.c engines/cpu/%/table
 	@mkdir -p $$(dir $$@)
 	$$(CC) $$(call kernel_flags,$$(word 2,$$^)) $(2) -c $$< -o $$@
 build/test/kernels/$(1)/%: tests/kernels/%.c engines/cpu/threads.c $(KERNEL_SETS:%=build/test/kernels/$(1)/objects/%.o)
-	$$(CC) -std=gnu11 -D_GNU_SOURCE $$(C_WARNINGS) $$(CFLAGS) -I. $(2) $$^ -o $$@ -lpthread -lm
+	$$(CC) -std=gnu11 -D_GNU_SOURCE $$(C_WARNINGS) $$(CFLAGS) -I. $(2) $$^ -o $$@ -lpthread -lm -ldl
 endef
 $(eval $(call kernel_rules,plain,))
 $(eval $(call kernel_rules,asan,$$(ASAN)))
