@@ -61,7 +61,7 @@ class HostBuffer(_owned.Resource):
         if self._read_only:
             raise PermissionDeniedError(
                 _abi.FERRUM_ERROR_PERMISSION_DENIED,
-                f"the {self._owned.label} is read-only, but this buffer would be writable: use view()",
+                f"the {self._owned.label} is read-only, and this buffer is writable: use view()",
             )
         return self._array()
 
