@@ -9,7 +9,7 @@
 #include "callsite.h"
 #include "guard.h"
 
-/* Texts that are kept at most. More of them come from recursion only. */
+/* Largest number of texts that are kept. Only recursion makes more. */
 #define FM_TEXTS_MAX (1u << 15)
 #define FM_SLOTS (2 * FM_TEXTS_MAX)
 

@@ -74,8 +74,8 @@ static __attribute__((noinline)) bool fm_loan_wait(struct fm_loan *loan) {
     return false;
 }
 
-/* Takes what a pool has lent, for one call. NULL if the pool owns its tables,
- * or another thread stays at work. */
+/* Takes the tables that a pool has lent, for one call. Returns NULL if the pool
+ * owns its tables, or if another thread keeps using them. */
 static inline struct fm_loan *fm_loan_take(uint64_t pool) {
     uint32_t slot = (uint32_t)pool;
     if (FM_UNLIKELY(slot >= FM_PLACES))

@@ -111,7 +111,7 @@ func (p poolCache) Find(blocks []pool.CachedBlock) {
 	}
 }
 
-// Next lists leased blocks from a place on.
+// Next lists leased blocks, starting at a given place.
 func (p poolCache) Next(place uint64, to []pool.CachedBlock) (n int, next uint64) {
 	var blocks [cacheSlice]C.struct_fm_cache_block
 	at := C.uint64_t(place)
@@ -119,7 +119,7 @@ func (p poolCache) Next(place uint64, to []pool.CachedBlock) (n int, next uint64
 	return describeAll(blocks[:n], to), uint64(at)
 }
 
-// AdoptNext removes live blocks from the caches, from a place on.
+// AdoptNext removes live blocks from the caches, starting at a given place.
 func (p poolCache) AdoptNext(place uint64, to []pool.CachedBlock) (n int, next uint64) {
 	var blocks [cacheSlice]C.struct_fm_cache_block
 	at := C.uint64_t(place)

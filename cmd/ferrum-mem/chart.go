@@ -100,7 +100,7 @@ func highest(values []float64, columns int) []float64 {
 	return out
 }
 
-// steps draws shares of the height as one horizontal line for each.
+// steps draws one horizontal line for each value, which is a share of the height.
 func steps(shares []float64) string {
 	var b strings.Builder
 	width := chartWidth / float64(len(shares))

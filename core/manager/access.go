@@ -35,7 +35,7 @@ const (
 	// gap must also be at least pauseFactor times the median gap.
 	pauseLeast  = time.Millisecond
 	pauseFactor = 10
-	// pausesLeast is the smallest number of pauses for bursts.
+	// pausesLeast is the smallest number of pauses after which accesses count as bursts.
 	pausesLeast = 2
 )
 

@@ -11,7 +11,7 @@ import (
 // partBytes is copied between two checks of the budget.
 const partBytes = 8 << 20
 
-// blockPool is a pool as a relocation uses it.
+// blockPool has the calls of a pool that a relocation needs.
 type blockPool struct{ *pool.Pool }
 
 func (p blockPool) Relocate(movable []pool.Movable) (relocation.Run, error) {

@@ -20,7 +20,7 @@ type Stats struct {
 	// HeldBytes counts the memory of all owners that is allocated from the device.
 	HeldBytes  uint64 `json:"held_bytes"`
 	LimitBytes uint64 `json:"limit_bytes"`
-	// AvailableBytes is how much more the limit allows to map.
+	// AvailableBytes is the number of bytes that can still be mapped under the limit.
 	AvailableBytes uint64 `json:"available_bytes"`
 	// TableBytes is the address space of the tables. Only the part that was used has
 	// memory.

@@ -144,7 +144,7 @@ def _safety(shape: Shape) -> str:
     if any(a.role in {Role.ARRAY, Role.BYTES, Role.TEXTS} for a in shape.inputs):
         said.append("what goes in has the length that is told")
     if any(a.role in {Role.STRUCT, Role.RECORD, Role.TEXT} for a in shape.inputs):
-        said.append("what goes in lives through the call")
+        said.append("the arguments are valid during the call")
     if shape.outputs:
         sized = any(a.role is Role.STRUCT for a in shape.outputs)
         what = "out is an output" if len(shape.outputs) == 1 else "the last are outputs"

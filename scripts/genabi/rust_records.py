@@ -380,7 +380,7 @@ def _record(record: Record) -> str:
         text += f"/// As C has it.\npub(crate) fn raw(&self) -> sys::{raw} {{ {literal} }} }}\n"
         return text
     holds = "".join(m.holds for m in record.members)
-    text += "/// Calls with what C has for it; the texts live through the call.\n"
+    text += "/// Calls a function with the C record. Its texts are valid during the call.\n"
     text += "pub(crate) fn with_raw<T>(&self, function: &str, "
     text += f"call: impl FnOnce(&sys::{raw}) -> Result<T>) -> Result<T> "
     text += f"{{ {holds} call(&{literal}) }} }}\n"

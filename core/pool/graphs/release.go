@@ -17,8 +17,8 @@ type Release[P comparable] struct {
 	End device.Event
 
 	parked []*Parked[P]
-	// marks has, for each element of parked, the events for which its blocks now wait as
-	// well.
+	// marks has one list of events for each element of parked. Its blocks now wait for these
+	// events too.
 	marks [][]device.Event
 }
 

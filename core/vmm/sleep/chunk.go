@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// defaultChunkBytes is how much is copied at once. It is large enough that the fixed
+	// defaultChunkBytes is the number of bytes of one copy. It is large enough that the fixed
 	// cost of a copy is small, and small enough that the context is checked often.
 	defaultChunkBytes = 8 << 20
 	// defaultPinnedBytes is the same for page-locked memory, which is allocated and freed
@@ -100,8 +100,8 @@ type Keepers struct {
 	OpenFile  func(dir string) (File, error)
 	// TakePinned allocates page-locked memory; nil: it has no use for the device.
 	TakePinned func(bytes uint64) (*Block, error)
-	// ChunkBytes is how much is copied at once, PinnedBytes the same for contents that go
-	// to page-locked memory. BufferBytes bounds a staging buffer.
+	// ChunkBytes is the number of bytes of one copy. PinnedBytes is this number for contents
+	// that go to page-locked memory. BufferBytes is the largest size of a staging buffer.
 	ChunkBytes, PinnedBytes, BufferBytes uint64
 }
 

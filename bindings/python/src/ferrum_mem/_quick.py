@@ -15,9 +15,9 @@ from typing import Any
 
 from . import _abi
 
-# Memory for the two numbers of a call: the cells, the first number as an argument, and a
-# pointer to the second, which the library writes. Writing a number that does not fit raises
-# a ValueError, and writing a value that is no integer raises a TypeError.
+# Memory for the two numbers of a call: a view of both numbers, the first number as an argument,
+# and a pointer to the second, which the library writes. Writing a number that does not fit
+# raises a ValueError, and writing a value that is not an integer raises a TypeError.
 Slip = tuple[memoryview, Any, Any]
 
 

@@ -286,7 +286,7 @@ impl Lane {
             hub.workers.submit(move || {
                 let result = self.stream.synchronize(None).map_err(error_of);
                 drop((slot, self));
-                // It returns the result if no future waits; then there is nothing to report.
+                // fulfil returns the result if no future waits for it. Then the result is not needed.
                 drop(promise.fulfil(result));
             });
         };

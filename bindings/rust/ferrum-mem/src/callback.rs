@@ -148,7 +148,7 @@ impl Registration {
         raw
     }
 
-    /// Creates an object of a handle. The object owns the handle from then on, and the closure if
+    /// Creates an object from a handle. The object owns the handle from then on, and the closure if
     /// the handle is from [`Registration::into_raw`].
     ///
     /// # Safety

@@ -73,7 +73,7 @@ impl Device {
         }
     }
 
-    /// Creates a device of a handle. The device owns one opening of the handle from then on.
+    /// Creates a device from a handle. The device owns one opening of the handle from then on.
     ///
     /// # Safety
     ///

@@ -58,7 +58,7 @@ impl ElasticPool {
         })
     }
 
-    /// Creates a pool object of a handle. The object owns the handle from then on.
+    /// Creates a pool object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
@@ -326,7 +326,7 @@ impl Model {
     ) -> Result<Vec<MappedRange>> {
         let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
         options.with_raw("ferrum_elastic_pool_alloc_batch", |options| {
-            // SAFETY: the id and the list, of that length, live through the call.
+            // SAFETY: the id and the list, of that length, are valid during the call.
             check(unsafe {
                 sys::ferrum_elastic_pool_alloc_batch(
                     self.pool().raw(),
@@ -360,7 +360,7 @@ impl Model {
         // The library writes nothing for a list that is too long.
         let mut offsets = vec![0; sizes.len()];
         options.with_raw("ferrum_elastic_pool_alloc_batch_anywhere", |options| {
-            // SAFETY: the id and the lists, of that length, live through the call.
+            // SAFETY: the id and the lists, of that length, are valid during the call.
             check(unsafe {
                 sys::ferrum_elastic_pool_alloc_batch_anywhere(
                     self.pool().raw(),
@@ -391,7 +391,7 @@ impl Model {
     /// C function: [`ferrum_elastic_pool_free_batch`](crate::sys::ferrum_elastic_pool_free_batch).
     pub unsafe fn free_batch(&self, ranges: &[ByteRange], stream: Option<&Stream>) -> Result<()> {
         let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
-        // SAFETY: the id and the list, of that length, live through the call; the ranges are the
+        // SAFETY: the id and the list, of that length, are valid during the call; the ranges are the
         // caller's word.
         check(unsafe {
             sys::ferrum_elastic_pool_free_batch(
@@ -473,7 +473,7 @@ impl Model {
     /// C function: [`ferrum_elastic_pool_record_stream_batch`](crate::sys::ferrum_elastic_pool_record_stream_batch).
     pub fn record_stream_batch(&self, ranges: &[ByteRange], stream: &Stream) -> Result<()> {
         let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
-        // SAFETY: the id and the list, of that length, live through the call.
+        // SAFETY: the id and the list, of that length, are valid during the call.
         check(unsafe {
             sys::ferrum_elastic_pool_record_stream_batch(
                 self.pool().raw(),

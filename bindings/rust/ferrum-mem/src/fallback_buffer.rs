@@ -296,7 +296,7 @@ impl FallbackBuffer {
         std::mem::take(&mut self.raw)
     }
 
-    /// Creates a buffer object of a handle. The object owns the handle from then on.
+    /// Creates a buffer object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

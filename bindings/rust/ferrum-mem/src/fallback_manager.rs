@@ -114,7 +114,7 @@ impl FallbackManager {
         }
     }
 
-    /// Creates a manager object of a handle. The object owns the handle from then on.
+    /// Creates a manager object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

@@ -90,7 +90,7 @@ impl<B> GenericMemoryPool<B> {
         (std::mem::take(&mut self.raw), buffers)
     }
 
-    /// Creates a pool of a handle and its free buffers, such as [`GenericMemoryPool::into_raw`]
+    /// Creates a pool from a handle and its free buffers, such as [`GenericMemoryPool::into_raw`]
     /// returns. The object owns the handle from then on.
     ///
     /// # Safety

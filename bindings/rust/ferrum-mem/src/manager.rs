@@ -82,7 +82,7 @@ impl Manager {
         }
     }
 
-    /// Creates a manager object of a handle. The object owns the handle from then on.
+    /// Creates a manager object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
@@ -393,7 +393,7 @@ impl Memory {
         std::mem::take(&mut self.raw)
     }
 
-    /// Creates a block object of a handle. The object owns the handle from then on.
+    /// Creates a block object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

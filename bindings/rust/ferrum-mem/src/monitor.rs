@@ -149,7 +149,7 @@ impl Monitor {
         raw
     }
 
-    /// Creates an object of a handle. The object owns the handle from then on, and the closure if
+    /// Creates an object from a handle. The object owns the handle from then on, and the closure if
     /// the handle is from [`Monitor::into_raw`].
     ///
     /// # Safety

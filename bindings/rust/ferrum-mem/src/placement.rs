@@ -241,7 +241,7 @@ impl Placement {
         raw
     }
 
-    /// Creates an object of a handle. The object owns the handle from then on, and the closure if
+    /// Creates an object from a handle. The object owns the handle from then on, and the closure if
     /// the handle is from [`Placement::into_raw`].
     ///
     /// # Safety

@@ -77,7 +77,7 @@ impl Pool {
         })
     }
 
-    /// Creates a pool object of a handle. The object owns the handle from then on.
+    /// Creates a pool object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

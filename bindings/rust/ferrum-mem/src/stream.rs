@@ -163,7 +163,7 @@ impl Stream {
         Ok(self.raw)
     }
 
-    /// Creates a stream object of a handle. The object owns the handle from then on.
+    /// Creates a stream object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
@@ -260,7 +260,7 @@ impl Event {
         std::mem::take(&mut self.raw)
     }
 
-    /// Creates an event object of a handle. The object owns the handle from then on.
+    /// Creates an event object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

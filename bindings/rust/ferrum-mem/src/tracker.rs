@@ -271,7 +271,7 @@ impl AllocationTracker {
         std::mem::take(&mut self.view.raw)
     }
 
-    /// Creates an object of a handle. The object owns the handle from then on.
+    /// Creates an object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

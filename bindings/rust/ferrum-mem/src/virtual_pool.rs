@@ -57,7 +57,7 @@ impl VirtualPool {
         })
     }
 
-    /// Creates a pool object of a handle. The object owns the handle from then on.
+    /// Creates a pool object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
@@ -147,7 +147,7 @@ impl VirtualPool {
     ) -> Result<Vec<MappedRange>> {
         let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
         options.with_raw("ferrum_vpool_alloc_batch", |options| {
-            // SAFETY: the list has the length that is passed, and lives through the call.
+            // SAFETY: the list has the length that is passed, and is valid during the call.
             check(unsafe {
                 sys::ferrum_vpool_alloc_batch(self.raw(), raw.as_ptr(), raw.len() as u64, options)
             })
@@ -245,7 +245,7 @@ impl VirtualPool {
     /// C function: [`ferrum_vpool_record_stream_batch`](crate::sys::ferrum_vpool_record_stream_batch).
     pub fn record_stream_batch(&self, ranges: &[ByteRange], stream: &Stream) -> Result<()> {
         let raw: Vec<_> = ranges.iter().map(ByteRange::raw).collect();
-        // SAFETY: the list has the length that is passed, and lives through the call.
+        // SAFETY: the list has the length that is passed, and is valid during the call.
         check(unsafe {
             sys::ferrum_vpool_record_stream_batch(
                 self.raw(),

@@ -523,7 +523,7 @@ impl crate::Manager {
     /// C function: [`ferrum_manager_configure_pool`](crate::sys::ferrum_manager_configure_pool).
     pub fn configure_pool(&self, memory_type: MemoryType, config: &PoolConfig) -> Result<()> {
         config.with_raw("ferrum_manager_configure_pool", |config| {
-            // SAFETY: what goes in lives through the call.
+            // SAFETY: the arguments are valid during the call.
             check(unsafe {
                 sys::ferrum_manager_configure_pool(self.raw(), memory_type.to_raw(), config)
             })

@@ -467,7 +467,7 @@ impl Default for PoolConfig {
 }
 
 impl PoolConfig {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -637,7 +637,7 @@ pub struct AllocationRequest<'a> {
 }
 
 impl AllocationRequest<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -865,7 +865,7 @@ pub struct VirtualPoolConfig {
 }
 
 impl VirtualPoolConfig {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -903,7 +903,7 @@ pub struct VirtualPoolRequest<'a> {
 }
 
 impl VirtualPoolRequest<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -952,7 +952,7 @@ pub struct BatchOptions<'a> {
 }
 
 impl BatchOptions<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -1120,7 +1120,7 @@ pub struct ElasticPoolConfig {
 }
 
 impl ElasticPoolConfig {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -1197,7 +1197,7 @@ pub struct ModelRequest<'a> {
 }
 
 impl ModelRequest<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -1750,7 +1750,7 @@ impl Default for EstimateRequest {
 }
 
 impl EstimateRequest {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -1942,7 +1942,7 @@ pub struct BufferUse<'a> {
 }
 
 impl BufferUse<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -2003,7 +2003,7 @@ pub struct BufferRequest<'a> {
 }
 
 impl BufferRequest<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -2035,7 +2035,7 @@ pub struct LinkRequest<'a> {
 }
 
 impl LinkRequest<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,
@@ -2127,7 +2127,7 @@ pub struct Adoption<'a> {
 }
 
 impl Adoption<'_> {
-    /// Calls with what C has for it; the texts live through the call.
+    /// Calls a function with the C record. Its texts are valid during the call.
     pub(crate) fn with_raw<T>(
         &self,
         function: &str,

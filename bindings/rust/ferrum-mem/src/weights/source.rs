@@ -208,7 +208,7 @@ impl Weights {
         })
     }
 
-    /// Creates an object of a handle. The object owns the handle from then on.
+    /// Creates an object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///

@@ -138,7 +138,7 @@ impl TensorSet {
         raw
     }
 
-    /// Creates an object of a handle. The object owns the handle from then on.
+    /// Creates an object from a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
