@@ -99,6 +99,13 @@ static void fk_write_tile(const struct fk_row *row, const float *values,
                  first < (r)->n;                                       \
          first += count)
 
+/* e^(x - shift). */
+static void fk_exponentials(int64_t n, const float *x, float shift, float *y) {
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] - shift;
+    fk_map_exp(n, y, NULL, y, 0);
+}
+
 static void fk_softmax_row(const struct fk_row *row) {
     const struct fk_rows *r = row->request;
     float buffer[FK_TILE_ELEMENTS], y[FK_TILE_ELEMENTS];
@@ -108,21 +115,23 @@ static void fk_softmax_row(const struct fk_row *row) {
         if (largest != largest)
             break;
     }
-    const float shift = largest;
+    /* An output of F32 holds the exponentials until their sum is known. Another
+     * type would round them twice, so they are computed again. */
+    const int is_kept = r->y_type == FK_F32;
+    const char *kept = row->y;
     double sum = 0;
     FK_EACH_TILE(r, first, n) {
-        const float *x = fk_row_tile(row, buffer, first, n);
-        for (int64_t i = 0; i < n; i++)
-            y[i] = x[i] - shift;
-        fk_map_exp(n, y, NULL, y, 0);
+        fk_exponentials(n, fk_row_tile(row, buffer, first, n), largest, y);
         sum += fk_sum_of(y, n);
+        if (is_kept)
+            fk_write_tile(row, y, first, n);
     }
     const float factor = (float)(1 / sum);
     FK_EACH_TILE(r, first, n) {
-        const float *x = fk_row_tile(row, buffer, first, n);
-        for (int64_t i = 0; i < n; i++)
-            y[i] = x[i] - shift;
-        fk_map_exp(n, y, NULL, y, 0);
+        if (is_kept)
+            fk_read(y, FK_F32, kept + first * r->y_step * 4, r->y_step, n);
+        else
+            fk_exponentials(n, fk_row_tile(row, buffer, first, n), largest, y);
         for (int64_t i = 0; i < n; i++)
             y[i] *= factor;
         fk_write_tile(row, y, first, n);
