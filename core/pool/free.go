@@ -142,6 +142,10 @@ func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 		return false, false
 	}
 	h.lock()
+	if h.state == stateOpen && h.inFlight.Count() > 0 {
+		// The query comes before the new event, which cannot have completed yet.
+		h.completeFrees(inflight.PollBudget)
+	}
 	s, r, ok := h.locateLive(addr)
 	if !ok || h.state != stateOpen || h.debug != nil {
 		h.mu.Unlock()
@@ -160,7 +164,6 @@ func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
 	behind := [1]inflight.Fence{h.inFlight.Fence(stream, event)}
 	h.inFlight.Add(located{s, r}.inFlight(), behind[:])
-	h.completeFrees(inflight.PollBudget)
 	overfull = h.overfull
 	h.mu.Unlock()
 	h.engine.Changed()
