@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"context"
 	"errors"
 
 	"ferrum_mem/core/device"
@@ -138,6 +139,7 @@ func (s *space) drain() error {
 		}
 	}
 	s.endAllSleepers()
+	s.table.late.wait(context.Background())
 	if err := s.sweep(); err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@
 //     order of the list of models.
 //   - Physical.mu: lists and numbers of pages, and the counters. No driver call is
 //     made under it.
+//   - lateThreads.mu comes after space.mu, and nothing is called under it.
 //
 // Otherwise a thread holds the locks of one space at most. A reclaim callback is called
 // with no lock held. Engine.FindRoom, Engine.Changed, Engine.SegmentsChanged and the log
@@ -65,7 +66,7 @@
 //
 // records.go, table.go, config.go, targets.go, physical.go, space.go, take.go, worker.go, quota.go,
 // quota_line.go, retire.go, engine_pool.go, place_wait.go, map.go, sleep_request.go,
-// sleep_state.go, model_place.go, sleep_space.go, free.go, release.go, elastic.go, compact.go,
+// sleep_sweep.go, sleep_state.go, model_place.go, sleep_space.go, free.go, release.go, elastic.go, compact.go,
 // users_wait.go, stats.go, close.go, pool.go, model.go, batch.go, elastic_reclaim.go, ranges.go,
 // elastic_admit.go, elastic_supply.go, elastic_stats.go, elastic_search.go, elastic_models.go,
 // elastic_close.go, sleep_pages.go, sleep_free.go, export.go, wake.go, keep_awake.go, sleep.go, record.go,

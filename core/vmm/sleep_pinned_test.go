@@ -2,11 +2,13 @@ package vmm
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/vmm/sleep"
 )
 
@@ -82,4 +84,58 @@ func TestPageLockedMemoryThatIsNotFreed(t *testing.T) {
 	n.check(t)
 	requireNothingLocked(t, n.dev)
 	n.end(t)
+}
+
+// A Wake does not wait until much page-locked memory is freed. Until then the counters
+// have it. The next Sleep and Close wait for it.
+func TestAWakeFreesPageLockedMemoryLater(t *testing.T) {
+	for _, closes := range []bool{false, true} {
+		p := newPartyWith(t, backed(devicetest.Config{PinnedBytes: 64 * page}), engine.Options{},
+			ElasticConfig{LimitBytes: 16 * page, ReadyPages: -1}, true)
+		keep(p.shared.physical, p.dev)
+		keepers := &p.shared.physical.keepers
+		keepers.LateBytes = 4 * page
+		take, gate := keepers.TakePinned, make(chan struct{})
+		keepers.TakePinned = func(size uint64) (*sleep.Block, error) {
+			b, err := take(size)
+			if err == nil {
+				free := b.Free
+				b.Free = func() error { <-gate; return free() }
+			}
+			return b, err
+		}
+		m := p.model(t, "m", 0, 0, 0)
+		get(t, m, 4)
+		_, err := m.Sleep(background, SleepRequest{})
+		require.NoError(t, err)
+		_, err = m.Wake(background, WakeRequest{})
+		require.NoError(t, err, "it does not wait for the gate")
+		require.Equal(t, 4*page, m.Stats().AsleepHostBytes)
+		require.Zero(t, m.Stats().AsleepBytes)
+		_, err = m.Sleep(background, SleepRequest{NoWait: true, Backing: SleepDiscard})
+		require.NoError(t, err)
+		_, err = m.Wake(background, WakeRequest{})
+		require.NoError(t, err)
+
+		ended := device.Go("test", func() {
+			if closes {
+				err = p.shared.Close(true)
+			} else {
+				_, err = m.Sleep(background, SleepRequest{})
+			}
+		})
+		select {
+		case <-ended:
+			t.Error("the call has not waited")
+		case <-time.After(10 * time.Millisecond):
+		}
+		close(gate)
+		<-ended
+		require.NoError(t, err)
+		if !closes {
+			require.Equal(t, 4*page, p.dev.PinnedBytes())
+			require.NoError(t, p.shared.Close(true))
+		}
+		requireNothingLocked(t, p.dev)
+	}
 }

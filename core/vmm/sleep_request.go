@@ -91,7 +91,8 @@ type SleepStats struct {
 	AsleepBytes uint64 `json:"asleep_bytes"`
 	// AsleepHostBytes counts the host memory, and AsleepFileBytes the disk space, that
 	// keep the contents of sleeping allocations. They count whole chunks, until all of
-	// a chunk has woken or was freed.
+	// a chunk has woken or was freed. Much page-locked memory is freed a moment after the
+	// end of a Wake.
 	AsleepHostBytes uint64 `json:"asleep_host_bytes"`
 	AsleepFileBytes uint64 `json:"asleep_file_bytes"`
 	// AsleepDiscardedBytes counts sleeping allocations whose contents were discarded.

@@ -34,6 +34,10 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 		return SleepReport{}, err
 	}
 	defer s.table.turn.End()
+	if !r.NoWait && s.physical.engine.MayWait() {
+		// Otherwise the machine would need memory for both contents.
+		s.table.late.wait(ctx)
+	}
 	s.sweepQuietly()
 	d, err := s.beginSleep(ctx, r)
 	if err != nil {

@@ -3,7 +3,6 @@ package vmm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -34,6 +33,8 @@ type sleeper struct {
 	forced bool
 	// keptAwake counts, for each tag that must stay awake, who keeps it awake.
 	keptAwake map[string]int
+	// late has the threads that free contents after a Wake. It has a lock of its own.
+	late lateThreads
 	// sleepWaits counts the allocations that wait for sleeping ones.
 	sleepWaits int
 	counts     SleepStats
@@ -178,19 +179,5 @@ func (s *space) sweep() error {
 	s.mu.Lock()
 	w := s.table.saved.Take()
 	s.mu.Unlock()
-	err := w.Close()
-	s.mu.Lock()
-	s.table.saved.Settle(w)
-	s.mu.Unlock()
-	failures, kept := w.Drop()
-	if err == nil {
-		err = kept
-	}
-	for _, failure := range failures {
-		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file with contents of a sleep could not be removed: %v", s.table.extent.Name, failure))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.table.saved.End(w)
-	return err
+	return sweeping{s, w}.finish()
 }

@@ -44,8 +44,9 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 		}
 	}
 	report := WakeReport{Ns: uint64(track.Now() - start)}
-	s.endWake(w, err == nil, report.Ns)
-	s.sweepQuietly()
+	if !s.endWake(w, err == nil, report.Ns) {
+		s.sweepQuietly()
+	}
 	s.physical.engine.Changed()
 	if err != nil {
 		return WakeReport{}, err

@@ -46,8 +46,9 @@ func (s *space) unmapRuns(runs []pageset.Run) (loose []device.Page) {
 	return loose
 }
 
-// endWake makes the pages of a Wake live, or leaves them asleep.
-func (s *space) endWake(w *wakeCall, awake bool, ns uint64) {
+// endWake makes the pages of a Wake live, or leaves them asleep. It reports whether another
+// thread frees the contents.
+func (s *space) endWake(w *wakeCall, awake bool, ns uint64) (later bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range w.Jobs {
@@ -64,10 +65,12 @@ func (s *space) endWake(w *wakeCall, awake bool, ns uint64) {
 		}
 		s.table.saved.Tags.End(w.Tag, s.table.asleep.Count() == 0)
 		s.table.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
+		later = s.table.late.freeLater(s)
 	} else {
 		s.table.counts.WakeFailures++
 	}
 	s.unclaim()
+	return later
 }
 
 // markAwake makes the pages of a chunk live after they were mapped again; some were still mapped.

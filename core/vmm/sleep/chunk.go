@@ -16,6 +16,9 @@ const (
 	// defaultPinnedBytes is the same for page-locked memory, which is allocated and freed
 	// chunk by chunk. Each of these calls may wait for the device, so there are few.
 	defaultPinnedBytes = 64 << 20
+	// defaultLateBytes is how much page-locked memory the caller of a Wake does not wait
+	// for. Less is freed in a few milliseconds.
+	defaultLateBytes = 256 << 20
 	// defaultBufferBytes bounds a staging buffer. Longer copies are not faster.
 	defaultBufferBytes = 8 << 20
 )
@@ -103,6 +106,8 @@ type Keepers struct {
 	// ChunkBytes is the number of bytes of one copy. PinnedBytes is this number for contents
 	// that go to page-locked memory. BufferBytes is the largest size of a staging buffer.
 	ChunkBytes, PinnedBytes, BufferBytes uint64
+	// LateBytes is how much page-locked memory a Wake frees only after its end.
+	LateBytes uint64
 }
 
 // takeBlock allocates memory that returns to the system when it is freed.

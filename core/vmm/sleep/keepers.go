@@ -8,6 +8,7 @@ func NewKeepers(dev device.Device) Keepers {
 	return Keepers{
 		TakeBlock: takeBlock, TakePinned: pinnedOf(dev), OpenFile: openFile,
 		ChunkBytes: defaultChunkBytes, PinnedBytes: defaultPinnedBytes, BufferBytes: defaultBufferBytes,
+		LateBytes: defaultLateBytes,
 	}
 }
 

@@ -102,6 +102,16 @@ func (s *Saved) Keep(left []Leftover) {
 // Clean reports whether nothing has to be freed.
 func (s *Saved) Clean() bool { return len(s.dropped)+len(s.leftovers) == 0 }
 
+// DroppedPinned returns the size of the page-locked memory that has to be freed.
+func (s *Saved) DroppedPinned() (bytes uint64) {
+	for _, c := range s.dropped {
+		if c.block != nil && c.block.Locked {
+			bytes += uint64(len(c.block.Bytes))
+		}
+	}
+	return bytes
+}
+
 // Jobs returns the sleeping pages of the chunks whose tag some accepts, in the order of
 // their first pages.
 func (s *Saved) Jobs(some func(tag uint32) bool) (jobs []Job) {
