@@ -455,8 +455,9 @@ build/test/kernels/$(1)/%: tests/kernels/%.c engines/cpu/threads.c $(KERNEL_SETS
 	$$(CC) -std=gnu11 -D_GNU_SOURCE $$(C_WARNINGS) $$(CFLAGS) -I. $(2) $$^ -o $$@ -lpthread -lm -ldl
 endef
 $(eval $(call kernel_rules,plain,))
-$(eval $(call kernel_rules,asan,$$(ASAN)))
-$(eval $(call kernel_rules,tsan,-fsanitize=thread))
+# At -O3 the sanitizers' checks take minutes to compile.
+$(eval $(call kernel_rules,asan,$$(ASAN) -O1))
+$(eval $(call kernel_rules,tsan,-fsanitize=thread -O1))
 
 test-kernels: ready-test $(KERNEL_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(KERNEL_TESTS)
