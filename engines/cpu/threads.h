@@ -14,8 +14,9 @@ struct fk_threads *fk_threads_open(int count, int *error);
 void fk_threads_close(struct fk_threads *threads);
 
 /* Computes all parts. Part i has the workspace at workspace + i * step. It may be
- * called by any thread. There are at most as many parts as threads. If the threads are in use by another call, or after a
- * fork, the caller computes all parts alone, with the same result. */
+ * called by any thread. There are at most as many parts as threads. If the
+ * threads are in use by another call, or after a fork, the caller computes all
+ * parts alone, with the same result. */
 void fk_threads_run(struct fk_threads *threads, const struct fk_kernel *kernel,
                     const void *request, int64_t parts, char *workspace,
                     int64_t step);

@@ -140,8 +140,8 @@ static int threads_of_process(void) {
     return count;
 }
 
-/* Threads of a child of a process that has only one. With an emulator or ThreadSanitizer a process
- * may also have a thread of theirs. */
+/* Threads of a child of a process that has only one. An emulator or
+ * ThreadSanitizer may add a thread of its own. */
 static int threads_of_child;
 
 static void count_threads_of_child(void) {
