@@ -174,7 +174,8 @@ static CUresult copy(const char *call, Stream *stream, Ends ends,
     if (op->to_pageable || op->from_pageable)
         pageable_copies++;
     code = stream_submit(stream, op);
-    if (code == CUDA_SUCCESS && stream->submitted - stream->done > deepest_queue)
+    if (code == CUDA_SUCCESS &&
+        stream->submitted - stream->done > deepest_queue)
         deepest_queue = stream->submitted - stream->done;
     return code == CUDA_SUCCESS && wait && !captured ? stream_wait(stream)
                                                      : code;

@@ -323,10 +323,9 @@ static void a_file_is_no_memory(void) {
     FILE *file = tmpfile();
     EXPECT(file != NULL);
     begin();
-    BREAKS(CUDA_ERROR_UNKNOWN,
-           cuMemImportFromShareableHandle(
-               &none, (void *)(intptr_t)fileno(file),
-               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    BREAKS(CUDA_ERROR_UNKNOWN, cuMemImportFromShareableHandle(
+                                   &none, (void *)(intptr_t)fileno(file),
+                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     end();
     fclose(file);
 }
