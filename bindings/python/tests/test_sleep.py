@@ -103,7 +103,7 @@ def test_ranges_are_busy_while_they_fall_asleep(device, vpool, shared, of_model)
         thread = threading.Thread(target=lambda: slept.append(space.sleep(stream=stream)))
         thread.start()
         while not space.is_asleep():
-            pass
+            assert thread.is_alive()
         with pytest.raises(fm.BusyError, match="being put to sleep or woken"):
             kept.free()
         with pytest.raises(fm.BusyError):
