@@ -31,7 +31,7 @@ func New(memory weights.Memory, kind dtype.DType, shape []int64, stream device.S
 	if err != nil {
 		return nil, device.About(memory.Engine().ID(), err)
 	}
-	size, err := bytesOf(kind, &layout)
+	size, err := bytesOf(opNew, kind, &layout)
 	if err != nil {
 		return nil, device.About(memory.Engine().ID(), err)
 	}
@@ -49,10 +49,10 @@ func New(memory weights.Memory, kind dtype.DType, shape []int64, stream device.S
 
 // bytesOf returns the bytes of the elements of a contiguous layout. A row of a type with
 // several elements in a block has whole blocks, so that parts along the other dimensions do.
-func bytesOf(kind dtype.DType, layout *strided.Layout) (uint64, error) {
+func bytesOf(op string, kind dtype.DType, layout *strided.Layout) (uint64, error) {
 	each, _ := kind.Block()
 	if shape := layout.Shape(); each > 1 && layout.Elements() > 0 && (len(shape) == 0 || uint64(shape[len(shape)-1])%each != 0) {
-		return 0, device.Errorf(device.CodeInvalidArgument, opNew, "a shape of %s: the last dimension of a tensor of %s has a multiple of %d elements", strided.Text(shape), kind, each)
+		return 0, device.Errorf(device.CodeInvalidArgument, op, "a shape of %s: the last dimension of a tensor of %s has a multiple of %d elements", strided.Text(shape), kind, each)
 	}
 	return kind.Size(uint64(layout.Elements()))
 }
@@ -86,7 +86,7 @@ func Wrap(memory Foreign, kind dtype.DType, layout strided.Layout) (*Tensor, err
 	if each == 1 && width&(width-1) == 0 && uint64(memory.Addr)%width != 0 {
 		return wrong(device.CodeInvalidAlignment, "address %#x of elements of %s, which take %v", uint64(memory.Addr), kind, device.Size(width))
 	}
-	if _, err := bytesOf(kind, &layout); err != nil {
+	if _, err := bytesOf(opWrap, kind, &layout); err != nil {
 		return nil, device.About(memory.Engine.ID(), err)
 	}
 	if lowest, highest, some := layout.Span(); some {

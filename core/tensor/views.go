@@ -14,7 +14,7 @@ func (t *Tensor) view(layout strided.Layout, err error) (*Tensor, error) {
 		return nil, t.isClosed()
 	}
 	if each, _ := t.kind.Block(); each > 1 {
-		if _, err := bytesOf(t.kind, &layout); err != nil {
+		if _, err := bytesOf(opView, t.kind, &layout); err != nil {
 			return nil, device.About(t.storage.engine.ID(), err)
 		}
 		if !layout.IsContiguous() {
