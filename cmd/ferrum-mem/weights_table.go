@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+
+	"ferrum_mem/core/strided"
 )
 
 // printInspection prints each source: its totals, its metadata, and its tensors.
@@ -47,7 +49,7 @@ func printSource(out io.Writer, r sourceReport) error {
 	fmt.Fprintln(table, head)
 	for _, name := range r.order {
 		place := r.Extra.Tensors[name]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d", printable(name), place.DType, shapeText(r.Tensors[name]), formatBytes(place.SizeBytes), place.OffsetBytes)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d", printable(name), place.DType, strided.Text(r.Tensors[name]), formatBytes(place.SizeBytes), place.OffsetBytes)
 		if place.IsCompressed {
 			fmt.Fprint(table, " (compressed)")
 		}
@@ -100,14 +102,6 @@ func printable(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
-}
-
-func shapeText(shape []uint64) string {
-	sides := make([]string, len(shape))
-	for i, side := range shape {
-		sides[i] = strconv.FormatUint(side, 10)
-	}
-	return "[" + strings.Join(sides, ", ") + "]"
 }
 
 // counted writes a number with its noun.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/strided"
 )
 
 // weightFiles has a file of each format, and the tensors that the packages of the formats have
@@ -99,7 +101,7 @@ func TestInspectsEveryFormat(t *testing.T) {
 		for tensor, of := range want.Tensors {
 			assert.Equal(t, of.Shape, r.Tensors[tensor], "%s: %s", name, tensor)
 			assert.Equal(t, of.Type, r.Extra.Tensors[tensor].DType, "%s: %s", name, tensor)
-			assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(printable(tensor))+` +`+of.Type+` +`+regexp.QuoteMeta(shapeText(of.Shape))+` +\d`, table.out, name)
+			assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(printable(tensor))+` +`+of.Type+` +`+regexp.QuoteMeta(strided.Text(of.Shape))+` +\d`, table.out, name)
 		}
 		for key, text := range want.Extra {
 			assert.Equal(t, text, r.Extra.Texts[key], "%s: %s", name, key)

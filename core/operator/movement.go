@@ -3,6 +3,8 @@ package operator
 import (
 	"math/bits"
 	"slices"
+
+	"ferrum_mem/core/strided"
 )
 
 // Operators that copy elements to other places, or only change the shape.
@@ -120,8 +122,8 @@ func inferReshape(c *call) error {
 			return c.wrong("input \"shape\" is %v: %d is not a size", given, size)
 		}
 	}
-	elements, _ := count(from)
-	made, fits := count(shape)
+	elements, _ := strided.Count(from)
+	made, fits := strided.Count(shape)
 	switch {
 	case open >= 0 && made == 0 && fits:
 		return c.wrong("input \"shape\" is %v: -1 has no unique value for %s beside a size of 0", given, c.describe(0))

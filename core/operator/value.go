@@ -8,10 +8,11 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 )
 
 // MaxRank is the maximum number of dimensions of a tensor.
-const MaxRank = 8
+const MaxRank = strided.MostDimensions
 
 // Value describes an input or an output. The zero value is a scalar of type F32.
 type Value struct {
@@ -42,34 +43,13 @@ func formatShape(shape []uint64) string {
 	return "[" + strings.Join(text, ",") + "]"
 }
 
-// count returns the number of elements. The product of all sizes other than 0 must be below 2^63:
-// then strides do not overflow either.
-func count(shape []uint64) (elements uint64, fits bool) {
-	product, isEmpty := uint64(1), false
-	for _, size := range shape {
-		if size == 0 {
-			isEmpty = true
-			continue
-		}
-		high, low := bits.Mul64(product, size)
-		if high != 0 || low > math.MaxInt64 {
-			return 0, false
-		}
-		product = low
-	}
-	if isEmpty {
-		return 0, true
-	}
-	return product, true
-}
-
 // check returns why a tensor with this type and shape cannot exist: its rank, or its size. Errors:
 // CodeInvalidArgument, CodeOverflow.
 func (v Value) check() (device.Code, string) {
 	if len(v.Shape) > MaxRank {
 		return device.CodeInvalidArgument, "it has " + strconv.Itoa(len(v.Shape)) + " dimensions: at most " + strconv.Itoa(MaxRank) + " are possible"
 	}
-	elements, fits := count(v.Shape)
+	elements, fits := strided.Count(v.Shape)
 	each, bytes := v.Type.Block()
 	if !fits {
 		return device.CodeOverflow, "its number of elements is above 2^63"

@@ -60,20 +60,37 @@ func withShape(shape []int64) (Layout, error) {
 		return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "%d dimensions; a tensor has at most %d", len(shape), MostDimensions)
 	}
 	l := Layout{dimensions: len(shape)}
-	// A product of the lengths without the zeros must fit, so that strides do too.
-	product := uint64(1)
 	for i, length := range shape {
 		if length < 0 {
 			return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "the length of dimension %d of %s is negative", i, Text(shape))
 		}
-		high, low := bits.Mul64(product, uint64(max(length, 1)))
-		if high != 0 || low > math.MaxInt64 {
-			return Layout{}, device.Errorf(device.CodeOverflow, op, "a shape of %s has more than 2^63 elements", Text(shape))
-		}
-		product = low
+	}
+	if _, fits := Count(shape); !fits {
+		return Layout{}, device.Errorf(device.CodeOverflow, op, "a shape of %s has more than 2^63 elements", Text(shape))
 	}
 	copy(l.shape[:], shape)
 	return l, nil
+}
+
+// Count returns the number of elements of a shape without negative lengths. The product of the
+// lengths other than 0 must be below 2^63: then strides do not overflow either.
+func Count[N int64 | uint64](shape []N) (elements uint64, fits bool) {
+	product, isEmpty := uint64(1), false
+	for _, length := range shape {
+		if length == 0 {
+			isEmpty = true
+			continue
+		}
+		high, low := bits.Mul64(product, uint64(length))
+		if high != 0 || low > math.MaxInt64 {
+			return 0, false
+		}
+		product = low
+	}
+	if isEmpty {
+		return 0, true
+	}
+	return product, true
 }
 
 // setRowMajor sets the strides of elements that lie in the order of the shape without gaps.

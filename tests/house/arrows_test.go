@@ -45,7 +45,7 @@ var below = map[string][]string{
 	},
 	"core/estimate": {"core/device", "core/internal", "core/dtype", "core/weights"},
 	// core/internal: an error about an unknown name states the nearest one.
-	"core/operator": {"core/device", "core/internal", "core/dtype"},
+	"core/operator": {"core/device", "core/internal", "core/dtype", "core/strided"},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.
