@@ -46,6 +46,7 @@ var below = map[string][]string{
 	"core/estimate": {"core/device", "core/internal", "core/dtype", "core/weights"},
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/operator": {"core/device", "core/internal", "core/dtype", "core/strided"},
+	"core/compute":  {"core/device", "core/dtype", "core/strided", "core/operator"},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.
@@ -79,7 +80,7 @@ var belowInCapi = map[string][]string{
 
 // belowEngines is what an engine may import besides its own packages: an engine is to
 // operations what a driver is to memory.
-var belowEngines = []string{"core/device", "core/dtype"}
+var belowEngines = []string{"core/device", "core/dtype", "core/strided", "core/operator", "core/compute"}
 
 // roomOf returns the package directly under core that a package belongs to:
 // "core/rangealloc/conformance" belongs to "core/rangealloc".
