@@ -77,6 +77,16 @@ type Engine interface {
 	Close()
 }
 
+// Options configure an engine. The zero value is valid.
+type Options struct {
+	// Threads is the number of threads that compute; 0: as many as the process may use.
+	Threads int
+	// InstructionSet names the instruction set, such as "avx2"; "": the engine chooses.
+	InstructionSet string
+	// Level is how much an engine may prepare to be fast, from 0 to 3.
+	Level int
+}
+
 // Capabilities are the properties of an engine.
 type Capabilities struct {
 	// Name and Version identify the engine, such as "cpu". Details has more, such as the instruction
@@ -88,6 +98,8 @@ type Capabilities struct {
 	// Operations has for each operator, such as "MatMul" or "ferrum.linear", the types of its first
 	// input.
 	Operations map[string][]dtype.DType
+	// HasTiledAttention states that Attention never makes the matrix of all scores.
+	HasTiledAttention bool
 	// Threads is the number of threads that compute.
 	Threads int
 	// AlignmentBytes is the alignment of memory that the engine reads fastest.

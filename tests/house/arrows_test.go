@@ -54,6 +54,11 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine",
 		"core/vmm", "core/pool", "core/handle",
 	},
+	// core/internal: an error about an unknown name states the nearest one.
+	"core/backend": {
+		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/pool", "core/weights", "core/tensor",
+		"core/operator", "core/compute", "core/manager", "core/track",
+	},
 	"core/monitor": {
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
 	},
