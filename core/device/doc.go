@@ -11,6 +11,6 @@
 //
 // worker.go, system_pressure.go, fact.go, codes_gen.go, id.go, device.go, error.go,
 // virtual.go, thread.go, file_limit_linux.go, survey.go, survey_wire.go, registered.go,
-// capture.go, read_memory.go, sharing.go, timed.go, ordered.go, mark_end.go, pinned.go,
+// capture.go, read_memory.go, sharing.go, timed.go, ordered.go, mark_end.go, host_work.go, pinned.go,
 // foreign.go, compiler.go, managed.go, size.go.
 package device

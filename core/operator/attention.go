@@ -45,7 +45,7 @@ func attention(version int) Schema {
 		infer: inferAttention,
 	}
 	if version >= 24 {
-		s.Inputs = append(s.Inputs, numbers("nonpad_kv_seqlen", true))
+		s.Inputs = append(s.Inputs, optional("nonpad_kv_seqlen", "tensor(int64)", shapeNumbers))
 	}
 	if version >= 25 {
 		for _, name := range []string{"left_window_size", "right_window_size"} {

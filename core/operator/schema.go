@@ -53,6 +53,8 @@ type Parameter struct {
 	IsOptional bool
 	// IsVariadic states that the parameter, which is the last one, stands for one or more.
 	IsVariadic bool
+	// IsRead states that Infer reads the elements (Value.Known): a shape, axes or sizes.
+	IsRead bool
 }
 
 // Attribute is an attribute of an operator.
@@ -98,9 +100,14 @@ func variadic(name, variable string, types Types) Parameter {
 	return Parameter{Name: name, Variable: variable, Types: types, IsVariadic: true}
 }
 
-// numbers is an optional or required input with axes, sizes or a shape.
+// numbers is an optional or required input with axes, sizes or a shape, which Infer reads.
 func numbers(name string, isOptional bool) Parameter {
-	return Parameter{Name: name, Variable: "tensor(int64)", Types: shapeNumbers, IsOptional: isOptional}
+	return Parameter{Name: name, Variable: "tensor(int64)", Types: shapeNumbers, IsOptional: isOptional, IsRead: true}
+}
+
+// bounds is an optional or required input of Slice, which Infer reads.
+func bounds(name string, isOptional bool) Parameter {
+	return Parameter{Name: name, Variable: "Tind", Types: indices, IsOptional: isOptional, IsRead: true}
 }
 
 func integer(name string, initial int64) Attribute {

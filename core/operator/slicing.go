@@ -20,8 +20,7 @@ func slice(version int) Schema {
 		s.Attributes = []Attribute{list("starts", true), list("ends", true), list("axes", false)}
 		return s
 	}
-	s.Inputs = append(s.Inputs, input("starts", "Tind", indices), input("ends", "Tind", indices),
-		optional("axes", "Tind", indices), optional("steps", "Tind", indices))
+	s.Inputs = append(s.Inputs, bounds("starts", false), bounds("ends", false), bounds("axes", true), bounds("steps", true))
 	return s
 }
 

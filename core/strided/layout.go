@@ -105,6 +105,13 @@ func setRowMajor[N int64 | uint64](strides, shape []N) {
 // Shape returns the lengths of the dimensions. The slice belongs to the layout.
 func (l *Layout) Shape() []int64 { return l.shape[:l.dimensions] }
 
+// FromZero returns the layout whose first element has the place 0. Two layouts that differ only in
+// their first place become equal.
+func (l Layout) FromZero() Layout {
+	l.first = 0
+	return l
+}
+
 // Strides returns the distance from one index to the next, for each dimension. The slice
 // belongs to the layout.
 func (l *Layout) Strides() []int64 { return l.strides[:l.dimensions] }

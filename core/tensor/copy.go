@@ -72,6 +72,10 @@ func (t *Tensor) mayCopy(from *Tensor) error {
 		return t.isClosed()
 	case from.closed.Load():
 		return from.isClosed()
+	case t.packing != "":
+		return t.isOpaque(opCopy)
+	case from.packing != "":
+		return from.isOpaque(opCopy)
 	case t.storage.engine != from.storage.engine:
 		return wrong(device.CodeUnsupportedDevice, "the elements are on %s", from.storage.engine.ID())
 	case !slices.Equal(to.Shape(), source.Shape()):
@@ -105,6 +109,9 @@ func (t *Tensor) overlaps(other *Tensor) bool {
 
 // reach returns the addresses from the first byte of an element to the end of the last.
 func (t *Tensor) reach() (first, end device.Addr) {
+	if t.packing != "" {
+		return t.storage.addr, t.storage.addr + device.Addr(t.storage.bytes)
+	}
 	lowest, highest, some := t.layout.Span()
 	if !some {
 		return 0, 0

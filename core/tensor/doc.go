@@ -10,6 +10,9 @@
 // memory of a sleeping model has no elements, so each use takes a hold on the storage first
 // and fails with CodeBusy while the model sleeps.
 //
+// The bytes of an opaque tensor have an order that only an engine knows. It has no views with
+// other shapes and is not copied, but its memory sleeps and ends like any other.
+//
 // Types with several elements in a byte or block (the 4-bit types and those of GGUF) have only
 // contiguous tensors, whose parts begin and end at whole blocks.
 //
@@ -17,5 +20,5 @@
 //
 // # Files in reading order
 //
-// storage.go, tensor.go, views.go, copy.go.
+// storage.go, tensor.go, opaque.go, views.go, copy.go, use.go.
 package tensor

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/weights"
 )
 
 // storage is memory that the tensors over it share.
@@ -22,6 +23,22 @@ type storage struct {
 	mu sync.Mutex
 	// tensors counts the open tensors.
 	tensors int
+}
+
+// newStorage allocates memory for the first tensor over it.
+func newStorage(memory weights.Memory, size uint64, stream device.Stream) (*storage, error) {
+	s := &storage{engine: memory.Engine(), bytes: size, tensors: 1, free: func() error { return nil }}
+	if size == 0 {
+		return s, nil
+	}
+	var err error
+	if s.addr, err = memory.Alloc(size, stream); err != nil {
+		return nil, err
+	}
+	s.free = func() error { return memory.Free(s.addr, size) }
+	s.hold = memory.KeepAwake
+	s.record = func(stream device.Stream) error { return memory.RecordStream(s.addr, size, stream) }
+	return s, nil
 }
 
 // join counts another tensor. It fails if the last tensor has been closed.

@@ -19,7 +19,9 @@ type Tensor struct {
 	kind    dtype.DType
 	// layout counts elements from the start of the storage.
 	layout strided.Layout
-	closed atomic.Bool
+	// packing names the opaque layout of the bytes; "": the elements are at their places.
+	packing string
+	closed  atomic.Bool
 }
 
 // New allocates memory for a contiguous tensor. The elements have no value yet. The first work
@@ -35,14 +37,9 @@ func New(memory weights.Memory, kind dtype.DType, shape []int64, stream device.S
 	if err != nil {
 		return nil, device.About(memory.Engine().ID(), err)
 	}
-	s := &storage{engine: memory.Engine(), bytes: size, tensors: 1, free: func() error { return nil }}
-	if size > 0 {
-		if s.addr, err = memory.Alloc(size, stream); err != nil {
-			return nil, err
-		}
-		s.free = func() error { return memory.Free(s.addr, size) }
-		s.hold = memory.KeepAwake
-		s.record = func(stream device.Stream) error { return memory.RecordStream(s.addr, size, stream) }
+	s, err := newStorage(memory, size, stream)
+	if err != nil {
+		return nil, err
 	}
 	return &Tensor{storage: s, kind: kind, layout: layout}, nil
 }
@@ -125,8 +122,12 @@ func (t *Tensor) offset() uint64 {
 	return uint64(t.layout.First() / int64(each) * int64(width))
 }
 
-// SizeBytes returns the size of the elements without gaps.
+// SizeBytes returns the size of the elements without gaps, and of an opaque tensor that of its
+// memory.
 func (t *Tensor) SizeBytes() uint64 {
+	if t.packing != "" {
+		return t.storage.bytes
+	}
 	size, _ := t.kind.Size(uint64(t.layout.Elements())) // checked when the tensor was made
 	return size
 }

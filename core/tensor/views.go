@@ -13,6 +13,9 @@ func (t *Tensor) view(layout strided.Layout, err error) (*Tensor, error) {
 	if t.closed.Load() {
 		return nil, t.isClosed()
 	}
+	if t.packing != "" && layout != t.layout {
+		return nil, t.isOpaque(opView)
+	}
 	if each, _ := t.kind.Block(); each > 1 {
 		if _, err := bytesOf(opView, t.kind, &layout); err != nil {
 			return nil, device.About(t.storage.engine.ID(), err)
@@ -24,7 +27,7 @@ func (t *Tensor) view(layout strided.Layout, err error) (*Tensor, error) {
 	if err := t.storage.join(); err != nil {
 		return nil, err
 	}
-	return &Tensor{storage: t.storage, kind: t.kind, layout: layout}, nil
+	return &Tensor{storage: t.storage, kind: t.kind, layout: layout, packing: t.packing}, nil
 }
 
 // Narrow keeps count indices of a dimension, from start on; axis -1 is the last dimension.

@@ -154,11 +154,20 @@ func (s *Stream) checkPattern(op string, dst device.Addr, pattern device.Pattern
 // Synchronize returns CodeInternal. If no thread is available, HostFunction returns
 // CodeResourceExhausted or the error of the system.
 func (s *Stream) HostFunction(fn func()) error {
+	return s.pushHost(fn == nil, operation{kind: kindHost, function: fn})
+}
+
+// HostWork is HostFunction for a function that can fail. The next Synchronize returns its error.
+func (s *Stream) HostWork(fn func() error) error {
+	return s.pushHost(fn == nil, operation{kind: kindHost, fallible: fn})
+}
+
+func (s *Stream) pushHost(isNil bool, o operation) error {
 	const op = "host.host_function"
 	if err := s.check(op); err != nil {
 		return err
 	}
-	if fn == nil {
+	if isNil {
 		return s.errorf(device.CodeNullPointer, op, "function: must not be nil")
 	}
 	// The thread is reserved before the function is queued, because the runtime would end
@@ -166,7 +175,7 @@ func (s *Stream) HostFunction(fn func()) error {
 	if err := s.holdHostThread(op); err != nil {
 		return err
 	}
-	err := s.push(op, operation{kind: kindHost, function: fn})
+	err := s.push(op, o)
 	if err != nil {
 		s.dropHostThread()
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // maxQueued is the maximum number of copies, fills, prefetches, functions and waits that
-// are queued in one stream. Each takes 80 bytes, plus the memory of a function. Marks of
+// are queued in one stream. Each takes 88 bytes, plus the memory of a function. Marks of
 // the end of the queue do not count, so that memory can be freed behind a full queue.
 // Adjacent marks are one entry, so there is at most one more mark than other entries. Only
 // in an external stream each mark is an entry, and the same number is allowed for marks
@@ -83,8 +83,10 @@ type operation struct {
 	// is done. nil for host memory.
 	dstHeld, srcHeld Held
 	// mark: kindRecord completes it, and kindWait waits for it.
-	mark     *mark
+	mark *mark
+	// kindHost runs one of both.
 	function func()
+	fallible func() error
 }
 
 // Release releases the memory that the operation holds.

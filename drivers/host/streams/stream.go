@@ -62,6 +62,7 @@ type waiter struct {
 var (
 	_ device.Stream       = (*Stream)(nil)
 	_ device.CountedQueue = (*Stream)(nil)
+	_ device.HostWorker   = (*Stream)(nil)
 )
 
 func newStream(set *Set, number int) *Stream {
@@ -330,7 +331,7 @@ func (s *Stream) execute(o *operation) error {
 	case kindWait:
 		<-o.mark.signalled()
 	case kindHost:
-		return s.callHost(o.function)
+		return s.callHost(o)
 	case kindPrefetch:
 		s.set.memory.Populate(o.dst, o.size)
 	case kindRecord, kindNothing:
@@ -341,21 +342,26 @@ func (s *Stream) execute(o *operation) error {
 // callHost runs a host function on its own worker. A panic ends that worker instead of the
 // stream's. The goroutine is locked to its thread, so that a wait for this stream from
 // inside the function can be distinguished from a wait of another thread.
-func (s *Stream) callHost(function func()) error {
+func (s *Stream) callHost(o *operation) error {
+	var failure error
 	returned := false
 	<-device.Go(s.workerName()+" host function", func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		s.hostThread.Store(threadID())
 		defer s.hostThread.Store(0)
-		function()
+		if o.fallible != nil {
+			failure = o.fallible()
+		} else {
+			o.function()
+		}
 		returned = true
 	})
 	if !returned {
 		return s.errorf(device.CodeInternal, "host.host_function",
 			"a host function of stream %d panicked or ended its goroutine", s.number)
 	}
-	return nil
+	return failure
 }
 
 // holdHostThread reserves one thread for all queued host functions.

@@ -245,3 +245,23 @@ func TestAHostFunctionCannotWaitForItself(t *testing.T) {
 		requireCode(t, device.CodeInvalidState, err, "host function")
 	}
 }
+
+// The error of a function that can fail is a failure of queued work: the first one is returned once.
+func TestHostWorkFails(t *testing.T) {
+	o := openOne(t)
+	s := newQueue(t, o)
+	broken := device.Errorf(device.CodeInvalidArgument, "test", "index 7 is out of range")
+	ran := 0
+	require.NoError(t, device.QueueHostWork(s, func() error { ran++; return nil }))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.NoError(t, device.QueueHostWork(s, func() error { ran++; return broken }))
+	require.NoError(t, device.QueueHostWork(s, func() error { ran++; return device.CodeBusy }))
+	require.Equal(t, broken, s.Synchronize(device.Forever))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, 3, ran)
+	requireCode(t, device.CodeNullPointer, device.QueueHostWork(s, nil), "function")
+	// A stream without the capability runs the function.
+	require.NoError(t, device.QueueHostWork(struct{ device.Stream }{s}, func() error { ran++; return broken }))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, 4, ran)
+}
