@@ -8,11 +8,21 @@
 // The package computes no elements: an engine of package compute does. It opens no device and
 // imports no engine: both are given from above.
 //
-// Lock order: Registry.probing, then Registry.mu. An engine is opened with probing held; nothing
-// else is called with a lock held.
+// A Backend is open on one device, and has a memory manager with a pool there. An Op infers the outputs
+// of a run and plans it once for the shapes and strides of its tensors, and keeps the plans. A run uses
+// its tensors until its end, so they may be closed or asked to sleep meanwhile. If all work of the
+// stream is done, the run is in the calling thread, otherwise in a host function of the stream. A
+// Sequence joins runs with fixed tensors.
+//
+// Lock order: Backend.closeMu and Registry.probing are taken first, alone. Sequence.turn comes before
+// Sequence.mu. memory.mu, Registry.mu, Op.mu, planCache.mu, gate.mu and workspaces.mu come last: none is
+// held while another of them is taken, except memory.mu before workspaces.mu. Sequence.mu and memory.mu
+// are held during calls of the pool, Sequence.mu also while an Add or the first Run waits for a stream,
+// and an engine is opened with probing held. No other lock is held during calls of an engine, a driver
+// or the program.
 //
 // # Files in reading order
 //
 // failure.go, type.go, options.go, config.go, lists.go, capabilities.go, requirements.go, custom.go,
-// registry.go, find.go.
+// registry.go, find.go, gate.go, memory.go, backend.go, op.go, plans.go, run.go, pack.go, sequence.go.
 package backend

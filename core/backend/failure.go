@@ -14,6 +14,10 @@ const (
 	opRegister     = "backend.register"
 	opUnregister   = "backend.unregister"
 	opCustom       = "backend.custom"
+	opOpen         = "backend.open"
+	opPrepare      = "op.prepare"
+	opInfer        = "op.infer"
+	opRun          = "op.run"
 	opPack         = "op.pack"
 )
 

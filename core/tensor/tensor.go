@@ -142,10 +142,15 @@ func (t *Tensor) Hold() (release func(), err error) {
 		return func() {}, nil
 	}
 	release, err = t.storage.hold()
+	return release, asleep(t.storage.engine, err)
+}
+
+// asleep turns the error of a hold on memory that sleeps into CodeBusy.
+func asleep(on *engine.Engine, err error) error {
 	if errors.Is(err, device.CodeInvalidState) {
-		err = device.Errorf(device.CodeBusy, opUse, "the memory of the tensor sleeps: %w", err).On(t.storage.engine.ID())
+		return device.Errorf(device.CodeBusy, opUse, "the memory of the tensor sleeps: %w", err).On(on.ID())
 	}
-	return release, err
+	return err
 }
 
 func (t *Tensor) isClosed() error {

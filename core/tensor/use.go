@@ -47,3 +47,43 @@ func (u *Use) End() {
 // Reach returns the addresses from the first byte of an element to the end of the last. Both are 0
 // for a tensor without elements.
 func (t *Tensor) Reach() (first, end device.Addr) { return t.reach() }
+
+// Group is tensors that are kept awake together. It keeps none of them open.
+type Group struct {
+	holds  []func() (release func(), err error)
+	engine *engine.Engine
+}
+
+// NewGroup makes a group. Tensors over one memory are kept awake by one hold. All are on one device.
+func NewGroup(tensors []*Tensor) *Group {
+	g, seen := &Group{}, map[any]bool{}
+	for _, t := range tensors {
+		key := any(t.storage)
+		if t.storage.memory != nil {
+			key = t.storage.memory
+		}
+		g.engine = t.storage.engine
+		if t.storage.hold != nil && !seen[key] {
+			seen[key] = true
+			g.holds = append(g.holds, t.storage.hold)
+		}
+	}
+	return g
+}
+
+// Hold keeps all memory awake until each release is called. It appends them to a list. Errors:
+// CodeBusy while a memory sleeps, and those of the memory; then nothing is held.
+func (g *Group) Hold(releases []func()) ([]func(), error) {
+	before := len(releases)
+	for _, hold := range g.holds {
+		release, err := hold()
+		if err != nil {
+			for _, held := range releases[before:] {
+				held()
+			}
+			return releases[:before], asleep(g.engine, err)
+		}
+		releases = append(releases, release)
+	}
+	return releases, nil
+}

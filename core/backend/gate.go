@@ -1,0 +1,78 @@
+package backend
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// gate counts calls and queued work in progress, and lets a close wait for their end. Its zero value
+// is open.
+type gate struct {
+	running atomic.Int64
+	closing atomic.Bool
+
+	mu sync.Mutex
+	// quiet is signalled when a call ends while the gate closes.
+	quiet *sync.Cond
+}
+
+func newGate() *gate {
+	g := &gate{}
+	g.quiet = sync.NewCond(&g.mu)
+	return g
+}
+
+// enter counts a call; false: the gate is closed, or close waits.
+func (g *gate) enter() bool {
+	for {
+		g.running.Add(1)
+		if !g.closing.Load() {
+			return true
+		}
+		g.exit()
+		g.mu.Lock()
+		isClosing := g.closing.Load()
+		g.mu.Unlock()
+		if isClosing {
+			return false
+		}
+		// A tryClose has found a call in progress.
+	}
+}
+
+// exit ends a call.
+func (g *gate) exit() {
+	if g.running.Add(-1) == 0 && g.closing.Load() {
+		g.mu.Lock()
+		g.quiet.Broadcast()
+		g.mu.Unlock()
+	}
+}
+
+// tryClose closes the gate unless calls are in progress, and returns their number.
+func (g *gate) tryClose() (running int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closing.Store(true)
+	if running = g.running.Load(); running > 0 {
+		g.closing.Store(false)
+	}
+	return running
+}
+
+// close closes the gate and waits for the calls in progress.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closing.Store(true)
+	for g.running.Load() > 0 {
+		g.quiet.Wait()
+	}
+}
+
+// reopen lets calls in again.
+func (g *gate) reopen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closing.Store(false)
+}

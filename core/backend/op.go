@@ -1,0 +1,213 @@
+package backend
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ferrum_mem/core/compute"
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/operator"
+	"ferrum_mem/core/strided"
+	"ferrum_mem/core/tensor"
+)
+
+// Op is an operation of a backend, prepared with its attributes. All methods are safe for concurrent
+// use.
+type Op struct {
+	backend  *Backend
+	operator *operator.Operator
+	isClosed atomic.Bool
+	plans    planCache
+
+	mu sync.Mutex
+	// idle has runs for reuse, at most as many as ran at the same time.
+	idle []*run
+}
+
+// Prepare prepares an operation from a name, such as "MatMul" or "ferrum.linear", from attributes as
+// a JSON object, and for an opset of its domain; 0: the default. Errors: CodeNotFound for an unknown
+// name, which names the nearest; CodeInvalidArgument for attributes; CodeUnsupported for an opset, and
+// for an operator that the engine does not compute; CodeInvalidHandle for a closed backend.
+func (b *Backend) Prepare(name string, attributes []byte, opset int) (*Op, error) {
+	if err := b.enter(opPrepare); err != nil {
+		return nil, err
+	}
+	defer b.gate.exit()
+	domain, short := operator.ONNX, name
+	if at := strings.LastIndexByte(name, '.'); at >= 0 {
+		domain, short = name[:at], name[at+1:]
+	}
+	schema, err := operator.Find(domain, short, opset)
+	if err != nil {
+		return nil, b.note(device.About(b.device.ID(), err))
+	}
+	prepared, err := schema.Prepare(attributes)
+	if err != nil {
+		return nil, b.note(device.About(b.device.ID(), err))
+	}
+	if known := b.engine.Capabilities().Operations; known != nil && known[fullName(schema)] == nil {
+		return nil, b.note(device.Errorf(device.CodeUnsupported, opPrepare, "backend %s does not compute %s", b.name, fullName(schema)).On(b.device.ID()))
+	}
+	b.prepared.Add(1)
+	return &Op{backend: b, operator: prepared, plans: planCache{most: b.plansKept()}}, nil
+}
+
+// plansKept returns how many plans an operation keeps.
+func (b *Backend) plansKept() int {
+	if b.config.OptimizationLevel == 0 {
+		return 0
+	}
+	return b.config.Options.Plans
+}
+
+// fullName returns the name with the domain, unless that is ONNX.
+func fullName(s *operator.Schema) string {
+	if s.Domain == operator.ONNX {
+		return s.Name
+	}
+	return s.Domain + "." + s.Name
+}
+
+// Name returns the name of the operator, such as "MatMul" or "ferrum.linear".
+func (o *Op) Name() string { return fullName(o.operator.Schema) }
+
+// Backend returns the backend of the operation.
+func (o *Op) Backend() *Backend { return o.backend }
+
+// HasEnded states that the operation is closed, or its backend is.
+func (o *Op) HasEnded() bool { return o.isClosed.Load() || o.backend.HasEnded() }
+
+// Close ends the operation. Queued runs of it complete. Errors: CodeInvalidState for a closed one.
+func (o *Op) Close() error {
+	if !o.isClosed.CompareAndSwap(false, true) {
+		return o.ended("op.close")
+	}
+	o.backend.prepared.Add(-1)
+	return nil
+}
+
+func (o *Op) ended(op string) error {
+	return device.Errorf(device.CodeInvalidState, op, "the operation %s has been closed", o.Name()).On(o.backend.device.ID())
+}
+
+// enter begins a call. The caller calls backend.gate.exit.
+func (o *Op) enter(op string) error {
+	if o.isClosed.Load() {
+		return o.ended(op)
+	}
+	return o.backend.enter(op)
+}
+
+// Infer returns the outputs of a run with such inputs, contiguous, and the workspace that it takes
+// from the pool. wanted states for each output whether it is wanted; nil: all that are not optional.
+// Errors: CodeInvalidArgument for inputs that the operator does not take; CodeUnsupported for a
+// combination that the engine does not compute; CodeOverflow; CodeInvalidState.
+func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.Operand, workspaceBytes uint64, err error) {
+	if err := o.enter(opInfer); err != nil {
+		return nil, 0, err
+	}
+	defer o.backend.gate.exit()
+	r := compute.Request{Operator: o.operator, Inputs: slices.Clone(inputs)}
+	for i := range r.Inputs {
+		r.Inputs[i].Layout = r.Inputs[i].Layout.FromZero()
+	}
+	if r.Inferred, err = o.infer(r.Inputs, wanted); err != nil {
+		return nil, 0, o.backend.note(err)
+	}
+	if r.Outputs, err = contiguous(r.Inferred.Outputs); err != nil {
+		return nil, 0, o.backend.note(device.About(o.backend.device.ID(), err))
+	}
+	plan, err := o.plan(r)
+	if err != nil {
+		return nil, 0, o.backend.note(err)
+	}
+	return r.Outputs, plan.WorkspaceBytes(), nil
+}
+
+// infer infers the outputs from the inputs.
+func (o *Op) infer(inputs []compute.Operand, wanted []bool) (*operator.Inferred, error) {
+	values := make([]operator.Value, len(inputs))
+	for i, in := range inputs {
+		values[i] = operator.Value{Type: in.Type, Known: in.Known, IsAbsent: in.IsAbsent}
+		for _, length := range in.Layout.Shape() {
+			values[i].Shape = append(values[i].Shape, uint64(length))
+		}
+	}
+	found, err := o.operator.Infer(values, wanted)
+	return found, device.About(o.backend.device.ID(), err)
+}
+
+// contiguous describes outputs without gaps.
+func contiguous(values []operator.Value) ([]compute.Operand, error) {
+	operands := make([]compute.Operand, len(values))
+	for i, v := range values {
+		if operands[i].IsAbsent = v.IsAbsent; v.IsAbsent {
+			continue
+		}
+		shape := make([]int64, len(v.Shape))
+		for axis, length := range v.Shape {
+			shape[axis] = int64(length) // Infer has bounded the size
+		}
+		layout, err := strided.Contiguous(shape...)
+		if err != nil {
+			return nil, err
+		}
+		operands[i].Type, operands[i].Layout = v.Type, layout
+	}
+	return operands, nil
+}
+
+// plan asks the engine. An error about packed inputs names both layouts.
+func (o *Op) plan(r compute.Request) (compute.Plan, error) {
+	plan, err := o.backend.engine.Plan(r)
+	if err == nil {
+		return plan, nil
+	}
+	for i, in := range r.Inputs {
+		if in.Packing != "" && device.CodeOf(err) == device.CodeUnsupported {
+			return nil, o.wrongPacking(i, in, err)
+		}
+	}
+	return nil, device.About(o.backend.device.ID(), err)
+}
+
+// wrongPacking is the error about a packed input that the engine does not read.
+func (o *Op) wrongPacking(input int, in compute.Operand, cause error) error {
+	plain := in
+	plain.Packing = ""
+	takes := "takes it unpacked only"
+	if packed, err := o.backend.engine.Pack(o.operator, input, plain); err == nil {
+		takes = "takes it packed as \"" + packed.Packing + "\""
+	}
+	return device.Errorf(device.CodeUnsupported, opRun, "input %q of %s is packed as %q, and the backend %s %s: %w",
+		o.inputName(input), o.Name(), in.Packing, o.backend.name, takes, cause).On(o.backend.device.ID())
+}
+
+// inputName returns the name of an input.
+func (o *Op) inputName(at int) string { return o.parameter(at).Name }
+
+// parameter returns the description of an input. The last one stands for further ones.
+func (o *Op) parameter(at int) operator.Parameter {
+	return o.operator.Inputs[min(at, len(o.operator.Inputs)-1)]
+}
+
+// outputName returns the name of an output.
+func (o *Op) outputName(at int) string {
+	return o.operator.Outputs[min(at, len(o.operator.Outputs)-1)].Name
+}
+
+// Pack packs an input that is a constant, such as a matrix of weights, into the layout that the engine
+// reads fastest. The result replaces the tensor as that input of this operation. It is in the memory,
+// or in the backend's for nil. The work is ordered by stream, as in Run. Errors: CodeUnsupported for an
+// input or a type without such a layout; CodeInvalidArgument for an input that does not exist; those of
+// a run. After an error nothing is left.
+func (o *Op) Pack(input int, from *tensor.Tensor, p Packing) (*tensor.Tensor, error) {
+	if err := o.enter(opPack); err != nil {
+		return nil, err
+	}
+	defer o.backend.gate.exit()
+	made, err := o.pack(input, from, p)
+	return made, o.backend.note(err)
+}

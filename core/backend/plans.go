@@ -1,0 +1,181 @@
+package backend
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"ferrum_mem/core/compute"
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/operator"
+)
+
+// planned is a plan for inputs and outputs of certain types, shapes and strides. It does not change.
+type planned struct {
+	request compute.Request
+	plan    compute.Plan
+	// workspaceBytes is asked once.
+	workspaceBytes uint64
+	// isContiguous states for each output whether it is contiguous.
+	isContiguous []bool
+}
+
+// fits states whether the plan is for these operands. An output without a tensor is contiguous.
+func (p *planned) fits(r *run) bool {
+	if len(p.request.Inputs) != len(r.inputs) || len(p.request.Outputs) != len(r.outputs) {
+		return false
+	}
+	for i := range r.inputs {
+		if !sameOperand(&p.request.Inputs[i], &r.inputs[i]) {
+			return false
+		}
+	}
+	for i := range r.outputs {
+		if r.toMake[i] {
+			if !p.isContiguous[i] {
+				return false
+			}
+		} else if !sameOperand(&p.request.Outputs[i], &r.outputs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameOperand(a, b *compute.Operand) bool {
+	return a.IsAbsent == b.IsAbsent && a.Type == b.Type && a.Layout == b.Layout && a.Packing == b.Packing && slices.Equal(a.Known, b.Known)
+}
+
+// planCache keeps the plans of an operation. Looking one up takes no lock.
+type planCache struct {
+	// most is how many are kept.
+	most int
+	// last is the plan that was used last.
+	last atomic.Pointer[planned]
+	all  atomic.Pointer[[]*planned]
+
+	// mu: one thread at a time adds a plan.
+	mu sync.Mutex
+}
+
+// find returns the plan for a run; nil: none is kept.
+func (c *planCache) find(r *run) *planned {
+	last := c.last.Load()
+	if last != nil && last.fits(r) {
+		return last
+	}
+	all := c.all.Load()
+	if all == nil {
+		return nil
+	}
+	for _, p := range *all {
+		if p != last && p.fits(r) {
+			c.last.Store(p)
+			return p
+		}
+	}
+	return nil
+}
+
+// add keeps a plan, in place of the oldest one if there are too many.
+func (c *planCache) add(p *planned) {
+	if c.most == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []*planned
+	if all := c.all.Load(); all != nil {
+		list = (*all)[max(0, len(*all)+1-c.most):]
+	}
+	list = append(slices.Clone(list), p)
+	c.all.Store(&list)
+	c.last.Store(p)
+}
+
+// planFor returns the plan for a run. It checks the outputs that the caller gives.
+func (o *Op) planFor(r *run) (*planned, error) {
+	if p := o.plans.find(r); p != nil {
+		return p, nil
+	}
+	inferred, err := o.infer(r.inputs, r.wanted())
+	if err != nil {
+		return nil, err
+	}
+	made := &planned{request: compute.Request{Operator: o.operator, Inferred: inferred, Inputs: slices.Clone(r.inputs)}}
+	for i := range made.request.Inputs {
+		made.request.Inputs[i].Known = slices.Clone(r.inputs[i].Known)
+	}
+	// The outputs that the operator does not have stay absent.
+	expected, err := contiguous(inferred.Outputs)
+	if err != nil {
+		return nil, device.About(o.backend.device.ID(), err)
+	}
+	for len(expected) < len(r.outputs) {
+		expected = append(expected, compute.Operand{IsAbsent: true})
+	}
+	made.request.Outputs, made.isContiguous = expected[:len(r.outputs)], make([]bool, len(r.outputs))
+	for i := range r.outputs {
+		if err := o.checkOutput(r, made, i); err != nil {
+			return nil, err
+		}
+	}
+	if made.plan, err = o.plan(made.request); err != nil {
+		return nil, err
+	}
+	made.workspaceBytes = made.plan.WorkspaceBytes()
+	o.plans.add(made)
+	return made, nil
+}
+
+// checkOutput compares an output with what was inferred, and takes over its strides.
+func (o *Op) checkOutput(r *run, p *planned, at int) error {
+	given, want := &r.outputs[at], &p.request.Outputs[at]
+	p.isContiguous[at] = !want.IsAbsent
+	if r.toMake[at] || given.IsAbsent {
+		if r.toMake[at] && want.IsAbsent {
+			return o.wrong("output %q: the operator does not give it for these inputs", o.outputName(at))
+		}
+		return nil
+	}
+	switch {
+	case given.Packing != "":
+		return o.wrong("output %q is packed as %q: an output is a plain tensor", o.outputName(at), given.Packing)
+	case want.IsAbsent:
+		return o.wrong("output %q: the operator does not give it for these inputs", o.outputName(at))
+	case given.Type != want.Type || !slices.Equal(given.Layout.Shape(), want.Layout.Shape()):
+		return o.wrong("output %q is %s, and the inputs %s give %s", o.outputName(at), describe(*given), describeAll(p.request.Inputs), describe(*want))
+	case !given.Layout.IsInjective():
+		return o.wrong("output %q, %v: several elements have one place, so none can be written", o.outputName(at), given.Layout)
+	}
+	p.isContiguous[at] = given.Layout.IsContiguous() && given.Layout == want.Layout
+	want.Layout = given.Layout
+	return nil
+}
+
+// wrong is the error for arguments of a run.
+func (o *Op) wrong(format string, values ...any) error {
+	return device.Errorf(device.CodeInvalidArgument, opRun, o.Name()+": "+format, values...).On(o.backend.device.ID())
+}
+
+// describe returns the type and the shape of an operand.
+func describe(of compute.Operand) string {
+	value := operator.Value{Type: of.Type, IsAbsent: of.IsAbsent}
+	for _, length := range of.Layout.Shape() {
+		value.Shape = append(value.Shape, uint64(length))
+	}
+	return value.String()
+}
+
+// describeAll describes the first operands of a list.
+func describeAll(list []compute.Operand) string {
+	const most = 8
+	text := ""
+	for i, of := range list[:min(len(list), most)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += describe(of)
+	}
+	return text
+}

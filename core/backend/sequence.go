@@ -1,0 +1,326 @@
+package backend
+
+import (
+	"slices"
+	"sync"
+
+	"ferrum_mem/core/compute"
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/tensor"
+)
+
+const (
+	opSequenceAdd   = "sequence.add"
+	opSequenceRun   = "sequence.run"
+	opSequenceClose = "sequence.close"
+)
+
+// Sequence is operations with fixed tensors that run in one call. It keeps its tensors. All methods are
+// safe for concurrent use; runs of one sequence follow one after the other.
+type Sequence struct {
+	backend *Backend
+	// mu guards the fields below, and is not held while operations run.
+	mu       sync.Mutex
+	isClosed bool
+	steps    []compute.Step
+	// workspaceBytes is the largest workspace of a step.
+	workspaceBytes uint64
+	tensors        []*tensor.Tensor
+	// bound is nil until a run has joined the steps.
+	bound     *binding
+	workspace workspace
+	// running counts runs that are queued or in progress.
+	running int
+
+	// turn is held while operations run.
+	turn sync.Mutex
+	// releases is for reuse by the run with the turn.
+	releases []func()
+}
+
+// binding is the joined steps.
+type binding struct {
+	run   func() error
+	group *tensor.Group
+	steps uint64
+}
+
+// NewSequence creates an empty sequence. Errors: CodeInvalidHandle for a closed backend.
+func (b *Backend) NewSequence() (*Sequence, error) {
+	if err := b.enter("sequence.create"); err != nil {
+		return nil, err
+	}
+	defer b.gate.exit()
+	b.sequences.Add(1)
+	return &Sequence{backend: b}, nil
+}
+
+// Backend returns the backend of the sequence.
+func (s *Sequence) Backend() *Backend { return s.backend }
+
+// HasEnded states that the sequence is closed, or its backend is.
+func (s *Sequence) HasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isClosed || s.backend.HasEnded()
+}
+
+// Length returns the number of operations.
+func (s *Sequence) Length() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.steps)
+}
+
+// enter begins a call. The caller calls backend.gate.exit.
+func (s *Sequence) enter(op string) error { return s.backend.enter(op) }
+
+func (s *Sequence) ended(op string) error {
+	return device.Errorf(device.CodeInvalidState, op, "the sequence has been closed").On(s.backend.device.ID())
+}
+
+// Add adds a run of an operation at the end. Inputs and outputs are as in Op.Run, and an output that
+// it makes can be the input of the next operation at once. The elements of a shape, axes or sizes are
+// read now, and stay as they are. The sequence keeps the tensors, which may be closed. Add may wait for the
+// default stream. Errors: as of Op.Run; CodeInvalidArgument for an operation of another backend;
+// CodeBusy while a run is queued or in progress. After an error the sequence is as before.
+func (s *Sequence) Add(o *Op, inputs, outputs []*tensor.Tensor) error {
+	if err := s.enter(opSequenceAdd); err != nil {
+		return err
+	}
+	defer s.backend.gate.exit()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.isClosed:
+		return s.ended(opSequenceAdd)
+	case s.running > 0:
+		return device.Errorf(device.CodeBusy, opSequenceAdd, "a run of the sequence is queued or in progress").On(s.backend.device.ID())
+	case o.backend != s.backend:
+		return device.Errorf(device.CodeInvalidArgument, opSequenceAdd, "the operation %s is of another backend", o.Name()).On(s.backend.device.ID())
+	}
+	if err := o.enter(opSequenceAdd); err != nil {
+		return err
+	}
+	r := o.take()
+	made, err := s.add(r, inputs, outputs)
+	if err == nil {
+		for i, t := range r.made {
+			if t != nil {
+				outputs[i] = t
+			}
+		}
+	} else {
+		closeAll(r.made)
+		closeAll(made)
+	}
+	r.end()
+	return s.backend.note(err)
+}
+
+// closeAll closes tensors of which others over the same memory are open, or whose memory nobody uses.
+func closeAll(tensors []*tensor.Tensor) {
+	for _, t := range tensors {
+		if t != nil {
+			_ = t.Close() // what a failed free keeps is freed with the backend
+		}
+	}
+}
+
+// add adds a step. It returns the tensors that it has made for the sequence, which the caller closes after
+// an error.
+func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor) (kept []*tensor.Tensor, err error) {
+	stream := s.backend.device.Device().DefaultStream()
+	if err := r.gather(inputs, outputs, stream); err != nil {
+		return nil, err
+	}
+	if r.plan, err = r.op.planFor(r); err != nil {
+		return nil, err
+	}
+	if err := r.checkOverlaps(inputs, outputs); err != nil {
+		return nil, err
+	}
+	if err := r.makeOutputs(stream); err != nil {
+		return nil, err
+	}
+	if slices.Contains(r.toMake, true) {
+		// Other streams may use the memory first.
+		if err := stream.Synchronize(device.Forever); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range slices.Concat(inputs, outputs, r.made) {
+		if t == nil || t == Unwanted {
+			continue
+		}
+		same, err := t.Same()
+		if err != nil {
+			return kept, err
+		}
+		kept = append(kept, same)
+	}
+	s.unbind()
+	s.tensors = append(s.tensors, kept...)
+	s.steps = append(s.steps, compute.Step{Plan: r.plan.plan, Inputs: slices.Clone(r.from), Outputs: slices.Clone(r.to)})
+	s.workspaceBytes = max(s.workspaceBytes, r.plan.workspaceBytes)
+	return kept, nil
+}
+
+// unbind returns the workspace. The caller holds mu, and no run is in progress.
+func (s *Sequence) unbind() {
+	s.backend.memory.workspaces.put(s.workspace)
+	s.bound, s.workspace = nil, workspace{}
+}
+
+// Run runs all operations in their order. The work is ordered by stream as in Op.Run. The first run
+// after an Add makes the workspace, for which it may wait for the stream; later ones allocate nothing
+// if the stream is idle. Errors: CodeBusy while the memory of a tensor sleeps; CodeInvalidState for a
+// closed sequence; CodeInvalidHandle for a closed backend; CodeOutOfMemory; those of the operations and
+// of the stream. If an operation fails, those before it have run, and those after it have not. A host
+// function that belongs to a run of the sequence must not run it.
+func (s *Sequence) Run(stream device.Stream) error {
+	if err := s.enter(opSequenceRun); err != nil {
+		return err
+	}
+	if stream == nil {
+		stream = s.backend.device.Device().DefaultStream()
+	}
+	isQueued, err := s.start(stream)
+	if !isQueued {
+		s.backend.gate.exit()
+	}
+	return s.backend.note(err)
+}
+
+// start runs or queues the operations.
+func (s *Sequence) start(stream device.Stream) (isQueued bool, err error) {
+	bound, err := s.begin(stream)
+	if err != nil || bound.steps == 0 {
+		return false, err
+	}
+	atOnce, err := s.backend.mayRunNow(stream)
+	if err != nil {
+		s.finish()
+		return false, err
+	}
+	if atOnce {
+		defer s.finish()
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		s.releases, err = bound.group.Hold(s.releases[:0])
+		if err != nil {
+			return false, err
+		}
+		return false, s.compute(bound, s.releases)
+	}
+	releases, err := bound.group.Hold(nil)
+	if err != nil {
+		s.finish()
+		return false, err
+	}
+	if err := device.QueueHostWork(stream, func() error {
+		defer s.backend.gate.exit()
+		defer s.finish()
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		return s.backend.note(s.compute(bound, releases))
+	}); err != nil {
+		releaseAll(releases)
+		s.finish()
+		return false, err
+	}
+	return true, nil
+}
+
+// compute runs the operations and ends the holds. The caller has the turn.
+func (s *Sequence) compute(bound *binding, releases []func()) error {
+	defer releaseAll(releases)
+	if err := bound.run(); err != nil {
+		return device.Errorf(device.CodeOf(err), opSequenceRun, "%w", err).On(s.backend.device.ID())
+	}
+	s.backend.completed.Add(bound.steps)
+	return nil
+}
+
+func releaseAll(releases []func()) {
+	for _, release := range releases {
+		release()
+	}
+}
+
+// begin counts a run, and joins the steps if that was not done yet.
+func (s *Sequence) begin(stream device.Stream) (*binding, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed {
+		return nil, s.ended(opSequenceRun)
+	}
+	if s.bound == nil {
+		if err := s.bind(stream); err != nil {
+			return nil, err
+		}
+	}
+	if s.bound.steps > 0 {
+		s.running++
+	}
+	return s.bound, nil
+}
+
+// finish ends a run.
+func (s *Sequence) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+}
+
+// bind joins the steps. The caller holds mu.
+func (s *Sequence) bind(stream device.Stream) error {
+	space, err := s.backend.memory.workspaces.take(s.workspaceBytes, stream)
+	if err != nil {
+		return err
+	}
+	if space.isFresh {
+		// Later runs may be on other streams.
+		if err := stream.Synchronize(device.Forever); err != nil {
+			s.backend.memory.workspaces.put(space)
+			return err
+		}
+		space.isFresh = false
+	}
+	for i := range s.steps {
+		s.steps[i].Workspace = space.addr
+	}
+	run, err := s.backend.engine.Bind(slices.Clone(s.steps))
+	if err != nil {
+		s.backend.memory.workspaces.put(space)
+		return device.About(s.backend.device.ID(), err)
+	}
+	s.workspace = space
+	s.bound = &binding{run: run, group: tensor.NewGroup(s.tensors), steps: uint64(len(s.steps))}
+	return nil
+}
+
+// Close ends the sequence and its tensors. Errors: CodeInvalidState for a closed one; CodeBusy while a
+// run is queued or in progress; those of the memory, after which it can be closed again.
+func (s *Sequence) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.isClosed:
+		return s.ended(opSequenceClose)
+	case s.running > 0:
+		return device.Errorf(device.CodeBusy, opSequenceClose, "a run of the sequence is queued or in progress").On(s.backend.device.ID())
+	}
+	s.unbind()
+	s.steps, s.workspaceBytes = nil, 0
+	for len(s.tensors) > 0 {
+		last := len(s.tensors) - 1
+		if err := s.tensors[last].Close(); err != nil {
+			return err
+		}
+		s.tensors = s.tensors[:last]
+	}
+	s.isClosed = true
+	s.backend.sequences.Add(-1)
+	return nil
+}
