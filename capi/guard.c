@@ -132,12 +132,13 @@ ferrum_status fm_fail(const char *function, ferrum_status status,
 
 ferrum_status fm_refuse(const char *function) {
     ferrum_status status = atomic_load(&fm_gate);
-    return fm_fail(function, status,
-                   status == FERRUM_ERROR_FORKED
-                       ? "the library does not work in a forked child; open it "
-                         "after fork, or use exec"
-                       : "the library found a defect of its own earlier and "
-                         "does no more work");
+    return fm_fail(
+        function, status,
+        status == FERRUM_ERROR_FORKED
+            ? "this is a forked child, in which the library does not work: "
+              "start the library after the fork, or call exec"
+            : "an earlier call found a defect of the library: it does "
+              "no more work");
 }
 
 ferrum_status fm_null(const char *function, const char *argument) {
@@ -178,8 +179,8 @@ static ferrum_status fm_struct_size(const char *function, const char *argument,
         return FERRUM_OK;
     char message[160];
     snprintf(message, sizeof message,
-             "%s->struct_size is %u: want sizeof the struct, %u here", argument,
-             (unsigned)size, (unsigned)full_size);
+             "%s->struct_size is %u: want sizeof of the struct, here %u",
+             argument, (unsigned)size, (unsigned)full_size);
     return fm_fail(function, FERRUM_ERROR_INVALID_STRUCT, message);
 }
 
@@ -195,9 +196,9 @@ ferrum_status fm_struct_in(const char *function, const char *argument,
             continue;
         char message[160];
         snprintf(message, sizeof message,
-                 "%s has a setting at byte %u that this library, with a struct "
-                 "of %u bytes, does not know",
-                 argument, (unsigned)i, (unsigned)full_size);
+                 "byte %u of %s is not 0, but this library knows only the "
+                 "first %u bytes of the struct: use a newer library",
+                 (unsigned)i, argument, (unsigned)full_size);
         return fm_fail(function, FERRUM_ERROR_INVALID_STRUCT, message);
     }
     memcpy(full, given, size < full_size ? size : full_size);

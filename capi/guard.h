@@ -79,12 +79,12 @@ void fm_mark_restore(struct fm_mark before);
 
 /** Rejects a call from a host function that waits for streams, because it
  *  would wait for itself. */
-#define FM_NOT_IN_HOST_FUNCTION()                                          \
-    do {                                                                   \
-        if (fm_inside == FM_INSIDE_HOST_FUNCTION)                          \
-            return fm_fail(__func__, FERRUM_ERROR_INVALID_STATE,           \
-                           "may wait for a stream, which a host function " \
-                           "must not");                                    \
+#define FM_NOT_IN_HOST_FUNCTION()                                            \
+    do {                                                                     \
+        if (fm_inside == FM_INSIDE_HOST_FUNCTION)                            \
+            return fm_fail(__func__, FERRUM_ERROR_INVALID_STATE,             \
+                           "called from a host function: the call may wait " \
+                           "for a stream");                                  \
     } while (0)
 
 /** Reads the struct argument given into the local variable full. */

@@ -65,7 +65,7 @@ static bool fm_look_is_due(void) {
 static ferrum_status fm_refused(const char *function, int error,
                                 const char *what) {
     char reason[128], message[384];
-    snprintf(message, sizeof message, "the system refused %s: %s", what,
+    snprintf(message, sizeof message, "the system did not provide %s: %s", what,
              strerror_r(error, reason, sizeof reason));
     ferrum_status status = FERRUM_ERROR_PERMISSION_DENIED;
     switch (error) {
@@ -97,10 +97,10 @@ ferrum_status fm_guest_look(const char *function) {
     if (error == 0)
         return FERRUM_OK;
     char what[128];
-    snprintf(what, sizeof what,
-             "%zu bytes of memory, which the library wants free for its own "
-             "runtime",
-             FM_HEADROOM_BYTES);
+    snprintf(
+        what, sizeof what,
+        "%zu bytes of memory, which the library keeps free for its runtime",
+        FM_HEADROOM_BYTES);
     return fm_refused(function, error, what);
 }
 

@@ -49,7 +49,7 @@ def check(wheel: Path, most: tuple[int, int]) -> list[str]:
         images = {name: archive.read(name) for name in archive.namelist()}
     elves = {name: image for name, image in images.items() if image[:4] == b"\x7fELF"}
     if not elves:
-        wrong.append("there is no ELF file in it")
+        wrong.append("it has no ELF file")
     for name, image in sorted(elves.items()):
         needs = hook.read_needs(image)
         major, minor = needs.glibc

@@ -74,7 +74,7 @@ def broken_links(page: Path) -> list[str]:
         if path.startswith("/") or not file.exists():
             found.append(f"{page}: {target} is not there")
         elif section and section not in sections(file.read_text(encoding="utf-8")):
-            found.append(f"{page}: {target} is no section of {file.name}")
+            found.append(f"{page}: {file.name} has no section {target}")
     return found
 
 

@@ -420,7 +420,7 @@ def seconds_of(text: str) -> float:
     """90s, 5m, 24h."""
     m = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text)
     if m is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration such as 90s, 5m or 24h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 5m or 24h")
     return float(m[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[m[2]]
 
 

@@ -153,7 +153,7 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
         return nullptr;
     Device *device = find(ordinal);
     if (device == nullptr)
-        throw std::runtime_error("ferrum_mem: no device cuda:" +
+        throw std::runtime_error("ferrum_mem: there is no device cuda:" +
                                  std::to_string(ordinal));
     if (device->status != FERRUM_OK)
         throw std::runtime_error("ferrum_mem: " + device->message);
@@ -164,8 +164,8 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
     if (reinterpret_cast<uintptr_t>(native) == per_thread_stream &&
         device->pools.is_selected(native))
         throw std::runtime_error(
-            "ferrum_mem: the per-thread default stream has no "
-            "memory pools and graphs: use a stream of its own");
+            "ferrum_mem: the per-thread default stream supports no "
+            "memory pools and graphs: use another stream");
     ferrum_status status = stream_for(*device, native, &stream);
     if (status == FERRUM_OK)
         status = allocate_on(*device, native, stream, size_bytes, &address);
@@ -205,8 +205,10 @@ void deallocate(void *address, int ordinal, void *native) noexcept {
     std::string why;
     try {
         Device *device = find(ordinal);
-        if (device == nullptr || device->status != FERRUM_OK)
-            why = "no device cuda:" + std::to_string(ordinal);
+        if (device == nullptr)
+            why = "there is no device cuda:" + std::to_string(ordinal);
+        else if (device->status != FERRUM_OK)
+            why = device->message;
         else if (deallocate_on(*device, native,
                                reinterpret_cast<uintptr_t>(address)) !=
                  FERRUM_OK)
@@ -214,7 +216,7 @@ void deallocate(void *address, int ordinal, void *native) noexcept {
     } catch (const std::exception &problem) {
         why = problem.what();
     } catch (...) {
-        why = "the framework does not say what its stream captures";
+        why = "the framework did not report the capture of its stream";
     }
     if (!why.empty())
         std::fprintf(stderr, "ferrum_mem: %p was not freed: %s\n", address,
@@ -225,7 +227,7 @@ void deallocate(void *address, int ordinal, void *native) noexcept {
 
 void *ferrum_torch_alloc(ptrdiff_t size_bytes, int device, void *stream) {
     if (size_bytes < 0)
-        throw std::runtime_error("ferrum_mem: a size below 0: " +
+        throw std::runtime_error("ferrum_mem: size_bytes is negative: " +
                                  std::to_string(size_bytes));
     return allocate(static_cast<size_t>(size_bytes), device, stream);
 }

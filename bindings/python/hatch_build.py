@@ -80,7 +80,7 @@ class LibraryBuildHook(BuildHookInterface[Any]):
 def refuse_libraries(file: Path, needs: "Needs", known: set[str]) -> None:
     """Fails for a file that needs libraries which not every system of its tag has."""
     if strange := sorted(needs.libraries - known):
-        raise RuntimeError(f"{file} needs {', '.join(strange)}, which a wheel must not")
+        raise RuntimeError(f"{file} needs {', '.join(strange)}, which a wheel must not need")
 
 
 def headers_and_pages(scratch: Path) -> dict[Path, str]:
@@ -161,12 +161,12 @@ def find_library() -> Path:
     if not library.exists() and not named:
         if not (ROOT / "Makefile").exists() or shutil.which("go") is None:
             raise RuntimeError(
-                f"{library} is not there and cannot be built here: that takes the checkout and "
+                f"{library} does not exist and cannot be built here: a build needs the checkout and "
                 "Go. Or set FERRUM_MEM_LIBRARY to a library."
             )
         subprocess.run(["make", "-C", str(ROOT), "build"], check=True)
     if not library.exists():
-        raise RuntimeError(f"{library} is not there")
+        raise RuntimeError(f"{library} does not exist")
     return library.resolve()
 
 
@@ -193,7 +193,7 @@ class Section:
 def read_needs(image: bytes) -> Needs:
     """Reads a 64-bit little-endian ELF file."""
     if image[:6] != b"\x7fELF\x02\x01":
-        raise RuntimeError("the library is no 64-bit little-endian ELF file")
+        raise RuntimeError("the library is not a 64-bit little-endian ELF file")
     (machine,) = struct.unpack_from("<H", image, 18)
     if machine not in MACHINES:
         raise RuntimeError(
@@ -222,7 +222,7 @@ def cxx_floor(version: str) -> tuple[int, int]:
             for last, glibc in floors:
                 if wanted <= last:
                     return glibc
-    raise RuntimeError(f"{version}: no tag of wheels promises it; build with an older compiler")
+    raise RuntimeError(f"{version}: no wheel tag covers this version: build with an older compiler")
 
 
 def _sections(image: bytes) -> list[Section]:

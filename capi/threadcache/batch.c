@@ -200,11 +200,11 @@ static uint32_t fm_batch_find(const struct fm_cache *cache,
 }
 
 static FM_COLD int32_t fm_batch_twice(uint64_t address, uint64_t place) {
-    return fm_cache_fail(FERRUM_ERROR_DOUBLE_FREE, "pool.free_batch",
-                         "address %llu of the batch, %#llx, is free: it is "
-                         "named twice, or its block was freed before",
-                         (unsigned long long)place,
-                         (unsigned long long)address);
+    return fm_cache_fail(
+        FERRUM_ERROR_DOUBLE_FREE, "pool.free_batch",
+        "address %llu of the batch, %#llx, is free already: its "
+        "block was freed before, or is in the batch twice",
+        (unsigned long long)place, (unsigned long long)address);
 }
 
 static FM_COLD int32_t fm_batch_no_memory(uint64_t address, uint64_t place) {

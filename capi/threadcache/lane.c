@@ -126,15 +126,15 @@ static int32_t fm_lane_free(struct fm_thread *thread, uint64_t pool,
 
 static FM_COLD int32_t fm_free_twice(uint64_t address) {
     return fm_cache_fail(FERRUM_ERROR_DOUBLE_FREE, "pool.free",
-                         "address %#llx is free: its block was freed and waits "
-                         "in a thread cache",
+                         "address %#llx is free already: its block is in a "
+                         "thread cache",
                          (unsigned long long)address);
 }
 
 static FM_COLD int32_t fm_free_mismatch(uint64_t address, uint64_t asked_bytes,
                                         uint64_t said_bytes) {
     return fm_cache_fail(FERRUM_ERROR_INVALID_SIZE, "pool.free_sized",
-                         "size_bytes is %llu: the block at %#llx was asked for "
+                         "size_bytes is %llu: the block at %#llx was allocated "
                          "with %llu",
                          (unsigned long long)said_bytes,
                          (unsigned long long)address,
@@ -160,10 +160,11 @@ static int32_t fm_free_to_core(struct fm_cache *cache, uint64_t stream,
     cache->total.frees--;
     cache->total.live_bytes += whole;
     cache->total.requested_bytes += requested;
-    return fm_cache_fail(status, "pool.free",
-                         "address %#llx: the block cannot be taken back now, "
-                         "and there is no memory to keep it in a cache",
-                         (unsigned long long)leaver.address);
+    return fm_cache_fail(
+        status, "pool.free",
+        "address %#llx: the pool cannot free the block now, and "
+        "the process has no memory to keep it in a cache",
+        (unsigned long long)leaver.address);
 }
 
 /* Frees a live block into a store, or to the core. It is called with the mutex

@@ -221,7 +221,7 @@ func (h *heap) describeDead(op string, addr device.Addr) error {
 		return fail(device.CodeDoubleFree, "address %#x: the block that was there was freed, another block of %v is there now",
 			uint64(addr), device.Size(info.SizeBytes))
 	case state == blockLeased:
-		return fail(device.CodeDoubleFree, "address %#x: the block of %v was freed and waits in a thread cache",
+		return fail(device.CodeDoubleFree, "address %#x: the block of %v was freed already, and is in a thread cache",
 			uint64(addr), device.Size(info.SizeBytes))
 	}
 	return fail(device.CodeDoubleFree, "address %#x: the block of %v was freed and is still in use by queued work",

@@ -21,7 +21,7 @@ func TestVirtualMemoryConforms(t *testing.T) {
 	// The library checks imported memory by driver calls, which fail if another process
 	// exported something else. The simulator reports these calls.
 	broken := regexp.MustCompile(`cuMemMap 801: \S+ \d+ bytes, of a handle of \d+|` +
-		`cuMemImportFromShareableHandle (1: \d+ is no descriptor of exported memory|999: \d+ is the descriptor of a file)`)
+		`cuMemImportFromShareableHandle (1: \d+ is not a descriptor of exported memory|999: \d+ is the descriptor of a file)`)
 	require.Empty(t, strings.TrimSpace(broken.ReplaceAllString(sim.text("simcuda_violations"), "")), "broken rules")
 	require.Positive(t, sim.calls("cuMemSetAccess"))
 }

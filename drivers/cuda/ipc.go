@@ -67,7 +67,7 @@ func (c *driverContext) openFailure(op string, f *dl.Function, number int32) err
 	if (number == resultInvalidContext || number == resultInvalidHandle) && !c.contextIsGone() {
 		code, why := device.CodeInvalidState, "the handle was created by this process"
 		if number == resultInvalidHandle {
-			code, why = device.CodeInvalidArgument, "the handle is none, or another context of this process has its memory open"
+			code, why = device.CodeInvalidArgument, "the handle is not valid, or another context of this process has its memory open"
 		}
 		return device.Errorf(code, op, "%s: %s gave %s", why, f.Name, c.api.describe(number)).On(c.id).WithNative(int64(number))
 	}

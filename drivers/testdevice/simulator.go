@@ -36,7 +36,7 @@ func (s Simulator) Fault(name string, n int, number int32) {
 	text := append([]byte(name), 0)
 	defer runtime.KeepAlive(text)
 	if s.Call("simcuda_fault", dl.Pointer(&text[0]), uintptr(n), uintptr(number)) != 0 {
-		panic("there is no room for another fault")
+		panic("no more faults fit")
 	}
 }
 
@@ -60,7 +60,7 @@ func (s Simulator) Leaks() string { return s.text("simcuda_leaks") }
 // asking matches the violations that are also the only way to query something: whether a
 // descriptor belongs to exported memory, and how large that memory is.
 var asking = regexp.MustCompile(`(?m)^(cuMemMap 801: \S+ \d+ bytes, of a handle of \d+|` +
-	`cuMemImportFromShareableHandle (1: \d+ is no descriptor of exported memory|999: \d+ is the descriptor of a file))\n`)
+	`cuMemImportFromShareableHandle (1: \d+ is not a descriptor of exported memory|999: \d+ is the descriptor of a file))\n`)
 
 // Violations lists the calls that broke a rule, one line each, without the matches of
 // asking.

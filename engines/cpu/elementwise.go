@@ -61,7 +61,7 @@ func (r *Map) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
 func (r *Map) check() error {
 	if r.Operation < 0 || r.Operation >= operations {
-		return invalid("%d is no operation on elements", r.Operation)
+		return invalid("%d is not an operation on elements", r.Operation)
 	}
 	if r.Operation.HasTwoInputs() != (r.Z != 0) {
 		return invalid("the operation %d on elements has the second input %#x", r.Operation, r.Z)
@@ -137,7 +137,7 @@ func (r *Rows) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
 func (r *Rows) check() error {
 	if r.Operation < 0 || r.Operation >= rowOperations {
-		return invalid("%d is no operation on rows", r.Operation)
+		return invalid("%d is not an operation on rows", r.Operation)
 	}
 	if r.N < 0 {
 		return invalid("rows of %d elements", r.N)

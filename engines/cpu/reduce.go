@@ -38,7 +38,7 @@ func (r *Reduce) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
 func (r *Reduce) check() error {
 	if r.Operation < 0 || r.Operation >= reductions {
-		return invalid("%d is no reduction", r.Operation)
+		return invalid("%d is not a reduction", r.Operation)
 	}
 	if err := checkBatch(r.Rank, &r.Dims); err != nil {
 		return err

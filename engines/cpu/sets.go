@@ -33,7 +33,7 @@ func choose(name string) (set, error) {
 		return set{}, device.Errorf(device.CodeUnsupported, opOpen, "there is no CPU engine in this build: %s", reason)
 	}
 	if name != "" && !slices.Contains(names[:], name) {
-		return set{}, device.Errorf(device.CodeInvalidConfig, opOpen, "%q is no instruction set; there are %s", name, strings.Join(names[:], ", "))
+		return set{}, device.Errorf(device.CodeInvalidConfig, opOpen, "%q is not an instruction set: want one of %s", name, strings.Join(names[:], ", "))
 	}
 	for _, s := range builtSets() {
 		if s.isExecutable && (name == "" || name == s.name) {

@@ -210,4 +210,4 @@ def _spelled(written: CType) -> str:
         return f"{'const ' if written.is_const else ''}{_spelled(written.target)} *"
     if isinstance(written, Named) or hasattr(written, "name"):
         return written.name
-    raise ShapeError(f"{written} is no type of a parameter")
+    raise ShapeError(f"{written} is not a type of a parameter")

@@ -387,7 +387,7 @@ class _Export:
             return "C.uint64_t" if is_number else f"C.{written.name}"
         if isinstance(written, Scalar):
             return f"C.{written.name}"
-        raise TypeError(f"{written} is no type of a parameter")
+        raise TypeError(f"{written} is not a type of a parameter")
 
 
 def _go_number(written: CType) -> str:
@@ -395,4 +395,4 @@ def _go_number(written: CType) -> str:
         return {"double": "float64", "float": "float32", "size_t": "uint64"}.get(
             written.name, written.name.removesuffix("_t")
         )
-    raise TypeError(f"{written} is no number")
+    raise TypeError(f"{written} is not a number")

@@ -231,7 +231,7 @@ class _Reader:
             if isinstance(target, Named) and target.kind == "struct":
                 role = Role.STRUCT if target.name in self.versioned else Role.RECORD
                 return Argument(name, role, (parameter,), target, is_optional=optional)
-            raise self._wrong(parameter, "a const pointer that is no text, struct or array")
+            raise self._wrong(parameter, "a const pointer that is not a text, struct or array")
         if not name.endswith("_out"):
             raise self._wrong(parameter, "an output has a name that ends with _out")
         short = name.removesuffix("_out")

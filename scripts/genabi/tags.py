@@ -61,7 +61,7 @@ def split_tags(doc: str) -> tuple[str, tuple[Tag, ...]]:
             continue
         name = words[0].removeprefix("@")
         if name not in TAGS:
-            raise TagError(f"@{name} is no tag; they are {', '.join(sorted(TAGS))}")
+            raise TagError(f"@{name} is not a tag: want one of {', '.join(sorted(TAGS))}")
         if len(words) - 1 < TAGS[name]:
             raise TagError(f"@{name} wants {TAGS[name]} words or more: {line.strip()}")
         tags.append(Tag(name, tuple(words[1:])))

@@ -43,7 +43,7 @@ ENVIRONMENT = "only devices or drivers of an older kind can break it"
 UNDEFINED = "what a driver does is left open by the documentation"
 ENVIRONMENT_RULES = {
     "managed.c: the device has no concurrent managed access",
-    "memory.c: p %p was not asked for as mapped",
+    "memory.c: p %p was not allocated as mapped memory",
     "ordered.c: this driver allocates nothing in a capture",
     "pools.c: device %d can not reach the pool",
     "virtual.c: device %d can not reach the memory",

@@ -24,7 +24,7 @@ static _Thread_local CUstreamCaptureMode thread_mode =
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     SIM_CALL(0);
     if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return INVALID("mode is NULL or none");
+        return INVALID("mode is NULL or not a mode");
     CUstreamCaptureMode before = thread_mode;
     thread_mode = *mode;
     *mode = before;

@@ -201,8 +201,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
     SIM_CALL_KEY(UNSAFE | IS_RELEASE, (uintptr_t)handle);
     Context *context = context_find(handle);
     if (context == NULL || !context->object.alive || context->primary)
-        return FAIL(CUDA_ERROR_INVALID_CONTEXT,
-                    "ctx %p is none that was made and is alive",
+        return FAIL(CUDA_ERROR_INVALID_CONTEXT, "ctx %p is not a live context",
                     (void *)handle);
     if (context->sticky == CUDA_SUCCESS)
         context_wait(context);
@@ -214,7 +213,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
 
 static CUresult usable(const Context *context, const char *call) {
     if (context == NULL)
-        return fail(call, CUDA_ERROR_INVALID_CONTEXT, "ctx is no context");
+        return fail(call, CUDA_ERROR_INVALID_CONTEXT, "ctx is not a context");
     if (!context->object.alive)
         return fail(call, CUDA_ERROR_CONTEXT_IS_DESTROYED,
                     "ctx was destroyed or reset");

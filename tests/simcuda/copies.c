@@ -90,8 +90,8 @@ static CUresult look(const char *call, Context *context, CUdeviceptr address,
     if (address == 0)
         return fail(call, CUDA_ERROR_INVALID_VALUE, "a pointer is NULL");
     if (host && address_is_device(address))
-        return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "0x%llx is no memory of the host", address);
+        return fail(call, CUDA_ERROR_INVALID_VALUE, "0x%llx is not host memory",
+                    address);
     if ((host || (unified && !address_is_device(address))) &&
         !range_is_pinned((void *)(uintptr_t)address, size)) {
         *pageable = true;
@@ -269,7 +269,7 @@ static CUresult peer_ends(const char *call, Ends *ends, CUcontext to,
     if (ends->to_context == NULL || !ends->to_context->object.alive ||
         ends->from_context == NULL || !ends->from_context->object.alive)
         return fail(call, CUDA_ERROR_INVALID_CONTEXT,
-                    "dstContext or srcContext is none that is alive");
+                    "dstContext or srcContext is not a live context");
     const Range *to_range = range_find(ends->to),
                 *from_range = range_find(ends->from);
     if ((to_range != NULL && to_range->kind == RANGE_DEVICE &&

@@ -22,8 +22,8 @@ static CUresult find(CUevent handle, const char *call, Event **found) {
     Event *event = object_find(KIND_EVENT, handle);
     *found = event;
     if (event == NULL)
-        return fail(call, CUDA_ERROR_INVALID_HANDLE, "hEvent %p is no event",
-                    (void *)handle);
+        return fail(call, CUDA_ERROR_INVALID_HANDLE,
+                    "hEvent %p is not an event", (void *)handle);
     if (!event->object.alive)
         return fail(call,
                     event->object.context->object.alive
@@ -45,8 +45,8 @@ CUresult cuEventDestroy_v2(CUevent handle) {
     SIM_CALL_KEY(IN_CONTEXT | IS_RELEASE, (uintptr_t)handle);
     Event *event = object_find(KIND_EVENT, handle);
     if (event == NULL || !event->object.alive)
-        return FAIL(CUDA_ERROR_INVALID_HANDLE,
-                    "hEvent %p is no event that is alive", (void *)handle);
+        return FAIL(CUDA_ERROR_INVALID_HANDLE, "hEvent %p is not a live event",
+                    (void *)handle);
     object_end(event);
     return CUDA_SUCCESS;
 }

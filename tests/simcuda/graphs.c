@@ -78,7 +78,7 @@ static CUresult find(CUgraph handle, const char *call, Graph **found) {
     *found = graph;
     if (graph == NULL || !graph->object.alive || graph->object.hidden)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "hGraph %p is no graph that is alive", (void *)handle);
+                    "hGraph %p is not a live graph", (void *)handle);
     return CUDA_SUCCESS;
 }
 
@@ -154,7 +154,8 @@ static CUresult find_exec(CUgraphExec handle, const char *call,
     *found = exec;
     if (exec == NULL || !exec->object.alive)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "hGraphExec %p is none that is alive", (void *)handle);
+                    "hGraphExec %p is not a live executable graph",
+                    (void *)handle);
     return CUDA_SUCCESS;
 }
 

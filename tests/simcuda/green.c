@@ -42,7 +42,8 @@ CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc desc, CUdevice dev,
     FIND_DEVICE(dev, &device);
     if (out == NULL || desc != (CUdevResourceDesc)(void *)&all_of_it ||
         flags != CU_GREEN_CTX_DEFAULT_STREAM)
-        return INVALID("phCtx is NULL, desc is none, or flags is %u", flags);
+        return INVALID(
+            "phCtx is NULL, desc is not a descriptor, or flags is %u", flags);
     CUresult code = context_retain(device, &primary, __func__);
     if (code != CUDA_SUCCESS)
         return code;
@@ -57,8 +58,7 @@ static CUresult find(CUgreenCtx handle, const char *call, Object **found) {
     *found = green;
     if (green == NULL || !green->alive)
         return fail(call, CUDA_ERROR_INVALID_CONTEXT,
-                    "hCtx %p is no green context that is alive",
-                    (void *)handle);
+                    "hCtx %p is not a live green context", (void *)handle);
     return CUDA_SUCCESS;
 }
 

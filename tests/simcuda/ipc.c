@@ -107,7 +107,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
     memcpy(&ticket, &handle, sizeof ticket);
     if (out == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ||
         memcmp(ticket.mark, memory_mark, sizeof ticket.mark) != 0)
-        return INVALID("pdptr is NULL, Flags is %u, or the handle is none",
+        return INVALID("pdptr is NULL, Flags is %u, or the handle is not valid",
                        flags);
     if (ticket.pid == getpid())
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,
@@ -133,7 +133,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
     }
     int fd = open_ticket(&ticket);
     if (fd < 0)
-        return INVALID("the memory of the handle is gone");
+        return INVALID("the memory of the handle was freed");
     CUdeviceptr page = range_place(ticket.pages_size, GRANULARITY, 0);
     if (page == 0 || !range_back(page, ticket.pages_size, fd, 0)) {
         close(fd);
@@ -214,13 +214,14 @@ CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle) {
     if (out == NULL || memcmp(ticket.mark, event_mark, sizeof ticket.mark) != 0)
         return FAIL(out == NULL ? CUDA_ERROR_INVALID_VALUE
                                 : CUDA_ERROR_MAP_FAILED,
-                    "phEvent is NULL or the handle is none");
+                    "phEvent is NULL or the handle is not valid");
     if (ticket.pid == getpid())
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,
                     "a handle can not be opened where it was made");
     int fd = open_ticket(&ticket);
     if (fd < 0)
-        return FAIL(CUDA_ERROR_MAP_FAILED, "the event of the handle is gone");
+        return FAIL(CUDA_ERROR_MAP_FAILED,
+                    "the event of the handle was destroyed");
     Event *event =
         object_new(KIND_EVENT, sizeof *event, context_current(), __func__);
     event->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;

@@ -230,7 +230,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *host,
         return CUDA_ERROR_NOT_SUPPORTED;
     if (sim.config.without_unified &&
         (range->flags & CU_MEMHOSTALLOC_DEVICEMAP) == 0)
-        return INVALID("p %p was not asked for as mapped", host);
+        return INVALID("p %p was not allocated as mapped memory", host);
     *out = (CUdeviceptr)(uintptr_t)host;
     return CUDA_SUCCESS;
 }

@@ -72,7 +72,7 @@ static CUresult load(CUmodule *out, const void *image, const char *call) {
                *target = strstr(text, ".target sm_");
     int major = 0, minor = 0, capability = 0;
     if (version == NULL)
-        return fail(call, CUDA_ERROR_INVALID_IMAGE, "the image is no PTX");
+        return fail(call, CUDA_ERROR_INVALID_IMAGE, "the image is not PTX");
     if (sscanf(version, ".version %d.%d", &major, &minor) != 2 ||
         target == NULL || sscanf(target, ".target sm_%d", &capability) != 1)
         return fail(call, CUDA_ERROR_INVALID_PTX,
@@ -134,7 +134,7 @@ static CUresult find(CUmodule handle, const char *call, Module **found) {
     *found = module;
     if (module == NULL || !module->object.alive)
         return fail(call, CUDA_ERROR_INVALID_HANDLE,
-                    "hmod %p is no module that is alive", (void *)handle);
+                    "hmod %p is not a live module", (void *)handle);
     return CUDA_SUCCESS;
 }
 
@@ -187,7 +187,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle,
     const char *at = entry(module->text, name);
     if (at == NULL || kernel == NULL)
         return FAIL(CUDA_ERROR_NOT_FOUND,
-                    "%s is no entry of the module that was registered", name);
+                    "%s is not an entry of the registered module", name);
     Function *function = object_new(KIND_FUNCTION, sizeof *function,
                                     module->object.context, __func__);
     function->module = module;
@@ -206,7 +206,7 @@ CUresult cuFuncGetAttribute(int *out, CUfunction_attribute which,
     SIM_CALL(IN_CONTEXT);
     Function *function = object_find(KIND_FUNCTION, handle);
     if (function == NULL || !function->object.alive)
-        return FAIL(CUDA_ERROR_INVALID_HANDLE, "hfunc %p is no function",
+        return FAIL(CUDA_ERROR_INVALID_HANDLE, "hfunc %p is not a function",
                     (void *)handle);
     if (out == NULL || which < 0 || which >= CU_FUNC_ATTRIBUTE_MAX)
         return INVALID("pi is NULL or the attribute is %d", which);

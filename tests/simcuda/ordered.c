@@ -174,7 +174,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     Range *range = range_find(address);
     if (range == NULL || range->kind != RANGE_POOL ||
         range->address != address || range->freeing)
-        return INVALID("dptr 0x%llx is no memory of a pool that is given out",
+        return INVALID("dptr 0x%llx is not allocated memory of a pool",
                        address);
     bool captured = stream->capture != NULL;
     if (captured != (range->graph != NULL))

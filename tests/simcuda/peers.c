@@ -21,7 +21,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute,
     if (value == NULL || (int)attribute < 1 || (int)attribute > 4)
         return INVALID("value is NULL or attrib is %d", (int)attribute);
     if (device == other)
-        return FAIL(CUDA_ERROR_INVALID_DEVICE, "a device is no peer of itself");
+        return FAIL(CUDA_ERROR_INVALID_DEVICE, "a device is not its own peer");
     *value = attribute == CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
                  ? 0
                  : !sim.config.without_peer;
@@ -33,7 +33,7 @@ static CUresult find(CUcontext handle, const char *call, Context **found) {
     *found = context;
     if (context == NULL || !context->object.alive)
         return fail(call, CUDA_ERROR_INVALID_CONTEXT,
-                    "peerContext is none that is alive");
+                    "peerContext is not a live context");
     return CUDA_SUCCESS;
 }
 
@@ -47,7 +47,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
         return INVALID("Flags is %u", flags);
     if (peer == context)
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,
-                    "a context is no peer of itself");
+                    "a context is not its own peer");
     if (sim.config.without_peer || peer->device == context->device)
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     if (context->peers[peer->device->ordinal])

@@ -63,7 +63,7 @@ CUresult pool_find(CUmemoryPool handle, const char *call, Pool **found) {
     *found = pool;
     if (pool == NULL || !pool->object.alive)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "pool %p is none that is alive", (void *)handle);
+                    "pool %p is not a live pool", (void *)handle);
     return CUDA_SUCCESS;
 }
 static CUmemoryPool handle_of(const Pool *pool) {
@@ -111,7 +111,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {
     if (out == NULL || props == NULL ||
         props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
         props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return INVALID("pool or poolProps is NULL, or its kind is none");
+        return INVALID("pool or poolProps is NULL, or its kind is not known");
     for (size_t i = 0; i < sizeof props->reserved; i++)
         if (props->reserved[i] != 0)
             return INVALID("a reserved byte of poolProps is not 0");

@@ -164,7 +164,7 @@ static const char *mapping_forbids(const Context *context, const Range *range,
         if (mapping == NULL)
             return "part of it is reserved and not mapped";
         if ((mapping->access[context->device->ordinal] & access) != access)
-            return "its device was not given access to a mapping";
+            return "its device has no access to a mapping";
         address = mapping->address + mapping->size;
     }
     return NULL;
@@ -182,9 +182,9 @@ const char *range_forbids(Context *context, CUdeviceptr address, size_t size,
         return mapping_forbids(context, range, address, size, access);
     case RANGE_POOL:
         if (range->freeing && pending)
-            return "it was given back to its pool";
+            return "it was freed to its pool";
         if (!range->live && !pending)
-            return "its pool has not given it out, or has it back";
+            return "it is free memory of its pool";
         break;
     case RANGE_HOST:
     case RANGE_REGISTERED:

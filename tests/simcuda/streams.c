@@ -61,8 +61,8 @@ CUresult stream_find(CUstream handle, const char *call, Stream **found) {
     }
     Stream *stream = object_find(KIND_STREAM, handle);
     if (stream == NULL || stream->object.hidden)
-        return fail(call, CUDA_ERROR_INVALID_HANDLE, "hStream %p is no stream",
-                    (void *)handle);
+        return fail(call, CUDA_ERROR_INVALID_HANDLE,
+                    "hStream %p is not a stream", (void *)handle);
     if (!stream->object.alive)
         return fail(call,
                     stream->object.context->object.alive
@@ -104,8 +104,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
     Stream *stream = object_find(KIND_STREAM, handle);
     if (stream == NULL || !stream->object.alive || stream->object.hidden)
         return FAIL(CUDA_ERROR_INVALID_HANDLE,
-                    "hStream %p is no stream that was made and is alive",
-                    (void *)handle);
+                    "hStream %p is not a live stream", (void *)handle);
     if (stream->capture != NULL)
         capture_spoil(stream->capture);
     stream_end(stream);

@@ -170,7 +170,8 @@ static CUresult find(CUmemGenericAllocationHandle handle, const char *call,
     *found = physical;
     if (physical == NULL || !physical->object.alive)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
-                    "handle 0x%llx is none, or was released", handle);
+                    "handle 0x%llx is not a handle of a page, or was released",
+                    handle);
     return CUDA_SUCCESS;
 }
 
@@ -495,7 +496,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
         if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
             return FAIL(CUDA_ERROR_UNKNOWN, "%d is the descriptor of a file",
                         fd);
-        return INVALID("%d is no descriptor of exported memory", fd);
+        return INVALID("%d is not a descriptor of exported memory", fd);
     }
     Device *device = NULL;
     for (int i = 0; i < sim.device_count; i++)

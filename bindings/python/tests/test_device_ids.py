@@ -50,7 +50,7 @@ def test_invalid_device_arguments_are_rejected(make):
     with pytest.raises(fm.DeviceNotFoundError, match="cpu:7"):
         make("cpu:7")
     for wrong in (None, 0, b"cpu:0"):
-        with pytest.raises(TypeError, match='device is a Device or an id such as "cpu:0"'):
+        with pytest.raises(TypeError, match='device must be a Device or an id such as "cpu:0"'):
             make(wrong)
     assert open_devices() == set()
 

@@ -19,7 +19,7 @@ fn main() {
         let folder = PathBuf::from(folder);
         if !has_library(&folder) {
             println!(
-                "cargo:warning={VARIABLE} is {}: there is no libferrum_mem.so there",
+                "cargo:warning={VARIABLE} is {}: the folder has no libferrum_mem.so",
                 folder.display()
             );
         }

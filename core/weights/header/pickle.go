@@ -128,13 +128,13 @@ func (m *machine) pop() any {
 		return nil
 	}
 	if len(m.stack) == 0 {
-		m.fail("it takes a value where there is none")
+		m.fail("it takes a value from an empty stack")
 		return nil
 	}
 	value := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
 	if _, isMark := value.(mark); isMark {
-		m.fail("it takes a value where a list begins")
+		m.fail("it takes a value at the start of a list")
 	}
 	return value
 }
@@ -157,7 +157,7 @@ func (m *machine) marked() []any {
 
 func (m *machine) remember(key uint64) {
 	if m.err == nil && len(m.stack) == 0 {
-		m.fail("it remembers a value where there is none")
+		m.fail("it stores a value while the stack is empty")
 	}
 	if m.err == nil {
 		m.memo[key] = m.stack[len(m.stack)-1]
@@ -354,7 +354,7 @@ func (m *machine) doPlain(op byte) {
 	case 'F':
 		value, err := strconv.ParseFloat(m.line(), 64)
 		if err != nil {
-			m.fail("a number is none")
+			m.fail("a number is not valid")
 		}
 		m.push(value)
 	case 'X', 'T':

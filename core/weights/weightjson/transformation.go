@@ -109,7 +109,7 @@ func (t *text) transformationOf(where string, from *transformation) (made weight
 func (t *text) dtypeOf(where, name string) (dtype.DType, error) {
 	kind, err := dtype.Parse(name)
 	if err != nil {
-		return 0, t.wrong("has at %s the dtype %q, which is none", where, name)
+		return 0, t.wrong("has at %s the dtype %q, which is not a dtype", where, name)
 	}
 	return kind, nil
 }

@@ -65,7 +65,7 @@ async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = 
             left = list(results)
         if undo is not None:
             for result in left:
-                end_beside(error, "what the task had begun", functools.partial(undo, result))
+                end_beside(error, "a resource of a cancelled task", functools.partial(undo, result))
         raise
 
 

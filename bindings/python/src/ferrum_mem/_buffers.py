@@ -130,7 +130,7 @@ class HostBuffer(_owned.Resource):
         if element.hasobject:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"dtype {element} has references to Python objects in it",
+                f"dtype {element} contains references to Python objects",
             )
         if min(offset_bytes, room, *lengths, 0) < 0 or math.prod(lengths) * element.itemsize > room:
             raise InvalidOffsetError(

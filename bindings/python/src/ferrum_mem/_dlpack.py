@@ -192,11 +192,15 @@ class DeviceArray(_owned.Resource):
         _native.refuse_forked()
         own = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(dl_device) != own):
-            raise BufferError(f"the {self._owned.label} is on {own}, and is shared, not copied")
+            raise BufferError(
+                f"copy={copy}, dl_device={dl_device}: the {self._owned.label} can only be shared "
+                f"without a copy, on its own device {own}"
+            )
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
         if self._read_only and not versioned:
             raise BufferError(
-                f"the {self._owned.label} is read-only, which DLPack can state since version 1.0"
+                f"the {self._owned.label} is read-only: this needs max_version (1, 0) or later, "
+                f"not {max_version}"
             )
         device = self._array_range()[2]
         if stream != -1 and device is not None:
@@ -217,7 +221,7 @@ class DeviceArray(_owned.Resource):
         self._check_alive()
         address, size_bytes, device = self._array_range()
         if device is None or device._info.backend != "cuda":
-            raise AttributeError(f"the {self._owned.label} is on no CUDA device")
+            raise AttributeError(f"the {self._owned.label} is not on a CUDA device")
         return {
             "version": 3,
             "shape": (size_bytes,),

@@ -39,4 +39,4 @@ def command() -> str:
     for file in files:
         if os.path.exists(file):
             return file
-    raise FileNotFoundError(f"the command is neither {files[0]} nor {files[1]}")
+    raise FileNotFoundError(f"the command was not found: neither {files[0]} nor {files[1]} exists")

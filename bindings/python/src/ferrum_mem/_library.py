@@ -114,7 +114,7 @@ def shutdown(*, force: bool = False) -> None:
     with _lock:
         if not _starts:
             raise NotInitializedError(
-                _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() without an init() to undo"
+                _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() was called more often than init()"
             )
         everything = _everything() if force else []
         doom(everything, "shutdown(force=True)")

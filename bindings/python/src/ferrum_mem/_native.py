@@ -138,6 +138,6 @@ def encode(name: str, text: str | None) -> bytes | None:
         raise TypeError(f"{name} must be a str, not {type(text).__name__}")
     if "\0" in text:
         raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {text!r} has a NUL character in it"
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {text!r} contains a NUL character"
         )
     return text.encode()

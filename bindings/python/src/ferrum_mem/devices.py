@@ -286,7 +286,9 @@ def device_for(device: Device | str) -> Iterator[tuple[Device, Callable[[], None
         yield device, None
         return
     if not isinstance(device, str):
-        raise TypeError(f'device is a Device or an id such as "cpu:0", not {type(device).__name__}')
+        raise TypeError(
+            f'device must be a Device or an id such as "cpu:0", not {type(device).__name__}'
+        )
     opened = Device(device)
     # The record, because the end of an object must not refer to wrappers.
     record = opened._owned

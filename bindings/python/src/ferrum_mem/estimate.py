@@ -214,7 +214,7 @@ def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None 
     name = os.fsencode(path)
     if b"\0" in name:
         raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"path {path!r} has a NUL character in it"
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"path {path!r} contains a NUL character"
         )
     raw = (request or EstimateRequest())._raw()
     function = _native.functions().ferrum_estimate_file_json

@@ -232,7 +232,10 @@ class FallbackManager(FallbackManagerCalls):
         with memoryview(data) as view:
             width = _WIDTHS[DType(dtype)]
             if view.nbytes % width:
-                raise ValueError(f"{view.nbytes} bytes are not a multiple of the width {width}")
+                raise ValueError(
+                    f"data has {view.nbytes} bytes, which is not a multiple of the {width} bytes of "
+                    "an element"
+                )
             buffer = self.alloc(view.nbytes // width, dtype, place=BufferPlace.CPU, tag=tag)
         try:
             buffer.write(data)

@@ -77,8 +77,8 @@ def allocator_path() -> Path:
         if (folder / FILE_NAME).exists():
             return folder / FILE_NAME
     raise LibraryLoadError(
-        f"ferrum_mem: {FILE_NAME} is not in {' or '.join(map(str, folders))}; `make build` makes "
-        "it where there is a C++ compiler"
+        f"ferrum_mem: {FILE_NAME} is not in {' or '.join(map(str, folders))}; `make build` builds "
+        "it if there is a C++ compiler"
     )
 
 

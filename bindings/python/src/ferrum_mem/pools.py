@@ -286,7 +286,7 @@ class Pool(PoolCalls):
             if block.pool is not self:
                 raise InvalidArgumentError(
                     _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                    f"blocks[{i}] is of {block.pool!r}, not of {self!r}",
+                    f"blocks[{i}] belongs to {block.pool!r}, not to {self!r}",
                 )
             yield block
 

@@ -37,7 +37,7 @@ class SharedMemory:
 
 def _handle_of(handle: bytes) -> Any:
     if len(handle) != _HANDLE_BYTES:
-        raise ValueError(f"handle has {len(handle)} bytes, it must have {_HANDLE_BYTES}")
+        raise ValueError(f"handle has {len(handle)} bytes, but must have {_HANDLE_BYTES}")
     return (ctypes.c_uint8 * _HANDLE_BYTES)(*handle)
 
 

@@ -61,7 +61,7 @@ class ReservationArray:
         if self.dtype.hasobject or self.dtype.itemsize == 0:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"dtype {self.dtype} has no bytes, or has references to Python objects in it",
+                f"dtype {self.dtype} has elements of 0 bytes, or contains references to Python objects",
             )
         room = info.virtual_capacity_bytes - offset_bytes
         if shape is None:
@@ -216,7 +216,7 @@ class ReservationArray:
     def _select(self, key: Any) -> _Part:
         keys = list(key) if isinstance(key, tuple) else [key]
         if sum(k is ... for k in keys) > 1:
-            raise IndexError("an index can have at most one ...")
+            raise IndexError("an index can contain at most one ...")
         if not any(k is ... for k in keys):
             keys.append(...)
         at = next(i for i, k in enumerate(keys) if k is ...)

@@ -264,7 +264,9 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         if not isinstance(source, (str, os.PathLike)):
             return cls._in_memory(source, name or "memory", raw)
         if name is not None:
-            raise TypeError("a file has its own name")
+            raise TypeError(
+                "name is allowed only for data in memory: the name of a file is its path"
+            )
         made = cls.__new__(cls)
         raw.path = os.fsencode(source)
         made._open(raw, os.fspath(source), None)

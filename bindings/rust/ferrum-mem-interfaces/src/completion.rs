@@ -48,7 +48,7 @@ impl<T> Promise<T> {
         match self.0.take() {
             Some(cell) => settle(&cell, State::Answered(value)).map_err(|refused| match refused {
                 State::Answered(value) => value,
-                _ => unreachable!("an answer was given"),
+                _ => unreachable!("a result was given"),
             }),
             None => Err(value),
         }
@@ -94,7 +94,7 @@ impl<T> Future for Answer<T> {
         match std::mem::replace(&mut *state, State::Over) {
             State::Answered(value) => Poll::Ready(Ok(value)),
             _ => Poll::Ready(Err(FerrumError::internal(
-                "the call ended without an answer: it panicked",
+                "the call panicked and returned no result",
             ))),
         }
     }

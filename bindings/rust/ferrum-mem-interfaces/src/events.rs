@@ -36,7 +36,7 @@ impl Events {
         let number = handle.0 ^ MARK;
         if number == 0 || number > self.made {
             return Err(FerrumError::not_found(format!(
-                "event handle {:#x} was never given",
+                "event handle {:#x} was never returned",
                 handle.0
             )));
         }

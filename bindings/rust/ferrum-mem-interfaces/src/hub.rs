@@ -58,7 +58,7 @@ pub(crate) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub(crate) fn unknown_memory(handle: MemoryHandle) -> FerrumError {
-    FerrumError::not_found(format!("memory handle {:#x} is not alive", handle.0))
+    FerrumError::not_found(format!("no block has the memory handle {:#x}", handle.0))
 }
 
 /// A copy with its blocks.

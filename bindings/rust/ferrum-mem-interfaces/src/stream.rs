@@ -27,7 +27,7 @@ pub(crate) struct Queue {
 }
 
 fn unknown_stream(handle: StreamHandle) -> FerrumError {
-    FerrumError::not_found(format!("stream handle {:#x} is not alive", handle.0))
+    FerrumError::not_found(format!("no stream has the stream handle {:#x}", handle.0))
 }
 
 impl Drop for Queue {
@@ -192,7 +192,7 @@ impl StreamManager for FerrumStreamManager {
         let queue = self.queue(stream)?;
         if queue.owner.is_none() {
             return Err(FerrumError::invalid_parameter(format!(
-                "stream {:#x} is a default stream and goes with its device",
+                "stream {:#x} is the default stream, which is destroyed with its device",
                 stream.0
             )));
         }

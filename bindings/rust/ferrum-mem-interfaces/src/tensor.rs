@@ -42,7 +42,7 @@ impl FerrumTensor {
     ) -> Result<Self> {
         let Some(dtype) = data_type_of(of.dtype()) else {
             return Err(FerrumError::unsupported(format!(
-                "tensor {:?} has the type {}, which the traits do not have: a cast changes it",
+                "tensor {:?} has the type {}, which the traits do not have: load it with a cast to another type",
                 of.name(),
                 of.dtype()
             )));
@@ -148,14 +148,14 @@ impl TensorLike for FerrumTensor {
             message
         };
         if start.len() != self.shape.len() || end.len() != self.shape.len() {
-            let said = wrong("each side needs a start and an end".into());
+            let said = wrong("each dimension needs a start and an end".into());
             return Err(FerrumError::invalid_parameter(said));
         }
         let (mut stride, mut offset, mut has_gaps, mut is_part) = (1, 0, false, false);
         let mut shape = vec![0; self.shape.len()];
         for side in (0..self.shape.len()).rev() {
             if start[side] > end[side] || end[side] > self.shape[side] {
-                let said = wrong(format!("side {side} has no such range"));
+                let said = wrong(format!("dimension {side} has no such range"));
                 return Err(FerrumError::invalid_parameter(said));
             }
             shape[side] = end[side] - start[side];
@@ -167,7 +167,7 @@ impl TensorLike for FerrumTensor {
         }
         let bits = offset * bits_of(self.dtype);
         if (has_gaps && !shape.contains(&0)) || !bits.is_multiple_of(8) {
-            let said = wrong("the part has gaps in memory".into());
+            let said = wrong("the elements of the part are not contiguous".into());
             return Err(FerrumError::unsupported(said));
         }
         Ok(Arc::new(Self {

@@ -93,7 +93,7 @@ fn source_of(source: &WeightSource, raw: Option<&TensorSpec>) -> Result<WeightsS
                 WeightFormat::Raw => match raw {
                     Some(spec) => Ok(made.raw(dtype_of(spec.dtype), sides(&spec.shape))),
                     None => Err(FerrumError::invalid_parameter(
-                        "raw bytes have a shape and a type only in a TensorSpec",
+                        "raw bytes have no shape and type of their own: load them with a TensorSpec",
                     )),
                 },
             }
@@ -213,10 +213,12 @@ fn load(pools: &Arc<Pools>, specs: &[(usize, TensorSpec)]) -> Result<Vec<(usize,
     let mut loaded = Vec::new();
     for (place, spec) in specs {
         let tensor = set.get(&place.to_string()).map_err(error_of)?;
-        let tensor = tensor.ok_or_else(|| FerrumError::internal("the set lacks a tensor"))?;
+        let tensor = tensor.ok_or_else(|| {
+            FerrumError::internal("the tensor set lacks a tensor that was loaded")
+        })?;
         if data_type_of(tensor.dtype()) != Some(spec.dtype) {
             return Err(FerrumError::invalid_parameter(format!(
-                "tensor {:?} is of the type {} and not {:?}: a cast changes it",
+                "tensor {:?} has the type {}, not {:?}: add a cast to the spec",
                 spec.name,
                 tensor.dtype(),
                 spec.dtype
@@ -289,7 +291,7 @@ impl WeightLoader for FerrumWeightLoader {
     async fn load_tensor(&self, spec: &TensorSpec) -> Result<TensorRef> {
         let mut tensors = self.load_tensors(std::slice::from_ref(spec)).await?;
         let tensor = tensors.pop();
-        tensor.ok_or_else(|| FerrumError::internal("the load has no tensor"))
+        tensor.ok_or_else(|| FerrumError::internal("the load returned no tensor"))
     }
 
     /// Loads all tensors, or none. All specs of one source are read in one load.

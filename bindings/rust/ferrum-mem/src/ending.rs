@@ -49,8 +49,9 @@ fn last<M, T>(
 ) -> Result<M, Rejected<T>> {
     Arc::try_unwrap(shared).map_err(|shared| {
         let others = Arc::strong_count(&shared) - 1;
-        let message =
-            format!("{others} clones of the object, or objects that belong to it, are alive");
+        let message = format!(
+            "the object is in use: {others} clones of it, or objects that belong to it, exist"
+        );
         Rejected::new(
             Error::found(ErrorKind::Busy, function, message),
             again(shared),
@@ -115,7 +116,7 @@ macro_rules! shared_handle {
 
             #[doc = concat!("Returns the handle and does not end the ", $what, ". The owner of the handle ends it with")]
             #[doc = concat!("[`", stringify!($end), "`](crate::sys::", stringify!($end), "), or creates an")]
-            #[doc = concat!("object of it with [`", stringify!($object), "::from_raw`].")]
+            #[doc = concat!("object from it with [`", stringify!($object), "::from_raw`].")]
             ///
             /// The parent of the object must stay open: a forced close of its device ends the handle.
             ///

@@ -116,8 +116,9 @@ pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEs
 pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest) -> Result<String> {
     const FUNCTION: &str = "ferrum_estimate_file_json";
     let path = path.as_ref();
-    let name = CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::argument(FUNCTION, format!("path has a NUL inside: {path:?}")))?;
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| {
+        Error::argument(FUNCTION, format!("path contains a NUL character: {path:?}"))
+    })?;
     request.with_raw(FUNCTION, |request| {
         json_of(|to, room, length| {
             // SAFETY: name and request are valid during the call, the buffer has the capacity that

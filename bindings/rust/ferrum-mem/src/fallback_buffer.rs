@@ -8,7 +8,7 @@ use crate::{sys, BufferLocation, Result};
 
 /// A buffer of a [`FallbackManager`], on its device or on its host.
 #[derive(Debug)]
-#[must_use = "dropping it ends the buffer"]
+#[must_use = "dropping it frees the buffer"]
 pub struct FallbackBuffer {
     raw: sys::ferrum_fallback_buffer,
     manager: FallbackManager,
@@ -291,7 +291,7 @@ impl FallbackBuffer {
 
     /// Returns the handle and does not free the buffer. The owner of the handle frees it with
     /// [`ferrum_fallback_buffer_free`](crate::sys::ferrum_fallback_buffer_free), or creates an
-    /// object of it with [`FallbackBuffer::from_raw`].
+    /// object from it with [`FallbackBuffer::from_raw`].
     pub fn into_raw(mut self) -> sys::ferrum_fallback_buffer {
         std::mem::take(&mut self.raw)
     }

@@ -9,7 +9,7 @@ use crate::{sys, GraphInfo, Rejected, Result};
 /// the pool until the capture has ended and another graph of the pool is created or dropped, or
 /// [`Pool::trim`](crate::Pool::trim) is called.
 #[derive(Debug)]
-#[must_use = "dropping it ends the graph: its memory goes to others"]
+#[must_use = "dropping it releases the graph: the pool reuses its memory"]
 pub struct Graph {
     number: u64,
     pool: Pool,

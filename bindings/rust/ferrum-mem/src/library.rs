@@ -198,6 +198,10 @@ pub(crate) fn listed<T: Clone + Default>(
 
 /// Text for C. A NUL character in it is an error that names the argument.
 pub(crate) fn c_text(function: &str, argument: &str, text: &str) -> Result<CString> {
-    CString::new(text)
-        .map_err(|_| Error::argument(function, format!("{argument} has a NUL inside: {text:?}")))
+    CString::new(text).map_err(|_| {
+        Error::argument(
+            function,
+            format!("{argument} contains a NUL character: {text:?}"),
+        )
+    })
 }

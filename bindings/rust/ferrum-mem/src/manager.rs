@@ -223,7 +223,7 @@ impl Drop for PinnedMemory<'_> {
 /// A block of a manager. Dropping it frees it: its memory is reused after the work that is in
 /// flight on it.
 #[derive(Debug)]
-#[must_use = "dropping it gives the block back"]
+#[must_use = "dropping it frees the block"]
 pub struct Memory {
     raw: sys::ferrum_memory,
     _manager: Manager,
@@ -387,7 +387,7 @@ impl Memory {
     }
 
     /// Returns the handle and does not free the block. The owner of the handle frees it with
-    /// [`ferrum_memory_free`](crate::sys::ferrum_memory_free), or creates an object of it with
+    /// [`ferrum_memory_free`](crate::sys::ferrum_memory_free), or creates an object from it with
     /// [`Memory::from_raw`]. The block ends at the latest with its manager.
     pub fn into_raw(mut self) -> sys::ferrum_memory {
         std::mem::take(&mut self.raw)

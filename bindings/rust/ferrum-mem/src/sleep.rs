@@ -80,7 +80,10 @@ fn sleep(
     let directory = directory
         .map(|path| {
             CString::new(path.as_os_str().as_bytes()).map_err(|_| {
-                Error::argument(function, format!("directory has a NUL inside: {path:?}"))
+                Error::argument(
+                    function,
+                    format!("directory contains a NUL character: {path:?}"),
+                )
             })
         })
         .transpose()?;

@@ -142,7 +142,7 @@ impl Stream {
     }
 
     /// Returns the handle and does not destroy the stream. The owner of the handle destroys it with
-    /// [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy), or creates an object of it
+    /// [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy), or creates an object from it
     /// with [`Stream::from_raw`]. The stream ends at the latest with its device.
     ///
     /// # Errors
@@ -150,12 +150,16 @@ impl Stream {
     /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a stream of
     /// [`Stream::adopt`], because its closure belongs to it, and for a default stream, which
     /// belongs to its device. The error returns the stream. It calls no C function.
-    ///
-    /// C function.
     pub fn into_raw(mut self) -> std::result::Result<sys::ferrum_stream, Rejected<Self>> {
-        if !self.owned || self._closure.is_some() {
-            let message =
-                "the stream has a closure of its own, or belongs to its device".to_owned();
+        let problem = if !self.owned {
+            Some("the device owns its default stream")
+        } else if self._closure.is_some() {
+            Some("a stream of Stream::adopt owns a closure")
+        } else {
+            None
+        };
+        if let Some(message) = problem {
+            let message = message.to_owned();
             let error = Error::found(ErrorKind::InvalidState, "Stream::into_raw", message);
             return Err(Rejected::new(error, self));
         }
@@ -208,7 +212,7 @@ impl Stream {
 
 /// A point in a stream's queue.
 #[derive(Debug)]
-#[must_use = "dropping it forgets the event"]
+#[must_use = "dropping it destroys the event"]
 pub struct Event {
     raw: sys::ferrum_event,
     _device: Device,
@@ -254,7 +258,7 @@ impl Event {
     }
 
     /// Returns the handle and does not destroy the event. The owner of the handle destroys it with
-    /// [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy), or creates an object of it with
+    /// [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy), or creates an object from it with
     /// [`Event::from_raw`]. The event ends at the latest with its device.
     pub fn into_raw(mut self) -> sys::ferrum_event {
         std::mem::take(&mut self.raw)

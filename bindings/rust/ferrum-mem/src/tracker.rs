@@ -87,7 +87,7 @@ impl BufferMetadata {
         if tag.len() >= raw.tag.len() || tag.contains('\0') {
             return Err(Error::argument(
                 "ferrum_tracker_track",
-                format!("tag {tag:?} has a NUL inside or more than 63 bytes"),
+                format!("tag {tag:?} contains a NUL character or is longer than 63 bytes"),
             ));
         }
         for (to, from) in raw.tag.iter_mut().zip(tag.bytes()) {

@@ -96,7 +96,7 @@ impl WeightsSource {
         if let Some((dtype, shape)) = &self.raw {
             if shape.len() > raw.raw_shape.len() {
                 let message = format!(
-                    "shape has {} dimensions, at most {} are allowed",
+                    "shape has {} dimensions: want at most {}",
                     shape.len(),
                     raw.raw_shape.len()
                 );
@@ -113,7 +113,7 @@ impl WeightsSource {
 /// A path for C. A NUL in it is an error.
 pub(super) fn path_text(function: &str, path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::argument(function, format!("path has a NUL inside: {path:?}")))
+        .map_err(|_| Error::argument(function, format!("path contains a NUL character: {path:?}")))
 }
 
 #[derive(Debug)]

@@ -310,7 +310,10 @@ impl<'set> Tensor<'set> {
         };
         let device = self.device().unwrap_or_default();
         if !device.starts_with("cpu:") {
-            let message = format!("tensor {:?} is in memory of {device}", self.name);
+            let message = format!(
+                "tensor {:?} is in memory of {device}: the host cannot read it",
+                self.name
+            );
             return Err(Error::argument("Tensor::bytes", message));
         }
         // SAFETY: the set keeps the memory, and the caller guarantees the rest.
