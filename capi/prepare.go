@@ -22,18 +22,18 @@ import (
 	"ferrum_mem/core/weights/diskfile"
 )
 
-// runtimeNeeds is what the Go runtime takes from the process, allocated ahead. The runtime
-// ends the process when one of these resources is not available. So C code first tries to
-// get memory and descriptors. If the program takes them between the try and the runtime's
-// own call, the runtime still fails. C code creates the threads and passes them to the
-// runtime on request.
+// runtimeNeeds has the resources of the process that the Go runtime needs. The runtime ends
+// the process when one of them is not available. So C code first tries to allocate memory
+// and descriptors. If the program uses them up between this try and the call of the runtime,
+// the runtime still fails. C code creates the threads and passes them to the runtime on
+// request.
 type runtimeNeeds struct {
 	mu sync.Mutex
 	// polls states that the runtime has the two descriptors of its poller. ballast states
 	// that it has its first heap. Both are permanent.
 	polls, ballast bool
 	// threads is the known number of threads of the runtime, including those that sleep
-	// until they are needed. reserved is how many of them are reserved.
+	// until they are needed. reserved is their number.
 	threads, reserved int
 }
 

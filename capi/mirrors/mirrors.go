@@ -39,8 +39,8 @@ func (Mirrors) Of(handle uint64) *mirror.Device {
 // Running states whether the counters may be read.
 func (Mirrors) Running(on bool) { C.fm_mirror_running(C.bool(on)) }
 
-// clockLooks is how often the two clocks are compared, because one comparison may be
-// interrupted.
+// clockLooks is the number of comparisons of the two clocks. There are several, because
+// one comparison may be interrupted.
 const clockLooks = 8
 
 // init computes the offset between the clock of C and the clock of the core. The longest

@@ -34,7 +34,8 @@ const (
 type finding struct {
 	Check  string `json:"check"`
 	Status status `json:"status"`
-	// Found is the state. Advice is what to do about it, or "" if it is fine.
+	// Found is the state. Advice states how to improve it, or is "" if the state is
+	// good.
 	Found  string `json:"found"`
 	Advice string `json:"advice"`
 }

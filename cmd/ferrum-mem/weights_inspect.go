@@ -32,7 +32,7 @@ type kindTotal struct {
 	bytes uint64
 }
 
-// textLimit is how many tensors the table has unless --limit is given.
+// textLimit is the largest number of tensors in the table unless --limit is given.
 const textLimit = 100
 
 func newWeightsInspect(s streams) *cobra.Command {

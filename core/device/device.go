@@ -63,8 +63,8 @@ type Info struct {
 type MemoryReading struct {
 	// TotalBytes is the capacity; 0 means unknown.
 	TotalBytes uint64
-	// FreeBytes is what Alloc could still allocate. If both fields are 0, nothing is
-	// known.
+	// FreeBytes is the number of bytes that Alloc could still allocate. If both fields
+	// are 0, nothing is known.
 	FreeBytes uint64
 }
 
@@ -93,8 +93,8 @@ type Device interface {
 	Close() error
 }
 
-// Pattern is what Fill writes repeatedly. The size and the address of a fill are
-// multiples of WidthBytes.
+// Pattern is a value that Fill writes repeatedly. The size and the address of a fill
+// are multiples of WidthBytes.
 type Pattern struct {
 	// Value holds the pattern in its low WidthBytes bytes.
 	Value uint32

@@ -28,7 +28,7 @@ type StallReading struct {
 	Err    error
 }
 
-// Stalls is how long tasks waited for memory.
+// Stalls has the times in which tasks waited for memory.
 type Stalls struct {
 	// Some is the time in which at least one task waited, Full the time in which all
 	// tasks waited.

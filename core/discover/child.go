@@ -13,7 +13,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// grace is how long a process may take to end after its answer, or after it was killed.
+// grace is the time in which a process must end after its reply, or after it was
+// killed.
 const grace = time.Second
 
 // child is a process that queries one vendor's library.

@@ -34,7 +34,7 @@ type Candidate struct {
 // noDriver is the message for a backend that works but that this build cannot use.
 const noDriver = "found, but this build has no driver that opens its devices"
 
-// need is what a device has to provide.
+// need has the requirements for a device.
 type need struct {
 	op         string
 	preference BackendType

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// tile is how many elements Convert holds as wide values at a time.
+// tile is the largest number of elements that Convert holds as wide values at a time.
 const tile = 1024
 
 // Convert converts the elements of from, of type fromType, to toType and writes them into to. Both

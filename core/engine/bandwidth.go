@@ -11,7 +11,8 @@ import (
 const (
 	// scratchBytes is the size of the two segments, if the device has enough memory.
 	scratchBytes = 64 << 20
-	// bandwidthRuns is how many times the copies are timed; the result is the median.
+	// bandwidthRuns is the number of timed runs of the copies. The result is the
+	// median.
 	bandwidthRuns = 5
 	// maxCopiesPerRun bounds the number of copies of small segments in a run.
 	maxCopiesPerRun = 256

@@ -56,7 +56,7 @@ type reclaim struct {
 
 	found bool
 	err   error
-	// waited is how long this run has waited for work in flight.
+	// waited is the time that this run has waited for work in flight.
 	waited time.Duration
 }
 

@@ -56,8 +56,8 @@ type room struct {
 	totalBytes, availableBytes uint64
 }
 
-// roomOf compares a reading with the limit. A device that knows neither its size nor
-// its free memory has what the limit still allows. The caller holds Engine.mu.
+// roomOf compares a reading with the limit. If the device knows neither its size nor
+// its free memory, the result is the rest of the limit. The caller holds Engine.mu.
 func roomOf(reading device.MemoryReading, e *Engine) room {
 	limit, headroom := e.limit.Load(), e.headroom()
 	r := room{

@@ -10,9 +10,9 @@ import (
 // MemoryInfo describes the memory of a device at one moment. If the total is known,
 // used + free + reserved = total.
 type MemoryInfo struct {
-	// TotalBytes is what this library may hold: LimitBytes, or DeviceTotalBytes if
-	// there is no limit or the device has less. Utilization and pressure are computed
-	// from it. 0 means unknown, and ReservedBytes is then 0.
+	// TotalBytes is the most memory that this library may hold: LimitBytes, or
+	// DeviceTotalBytes if there is no limit or the device has less. Utilization and
+	// pressure are computed from it. 0 means unknown, and ReservedBytes is then 0.
 	TotalBytes uint64 `json:"total_bytes"`
 	// UsedBytes counts blocks that are live or in flight, and unusable bytes. It is
 	// never above TotalBytes, even if the limit was lowered below the bytes in use.

@@ -15,7 +15,7 @@ type ReclaimConfig struct {
 	// Priority sets the order: lower values are called first, and equal ones in order
 	// of registration.
 	Priority int32
-	// Deadline is how long an allocation waits for a call; 0: 100 ms.
+	// Deadline is the longest time that an allocation waits for a call; 0: 100 ms.
 	Deadline time.Duration
 }
 

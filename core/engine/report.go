@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// reportedTags is how many tags an out-of-memory report names.
+// reportedTags is the largest number of tags that an out-of-memory report names.
 const reportedTags = 5
 
 // outOfMemory is the error of an allocation for which no memory was found. It states
@@ -89,7 +89,8 @@ type Need struct {
 	AlignmentBytes uint64
 	// Bound describes for the report what bounds the pool; "" if nothing does.
 	Bound string
-	// BoundRoomBytes is how much more that bound allows the pool to hold.
+	// BoundRoomBytes is the number of bytes that the pool may still allocate under
+	// that bound.
 	BoundRoomBytes uint64
 	// Spare tries to serve the allocation from freed blocks that its stream may reuse
 	// at once, even if that wastes most of a block; nil: there are none.

@@ -41,7 +41,8 @@ func parameters(t testing.TB, changes map[string]any) int {
 	return int(n)
 }
 
-// The expected numbers are matrices written out by hand: each case has what one field adds.
+// The expected numbers are matrices written out by hand: each case has the part that one
+// field adds.
 func TestFieldsCountWhatTheyAdd(t *testing.T) {
 	const h, i, layers, vocab = 64, 256, 4, 1000
 	base := parameters(t, nil)

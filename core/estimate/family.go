@@ -1,8 +1,8 @@
 package estimate
 
-// family is what a model_type implies: the structure of its layers, and the values of
-// transformers 4.57 for fields that published config.json files leave out. The
-// structure follows the modelling files of the same release.
+// family has the facts that a model_type implies: the structure of its layers, and the
+// values of transformers 4.57 for fields that published config.json files leave out.
+// The structure follows the modelling files of the same release.
 type family struct {
 	encoder bool
 	// names has the family's other names of fields.

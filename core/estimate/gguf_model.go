@@ -13,7 +13,7 @@ import (
 
 const opGGUF = "estimate.gguf"
 
-// ggufHeader has what the files of a GGUF model say of it.
+// ggufHeader has the metadata and tensor sizes from the files of a GGUF model.
 type ggufHeader struct {
 	name   string
 	values map[string]header.Value

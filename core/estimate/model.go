@@ -89,7 +89,7 @@ type Attention struct {
 	Heads   uint64
 	KVHeads uint64
 	HeadDim uint64
-	// Copies is how many copies of its weights exist: one for each layer, unless layers
+	// Copies is the number of copies of its weights: one for each layer, unless layers
 	// share them.
 	Copies uint64
 	// Inputs is the width from which queries, keys and values are computed.

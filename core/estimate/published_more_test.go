@@ -81,9 +81,9 @@ func TestPublishedModelsAreOfManyFamilies(t *testing.T) {
 	}
 }
 
-// The expected values are what layers without attention keep of a sequence, by the shapes
-// of the caches in the reference implementations. Recurrent states have 32 bits. The inputs
-// of a convolution have the type of the activations, here 16 bits.
+// The expected values are the states of a sequence in layers without attention, by the
+// shapes of the caches in the reference implementations. Recurrent states have 32 bits. The
+// inputs of a convolution have the type of the activations, here 16 bits.
 func TestStatesOfPublishedModels(t *testing.T) {
 	for _, c := range []struct {
 		name           string

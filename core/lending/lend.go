@@ -16,8 +16,8 @@ const (
 // the State or the tables until Recall.
 func (s *State) Lend() { s.Word.Store(Lent) }
 
-// shortTries is how often Recall checks before it yields to other threads, and longTries
-// how often before it sleeps.
+// shortTries is the number of checks after which Recall yields to other threads.
+// longTries is the number after which it sleeps.
 const shortTries, longTries = 100, 1000
 
 // Recall takes the tables back. The caller owns them when it returns.

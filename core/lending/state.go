@@ -2,9 +2,9 @@ package lending
 
 import "sync/atomic"
 
-// State is what a pool lends. It is in C memory and stays there when its pool has ended.
-// It has the addresses of tables outside the Go heap; they are valid while Word is not
-// Owned.
+// State has the tables that a pool lends. It is in C memory and stays there when its pool
+// has ended. It has the addresses of tables outside the Go heap; they are valid while Word
+// is not Owned.
 type State struct {
 	// Word states the owner of the rest: Owned, Lent or Working.
 	Word atomic.Uint64

@@ -13,7 +13,8 @@ type HostInfo struct {
 	Processor string
 	// TotalBytes is the memory that this process may use; 0 means unknown.
 	TotalBytes uint64
-	// AvailableBytes is what this process could still use, if AvailableKnown.
+	// AvailableBytes is the memory that this process could still use, if
+	// AvailableKnown.
 	AvailableBytes uint64
 	AvailableKnown bool
 }

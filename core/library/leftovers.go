@@ -26,7 +26,7 @@ type leftKind struct {
 	count int
 }
 
-// namedRegistrations is how many registrations a message describes.
+// namedRegistrations is the largest number of registrations that a message describes.
 const namedRegistrations = 3
 
 func (n leftovers) any() bool { return n.counts() != "" }

@@ -45,7 +45,8 @@ func (s Settings) String() string {
 		s.HostDevices, s.HostMemoryBytes, s.HostMemoryForced, probing)
 }
 
-// Options has what a Library needs from its host program. Only Drivers is required.
+// Options has the settings and functions that a host program gives to a Library. Only
+// Drivers is required.
 type Options struct {
 	// Drivers creates the drivers of this build at every start.
 	Drivers func(Settings) ([]device.Driver, error)

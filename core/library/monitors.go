@@ -13,8 +13,8 @@ import (
 // MonitorConfig has the settings of a monitor.
 type MonitorConfig struct {
 	Profile pressure.Profile
-	// Interval is how often devices are queried while a callback is set; 0: the
-	// default, below 0: never.
+	// Interval is the time between two queries of the devices while a callback is set;
+	// 0: the default; below 0: devices are not queried.
 	Interval     time.Duration
 	IgnoreSystem bool
 }

@@ -35,7 +35,7 @@ func (w *watchedCaches) ForgetStream(stream uint64) {
 
 type emptyCache struct {
 	owner *watchedCaches
-	// counts is what the test reports as held by the caches.
+	// counts are the counts that the test reports for the caches.
 	counts pool.CacheCounts
 }
 

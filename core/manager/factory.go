@@ -35,7 +35,7 @@ func NewFactory() *Factory {
 	}
 }
 
-// openDevice has what the factory has created on one device.
+// openDevice has the objects that the factory has created on one device.
 type openDevice struct {
 	engine *engine.Engine
 

@@ -84,8 +84,8 @@ func (s *stream) idleLocked() (bool, error) {
 	return idle || err != nil, nil
 }
 
-// settleTime is how long settled waits for an event that it has just recorded. An idle
-// device completes such an event within this time.
+// settleTime is the longest time that settled waits for an event that it has just
+// recorded. An idle device completes such an event within this time.
 const settleTime = 200 * time.Microsecond
 
 // settled is idle for a caller that did not name the stream. If other code can begin a

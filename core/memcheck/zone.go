@@ -15,8 +15,9 @@ const (
 const (
 	// zoneBytes is the shortest length of a zone.
 	zoneBytes = 128
-	// zoneLookBytes is how much of a zone, from the block on, is filled and checked. A
-	// large alignment makes a zone as long as the alignment.
+	// zoneLookBytes is the number of bytes of a zone, next to the block, that are
+	// filled and checked. The rest is not: with a large alignment a zone is as long as
+	// the alignment.
 	zoneLookBytes = 64 << 10
 )
 

@@ -14,9 +14,9 @@ type Device struct {
 	Pool     [PoolCount]Pool
 }
 
-// DeviceCounters is what a device publishes besides its pools. The holder of its Lock writes
-// it while it is invalid. These stores need not be atomic: readers discard what they have
-// read while the version changed.
+// DeviceCounters has the published counters of a device, without those of its pools. The
+// holder of its Lock writes them while they are invalid. These stores need not be atomic:
+// readers discard values that they have read while the version changed.
 type DeviceCounters struct {
 	// Handle is the device's handle. 0 means that nothing was published yet.
 	Handle uint64

@@ -24,16 +24,16 @@ type Manager interface {
 
 var _ Manager = (*manager.Manager)(nil)
 
-// DefaultInterval is how often devices are queried while a callback is set.
+// DefaultInterval is the time between two queries of the devices while a callback is set.
 const DefaultInterval = time.Second
 
 // Config has the settings of a monitor.
 type Config struct {
 	// Profile is the profile of the levels.
 	Profile pressure.Profile
-	// Interval is how often, while a callback is set, the devices and the system are
-	// queried for changes by other processes. Changes by this library are noticed at
-	// once. 0: DefaultInterval; below 0: never.
+	// Interval is the time between two queries of the devices and the system, for changes
+	// by other processes. They are queried only while a callback is set. Changes by this
+	// library are noticed at once. 0: DefaultInterval; below 0: no queries.
 	Interval time.Duration
 	// IgnoreSystem ignores the system's own pressure.
 	IgnoreSystem bool

@@ -17,8 +17,8 @@ type Inferred struct {
 	Layout  Layout
 }
 
-// Layout has what an operation needs beside the shapes, resolved from attributes and inputs. Fields
-// that the operator does not use are zero.
+// Layout has the values that an operation needs beside the shapes, resolved from attributes and
+// inputs. Fields that the operator does not use are zero.
 type Layout struct {
 	// Axes are dimensions of the first input, none negative. Softmax, Reduce* and the norms: the
 	// dimensions over which elements are combined, ascending. Concat, Split, Gather, ArgMax and

@@ -11,8 +11,8 @@
 // have enough free memory in all, but no free run that is long enough. It then has to
 // release memory first; this is an eviction. An eviction moves the device down by two
 // tiers, and excludes it when the request is critical. A device that the request would
-// bring to Critical moves down by one tier, or is excluded if the request says so; for a
-// request with a long lifetime the bound is High.
+// bring to Critical moves down by one tier, or is excluded if the request requires it; for
+// a request with a long lifetime the bound is High.
 //
 // The package owns the formulas, and the position of round robin. It queries no device,
 // holds no memory and starts no goroutine: the caller passes the state of the candidates.

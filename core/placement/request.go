@@ -15,8 +15,8 @@ const AlignmentMax = uint64(1) << 30
 // tier.
 const LongLived = time.Minute
 
-// Requirements has what a request needs beyond its size. The zero value has no
-// requirements: memory of type General, of any alignment, on any device.
+// Requirements has the requirements of a request other than its size. The zero value
+// has none: memory of type General, of any alignment, on any device.
 type Requirements struct {
 	// Preferred has devices in the order of preference. It adds to scores, or with
 	// Strict is the order of choice.

@@ -36,8 +36,8 @@ type realBench struct {
 	engine *engine.Engine
 	bytes  *testdevice.Bytes
 	page   uint64
-	// rounds is how much each of several threads does; it is small where a check is a
-	// copy.
+	// rounds is the number of rounds of each of several threads. It is small where a
+	// check needs a copy.
 	rounds int
 }
 

@@ -132,8 +132,8 @@ type GraphInfo struct {
 	Capturing bool
 	// Sharing is the number of graphs that use the private pool, including this one.
 	Sharing uint64
-	// HeldBytes is what the private pool holds from the device. LiveBytes is the size of
-	// its LiveBlocks live blocks.
+	// HeldBytes is the memory that the private pool holds from the device. LiveBytes is
+	// the size of its LiveBlocks live blocks.
 	HeldBytes, LiveBytes, LiveBlocks uint64
 	// ParkedBytes is the size of blocks that were allocated outside the capture and freed
 	// during it. They stay reserved until the graph is released.

@@ -8,9 +8,9 @@ import (
 )
 
 // blockInfo is the word that a pool stores for each block (see block.go). The low half
-// has what most blocks need: state in the low 3 bits, 1 bit that is set if further
-// streams use the block, 12 bits of the tag number and 16 bits of the slack. The high
-// half has 8 more bits of the tag number and 24 more bits of the slack.
+// has the fields that most blocks need: state in the low 3 bits, 1 bit that is set if
+// further streams use the block, 12 bits of the tag number and 16 bits of the slack. The
+// high half has 8 more bits of the tag number and 24 more bits of the slack.
 type blockInfo uint64
 
 // blockState states who owns a block of the strategy.

@@ -62,8 +62,8 @@ type CachedBlock struct {
 	Stream uint64
 }
 
-// leases is what a pool knows of its thread caches. The pool's lock guards it, except
-// where the comment of a field states another rule.
+// leases has the state that a pool keeps of its thread caches. The pool's lock guards it,
+// except where the comment of a field states another rule.
 type leases struct {
 	heap *heap
 	// census is held by one thread at a time, while the counters are frozen and the

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// shadow is what the test knows about the blocks of two pools of one device: which are
-// live, and which were freed behind which work of a stream.
+// shadow has the expected state of the blocks of two pools of one device: the live
+// blocks, and the freed blocks with the work of a stream that still uses them.
 type shadow struct {
 	*bench
 	pools   []*Pool

@@ -184,8 +184,8 @@ type pageWorker struct {
 	work func(stop <-chan struct{})
 }
 
-// cacheWatch is what the worker knows of the thread caches. All fields are guarded by
-// heap.mu.
+// cacheWatch is the state that the worker keeps of the thread caches. heap.mu guards all
+// fields.
 type cacheWatch struct {
 	// watches is set while the caches have to be checked. since is the time when the
 	// present window began.

@@ -117,8 +117,8 @@ type meddler struct {
 	// claim is for a new block.
 	freed map[device.Addr]bool
 	stop  bool
-	// panicked is what meddle panicked with. A run cannot pass a panic on, because it has
-	// released the lock.
+	// panicked is the value with which meddle panicked. A run cannot pass a panic on,
+	// because it has released the lock.
 	panicked any
 }
 

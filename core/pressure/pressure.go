@@ -48,8 +48,8 @@ func (l *Level) UnmarshalText(text []byte) error {
 		"pressure level %q: want low, medium, high or critical", text)
 }
 
-// hysteresisPercent is how far the use has to fall below the lower bound of a level
-// before the level falls.
+// hysteresisPercent is the distance, in percent of the total, by which the use must be
+// below the lower bound of a level before the level falls.
 const hysteresisPercent = 1
 
 // LevelOf returns the level of the profile Standard: see Profile.LevelOf.

@@ -19,9 +19,9 @@ func spread(runs []Run, size uint64) (ranges []Range) {
 	return ranges
 }
 
-// Runs contain what a batch returns block by block. What is freed as runs is what Lookup
-// returned before. A batch changes nothing if one of its offsets is invalid, at any
-// position.
+// Runs contain the blocks that a batch returns one by one. The blocks that are freed as
+// runs are those that Lookup returned before. A batch changes nothing if one of its
+// offsets is invalid, at any position.
 func TestFixedRunsEqualTheBlocksOfABatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Config{SizeBytes: 1 << 20, BaseAddr: 1 << 30, GranuleBytes: 256,

@@ -58,7 +58,8 @@ type ModelsOptions struct {
 	PageBytes uint64
 	// Policies are played one after the other; an empty list means both, static first.
 	Policies []Policy
-	// WaitNS is how long a request may wait that cannot be served at once; 0: it fails.
+	// WaitNS is the longest wait of a request that cannot be served at once; 0: it
+	// fails.
 	WaitNS int64
 	// Open opens the device for the replay. It must be able to hold capacityBytes that
 	// are never accessed, and have virtual memory.
@@ -73,8 +74,8 @@ type preparedReplay struct {
 	models  []ModelTrace
 	options ModelsOptions
 	rules   trace.Rules
-	// demand is what each model, and all together, would use if every request were
-	// served at once.
+	// demand is the memory that each model, and all together, would use if every
+	// request were served at once.
 	demand modelsDemand
 	clock  clock
 }

@@ -10,7 +10,8 @@ import (
 // pages.
 type need struct{ live, paged uint64 }
 
-// modelsDemand is what models would use if every request were served at once.
+// modelsDemand is the memory that models would use if every request were served at
+// once.
 type modelsDemand struct {
 	all  need
 	each []need

@@ -188,7 +188,7 @@ func (p *player) newHolding() *holding {
 	return h
 }
 
-// demand is what a trace would use if every request were served.
+// demand is the memory that a trace would use if every request were served.
 type demand struct {
 	peakBytes   uint64
 	totalBytes  uint64 // of all blocks ever; the largest number on overflow

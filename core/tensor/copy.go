@@ -14,7 +14,7 @@ const opCopy = "tensor.copy"
 // mostMoves bounds the copies that a device makes for one tensor whose elements are apart.
 const mostMoves = 4096
 
-// tileElements is how many elements are converted at a time.
+// tileElements is the largest number of elements that are converted at a time.
 const tileElements = 1024
 
 // Copy queues a copy of the elements of from on stream, and returns at once. Both tensors have

@@ -19,7 +19,7 @@ type ReadOptions struct {
 	Kind Kind
 }
 
-// detectBytes is how much of the input is read to find its kind.
+// detectBytes is the number of bytes of the input that are read to find its kind.
 const detectBytes = 64 << 10
 
 // Read reads a whole trace. Records may be in any order. They are sorted by time; records

@@ -15,7 +15,7 @@ type Counters struct {
 	now         [gaugeCount]uint64
 	// high is the highest value since the last publish; peak is the highest before that.
 	high, peak [gaugeCount]uint64
-	// shown is what the totals include.
+	// shown has the values that the totals include.
 	shown     [gaugeCount]uint64
 	shownUsed uint64
 	// outside is the part of now that is in the thread caches.
@@ -45,7 +45,8 @@ const (
 	windowBytes = driftBytes / 3
 )
 
-// Outside is what the thread caches of a pool hold and how often they were used.
+// Outside has the bytes and blocks that the thread caches of a pool hold, and their
+// numbers of uses.
 type Outside struct {
 	RequestedBytes uint64
 	LiveBytes      uint64

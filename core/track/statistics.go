@@ -19,7 +19,8 @@ type Statistics struct {
 	Cached Gauge `json:"cached"`
 	// Unusable is held memory that is too small or badly placed to be allocated.
 	Unusable Gauge `json:"unusable"`
-	// Reserved is what the pool holds from its device: active + cached + unusable.
+	// Reserved is the memory that the pool holds from its device: active + cached +
+	// unusable.
 	Reserved Gauge `json:"reserved"`
 	// VirtualReserved is reserved address space, of which only a part may have memory.
 	// Reserved does not include it.

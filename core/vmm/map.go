@@ -24,7 +24,8 @@ type placing struct {
 	tag string
 	// stream uses the ranges first; nil means the default stream.
 	stream device.Stream
-	// wait is how long the allocation waits while the pages that it needs are asleep.
+	// wait is the longest time that the allocation waits while pages that it needs are
+	// asleep.
 	wait time.Duration
 }
 

@@ -50,8 +50,8 @@ type AllocRequest struct {
 	// Stream uses the range first, and a free waits for its work; nil: the default
 	// stream.
 	Stream device.Stream
-	// Wait is how long to wait while the tag, the whole pool or the range is asleep;
-	// then the call returns CodeTimeout. With 0 such a call returns CodeInvalidState at
+	// Wait is the longest wait while the tag, the whole pool or the range is asleep.
+	// After it the call returns CodeTimeout. 0: such a call returns CodeInvalidState at
 	// once; device.Forever: no limit.
 	Wait time.Duration
 }

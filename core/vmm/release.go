@@ -90,7 +90,7 @@ func (ph *Physical) releaseBatches(want uint64, keep map[device.Page]bool) (done
 	return done, err
 }
 
-// releaseBatch is how many pages one call to the device releases.
+// releaseBatch is the largest number of pages that one call to the device releases.
 const releaseBatch = 64
 
 // batch has idle pages that are being released, with the lists that they came from.

@@ -14,8 +14,8 @@ const (
 	pollBudget = 4
 	// pollAll sets no bound for the queries.
 	pollAll = int(^uint(0) >> 1)
-	// completedMost is how many completed events are processed before the lock is released
-	// for other threads.
+	// completedMost is the number of completed events after which the lock is released for
+	// other threads.
 	completedMost = 256
 )
 

@@ -85,7 +85,7 @@ func (n *sleepNaive) setLimit(t *rapid.T) {
 	require.NoError(t, n.shared.SetLimit(n.limit*page))
 }
 
-// trouble is what happens in the middle of a Sleep.
+// trouble is a change that another thread makes in the middle of a Sleep.
 type trouble struct {
 	limit, first, pages uint64
 	other               *sleeperModel

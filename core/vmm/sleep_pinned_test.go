@@ -15,7 +15,7 @@ import (
 // hostPlace is a way in which contents sleep in host memory.
 type hostPlace struct {
 	name string
-	// lockableBytes is how much memory the device page-locks.
+	// lockableBytes is the size of the memory that the device can page-lock.
 	lockableBytes uint64
 	// pinnedBytes and bufferBytes are the fields of sleep.Keepers.
 	pinnedBytes, bufferBytes uint64

@@ -50,9 +50,10 @@ type lateThreads struct {
 	running []<-chan struct{}
 }
 
-// freeLater starts a thread that frees the contents of a Wake, if that is much page-locked
-// memory: the driver call takes long and may wait for the device, and the caller of Wake
-// need not. It reports whether it does. The caller holds mu of the space.
+// freeLater starts a thread that frees the contents of a Wake, if they are LateBytes or
+// more of page-locked memory: the driver call takes long and may wait for the device, and
+// the caller of Wake must not wait for it. It reports whether it starts one. The caller
+// holds mu of the space.
 func (l *lateThreads) freeLater(s *space) bool {
 	if !s.physical.worker.hands || s.table.saved.DroppedPinned() < s.physical.keepers.LateBytes {
 		return false

@@ -40,7 +40,8 @@ type space struct {
 	changed *sync.Cond
 	// hand is the page where the search for parked pages to unmap continues.
 	hand uint64
-	// patience is how long an allocation waits for retiring address space.
+	// patience is the longest time that an allocation waits for retiring address
+	// space.
 	patience time.Duration
 	retirees retirees
 	// peak is the highest number of used pages.

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// TrimWindow is how long a page has to be idle before the worker releases it. A page
-// that no allocation needed for a whole window will hardly be needed soon.
+// TrimWindow is the time that a page must be idle before the worker releases it. A page
+// that no allocation needed for a whole window is probably not needed soon.
 const TrimWindow = 100 * time.Millisecond
 
 // worker maintains a Physical in the background: it keeps ReadyPages pages ready, and

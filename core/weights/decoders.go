@@ -10,7 +10,7 @@ import (
 
 const opDecoder = "weights.decoder"
 
-// SniffBytes is how many bytes of the beginning of a file a decoder receives.
+// SniffBytes is the number of bytes of the beginning of a file that a decoder receives.
 const SniffBytes = 4096
 
 // Decoder reads the headers of a format that package header does not read. It states where the

@@ -18,7 +18,8 @@ import (
 type LoadOptions struct {
 	// Memory is the memory of the tensors whose spec names no other memory.
 	Memory Memory
-	// Threads is how many threads read; 0: defaultThreads. More than maxThreads count as maxThreads.
+	// Threads is the number of threads that read; 0: defaultThreads. A number above maxThreads means
+	// maxThreads.
 	Threads int
 	// StagingBytes bounds the host memory through which tensors go to devices that the host cannot
 	// write. The bound is for all devices together; 0: 64 MiB. The maximum is 256 MiB.
@@ -35,7 +36,7 @@ const (
 	maxThreads     = 256
 )
 
-// Progress is how much of a load is done.
+// Progress states which part of a load is done.
 type Progress struct {
 	// DoneBytes of TotalBytes of results are in their places, or a copy to their places is queued.
 	// Both numbers only grow.

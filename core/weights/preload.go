@@ -13,8 +13,8 @@ const opPreload = "weights.preload"
 
 // Preloaded describes what one Preload has read into the page cache.
 type Preloaded struct {
-	// Bytes is how many bytes were read, in parts of a megabyte. The other bytes were already in
-	// the cache.
+	// Bytes is the number of bytes that were read, in parts of a megabyte. The other bytes were
+	// already in the cache.
 	Bytes uint64
 	parts []part
 }
@@ -28,8 +28,8 @@ type part struct {
 // preloadBytes is the size of the part of a file that is checked and read at a time.
 const preloadBytes = 1 << 20
 
-// preloadAhead is how many parts the system is asked to read ahead. With more parts, the call would
-// react too late to the end of its context.
+// preloadAhead is the number of parts that the system is asked to read ahead. With more parts, the
+// call would react too late to the end of its context.
 const preloadAhead = 32
 
 // Preload reads the bytes of tensors into the page cache of the system, so that a later load needs

@@ -37,7 +37,7 @@ type Source struct {
 	// values are the metadata of the first file.
 	values map[string]header.Value
 	files  []*file
-	// parts is how many of the files have a header.
+	// parts is the number of files with a header.
 	parts int
 }
 

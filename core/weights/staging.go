@@ -18,8 +18,8 @@ const (
 	maxStaging = 256 << 20
 	// minBuffer is the smallest staging buffer. Shorter copies are slow.
 	minBuffer = 64 << 10
-	// copiesInFlight is how many copies to one device are in flight while each thread of the load fills
-	// a buffer.
+	// copiesInFlight is the number of copies to one device that are in flight while each thread of the
+	// load fills a buffer.
 	copiesInFlight = 4
 )
 

@@ -61,9 +61,9 @@ func (l *lane) drain() error {
 	return failed
 }
 
-// chunkBytes is how much of a file or of a result one thread reads at a time. scatteredBytes is the same
-// for a result whose adjacent elements are far apart in the file. Each chunk of such a result reads from
-// the whole tensor, so longer chunks read fewer bytes in total.
+// chunkBytes is the number of bytes of a file or of a result that one thread reads at a time.
+// scatteredBytes is this number for a result whose adjacent elements are far apart in the file.
+// Each chunk of such a result reads from the whole tensor, so longer chunks read fewer bytes in total.
 const (
 	chunkBytes     = 4 << 20
 	scatteredBytes = 16 << 20
@@ -88,12 +88,12 @@ func (p *plan) chunkElements() uint64 {
 	return count
 }
 
-// slackBytes is how many more bytes of the file a chunk may have at each end. A chunk of its own for them
-// would wait behind the long requests that the disk has.
+// slackBytes is the largest number of further bytes of the file at each end of a chunk. A separate chunk
+// for them would wait behind the long requests that the disk has.
 const slackBytes = 256 << 10
 
-// pieces is how the result of a plan is divided into chunks: how many elements the first chunk has, how
-// many the others, and how many more the last one may have.
+// pieces has the numbers of elements of the chunks of a result: of the first chunk, of each other chunk,
+// and the largest number of further elements of the last chunk.
 type pieces struct{ first, others, slack uint64 }
 
 // pieces divides the result of the plan. If the elements are adjacent in the file, the first chunk ends at
@@ -140,7 +140,7 @@ type chunk struct {
 type transfer struct {
 	jobs  []*job
 	lanes []*lane
-	// threads is how many threads read, at least 1.
+	// threads is the number of threads that read, at least 1.
 	threads int
 	// tell is called with the number of bytes that are in their places, from one thread at a time.
 	// The last call has all bytes. nil: progress is not reported.

@@ -56,8 +56,8 @@ type step struct {
 type plan struct {
 	tensor *Tensor
 	view   *view
-	// unit is how many stored elements one element of the view stands for. It is the block size for
-	// a type whose blocks are copied unchanged.
+	// unit is the number of stored elements in one element of the view. It is the block size for a
+	// type whose blocks are copied unchanged, otherwise 1.
 	unit uint64
 	// read is the type of the elements that the view returns, before the steps.
 	read  dtype.DType

@@ -93,8 +93,8 @@ func (v *view) strips(first, count uint64, emit func(strip) error) error {
 	})
 }
 
-// scatteredRow is how far apart in the result two elements are that are adjacent in the file; 0 if
-// they are adjacent in the result too.
+// scatteredRow returns the distance in the result between two elements that are adjacent in the file;
+// 0 if they are adjacent in the result too.
 func (v *view) scatteredRow() uint64 {
 	levels, _ := v.moving()
 	top := levels[len(levels)-1].merged()

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// slowQuery is how long each query of a stream takes in this test. The capture begins
+// slowQuery is the time that each query of a stream takes in this test. The capture begins
 // during that time.
 const slowQuery = 10 * time.Millisecond
 

@@ -99,11 +99,12 @@ func codeOf(number int32) device.Code {
 
 // isFinal states whether the context of the device is unusable after this error, because of
 // work or of the hardware. The header states for 226, 700, 702, 714 to 719, 721 and 911
-// that the process is in an inconsistent state and must be ended. It says for 810 that the
-// process must be ended, for 710 that the context cannot be used any more, and for 4 that
-// the driver shuts down. For 214 and 220 it says only that the error was uncorrectable; the
-// vendor's guide to such errors (XID 48, 74) ends the program. The numbers from 800 to 809
-// are about starting. 201, 400 and 709 are not always about the device.
+// that the process is in an inconsistent state and must be ended. It states for 810 that
+// the process must be ended, for 710 that the context cannot be used any more, and for 4
+// that the driver shuts down. For 214 and 220 it states only that the error was
+// uncorrectable; the vendor's guide to such errors (XID 48, 74) ends the program. The
+// numbers from 800 to 809 are about starting. 201, 400 and 709 are not always about the
+// device.
 func isFinal(number int32) bool {
 	switch number {
 	case resultDeinitialized, resultECC, resultNVLink, resultContained, resultIllegalAddress, resultLaunchTimeout,

@@ -78,7 +78,7 @@ func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function
 }
 
 // failureWith is like failure, for a call that uses another device as well. If the number
-// says that a device is lost, it may be the other device.
+// means that a device is lost, this may be the other device.
 func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, number int32, what string) error {
 	if other.ctx.context != o.ctx.context && (mayMeanGone(number) || isFinal(number)) {
 		if err := other.checkAlive(op); err != nil {

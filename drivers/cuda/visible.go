@@ -38,8 +38,8 @@ const (
 	kernelBytes = 64 << 10
 )
 
-// searcher is what the search of a device's memory needs. It is created on first use, and
-// locked while it is used.
+// searcher has the objects that a search of a device's memory needs. It is created on first
+// use, and locked while it is used.
 type searcher struct {
 	ctx   *driverContext
 	scrub *scrubber

@@ -19,8 +19,8 @@ type Limits struct {
 	CgroupLimitBytes uint64 `json:"cgroup_limit_bytes"`
 	// CgroupPath is the process's own group within the hierarchy.
 	CgroupPath string `json:"cgroup_path"`
-	// MemlockLimitBytes is how much memory the process may lock. The largest value means no
-	// limit.
+	// MemlockLimitBytes is the largest size of the memory that the process may lock. The
+	// largest value means no limit.
 	MemlockLimitBytes uint64 `json:"memlock_limit_bytes"`
 	MaxMapCount       uint64 `json:"max_map_count"`
 	// TransparentHugePages is "always", "madvise" or "never".

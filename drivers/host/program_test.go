@@ -15,7 +15,7 @@ import (
 // A program is a sequence of operations on several streams of two devices. Two operations
 // that use the same memory are ordered: by their stream, or by an event that the program
 // records after the first and waits for before the second. The result is then the same as
-// if the operations ran one after the other, which is what the model does. A missing or
+// if the operations ran one after the other, as in the model. A missing or
 // misplaced wait shows as wrong bytes: the streams are blocked at first and released in an
 // order of their own, and host functions make some of them slower than others.
 

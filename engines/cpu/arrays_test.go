@@ -15,7 +15,7 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// untouched is what memory around an output holds.
+// untouched is the value of the memory around an output.
 const untouched = 0xA5
 
 // region returns memory whose last byte is the last byte before a page that cannot be read. A

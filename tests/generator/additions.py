@@ -21,8 +21,8 @@ FERRUM_API ferrum_status ferrum_pool_get_kept_bytes(ferrum_pool pool,
         "core/pool/retain.go",
         "// SetMinHeld ",
         """\
-// KeptBytes is how many bytes the pool has from its device; CodeInvalidState once it has
-// ended.
+// KeptBytes is the number of bytes that the pool holds from its device; CodeInvalidState
+// once it has ended.
 func (p *Pool) KeptBytes() (uint64, error) {
 	if p.HasEnded() {
 		return 0, device.Errorf(device.CodeInvalidState, "pool.kept_bytes", "the pool has ended")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// changesPerInput is how often each committed input is changed.
+// changesPerInput is the number of changed copies of each committed input.
 const changesPerInput = 100
 
 // Also returns a function for testing.F.Fuzz that checks an input, and in a plain run changed copies of

@@ -133,7 +133,7 @@ type Stream struct {
 	queue []work
 	// hold keeps work queued until the test steps the stream.
 	hold bool
-	// steps is how much of the held work may run.
+	// steps is the number of held operations that may run.
 	steps    int
 	running  bool
 	queued   uint64

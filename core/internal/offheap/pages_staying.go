@@ -32,8 +32,8 @@ func unmap(base unsafe.Pointer, bytes int) {
 	unmapSome(base, bytes)
 }
 
-// unmapBytes is how much one call unmaps. During the call no other thread of the
-// process can map memory.
+// unmapBytes is the largest number of bytes that one call unmaps. During the call no
+// other thread of the process can map memory.
 const unmapBytes = 8 << 20
 
 func unmapSome(base unsafe.Pointer, bytes int) {

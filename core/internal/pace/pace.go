@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// turn is how long work continues before it rests, because a rest costs some
-// microseconds.
+// turn is the time that work runs between two rests. A rest costs some microseconds,
+// so they are not more frequent.
 const turn = 200 * time.Microsecond
 
 // Pace is the pace of one piece of work of one goroutine. The zero value is ready to

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// longest is how many bytes of a name are compared, from its end: the beginnings of names are
-	// often equal.
+	// longest is the largest number of bytes of a name that are compared, from its end: the
+	// beginnings of names are often equal.
 	longest = 60
-	// most is how many known names are compared. A file may have a million of them.
+	// most is the largest number of known names that are compared. A file may have a million.
 	most = 20_000
 )
 

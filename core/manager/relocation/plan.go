@@ -57,7 +57,7 @@ type Blocks[B any, P Pool] interface {
 	Move(b B, in P, to pool.Claim, budget Budget) (moved bool, why Reason, err error)
 }
 
-// lookAtOnce is how many blocks are checked between two checks of the budget.
+// lookAtOnce is the number of blocks that are checked between two checks of the budget.
 const lookAtOnce = 256
 
 // plan is the work for some blocks.

@@ -28,7 +28,7 @@ type world struct {
 	paused int
 	// fails counts down to the call of Ready or Move that fails; 0: none.
 	fails int
-	// blocked, if not nil, is what Ready waits for, once it has said so on entered.
+	// If blocked is not nil, Ready sends on entered and then waits for blocked.
 	blocked, entered chan struct{}
 	next             device.Addr
 }

@@ -23,7 +23,7 @@ type queueOfWork struct {
 type point struct {
 	of           *queueOfWork
 	done, closed bool
-	// refuses is how often Close fails before it succeeds.
+	// refuses is the number of calls of Close that fail before one succeeds.
 	refuses int
 }
 

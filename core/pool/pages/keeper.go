@@ -28,17 +28,17 @@ import "time"
 // random: there, held bytes times time stays within 2 % of live bytes times time.
 // docs/rationale.md has the results of other numbers.
 const (
-	// ShortWindow is how long idle pages usually stay, and LongWindow is the longest
-	// time.
+	// ShortWindow is the usual time that idle pages stay. LongWindow is the longest time.
 	ShortWindow = 3 * time.Millisecond
 	LongWindow  = WatchTime + WatchTime/4
-	// WatchTime is how long released pages are watched.
+	// WatchTime is the time that released pages are watched.
 	WatchTime = 200 * time.Millisecond
 	// Mistakes is the number of mistakes in a row after which the window becomes longer.
 	Mistakes = 4
 
-	// WaitShare is the part of the time that allocations may wait for pages that were
-	// released before: a hundredth. WaitBurst is how much may come at once.
+	// Allocations may wait for pages that were released before during one part in WaitShare
+	// of the time. When their waits exceed this part by more than WaitBurst, the window of
+	// the pages becomes longer.
 	WaitShare = 100
 	WaitBurst = 2 * time.Millisecond
 	// CostlyWindow is the longest window of pages that are expensive.

@@ -55,7 +55,7 @@ type Table struct {
 	lent
 }
 
-// lent is what a table keeps for code outside of Go.
+// lent has the part of a table that is for code outside of Go.
 type lent struct {
 	// edges is lending.Pages.Edges. All bits are 0 while the table is not lent.
 	edges      []uint64

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Segment is what contains regions.
+// Segment is memory that is divided into regions.
 type Segment interface {
 	comparable
 	// BaseAddr is the address of offset 0 of the segment.

@@ -5,9 +5,9 @@ import "slices"
 // LooksPerWord is the number of words of memory that are read in the time of one look.
 const LooksPerWord = 16
 
-// Set is what was read of a pool. The owner first adds all blocks that may move, then all
-// holes, and judges each region. Then it calls Sort, and after that Candidate returns the
-// regions to empty.
+// Set has the regions of a pool, as they were read. The owner first adds all blocks that
+// may move, then all holes, and judges each region. Then it calls Sort, and after that
+// Candidate returns the regions to empty.
 type Set[S Segment] struct {
 	regions map[Key[S]]*Region[S]
 	// order has the regions as they were found; last is the one used last.

@@ -16,8 +16,8 @@ const (
 	// defaultPinnedBytes is the same for page-locked memory, which is allocated and freed
 	// chunk by chunk. Each of these calls may wait for the device, so there are few.
 	defaultPinnedBytes = 64 << 20
-	// defaultLateBytes is how much page-locked memory the caller of a Wake does not wait
-	// for. Less is freed in a few milliseconds.
+	// defaultLateBytes is the default of LateBytes. The free of less page-locked memory takes
+	// only a few milliseconds.
 	defaultLateBytes = 256 << 20
 	// defaultBufferBytes bounds a staging buffer. Longer copies are not faster.
 	defaultBufferBytes = 8 << 20
@@ -106,7 +106,8 @@ type Keepers struct {
 	// ChunkBytes is the number of bytes of one copy. PinnedBytes is this number for contents
 	// that go to page-locked memory. BufferBytes is the largest size of a staging buffer.
 	ChunkBytes, PinnedBytes, BufferBytes uint64
-	// LateBytes is how much page-locked memory a Wake frees only after its end.
+	// LateBytes is the size of page-locked memory from which on it is freed after the end of
+	// a Wake, so that the caller does not wait for it.
 	LateBytes uint64
 }
 

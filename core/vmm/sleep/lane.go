@@ -11,7 +11,7 @@ type lane struct {
 	*Transfer
 	queue   queue
 	staging staging
-	// depth is how many copies of whole chunks may be in flight.
+	// depth is the largest number of copies of whole chunks in flight.
 	depth int
 	ended bool
 }

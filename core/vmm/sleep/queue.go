@@ -5,9 +5,9 @@ import "ferrum_mem/core/device"
 // defaultStreams bounds the number of streams that 0 selects.
 const defaultStreams = 8
 
-// deepQueue is how many copies a lane has in flight with page-locked memory. While the
-// device copies, the thread of the lane prepares the next copy. A stop waits for the
-// copies in flight, so there are few.
+// deepQueue is the number of copies that a lane has in flight with page-locked memory.
+// While the device copies, the thread of the lane prepares the next copy. A stop waits
+// for the copies in flight, so there are few.
 const deepQueue = 4
 
 // queue has the copies of a lane that may not have completed, the oldest first.
@@ -16,7 +16,7 @@ type queue struct {
 	copies []queuedCopy
 }
 
-// queuedCopy is what one call of put has queued.
+// queuedCopy is the copy that one call of put has queued.
 type queuedCopy struct {
 	// end is the event after it. The last copy of a stream has none.
 	end device.Event

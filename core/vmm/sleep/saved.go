@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// Saved has what is kept for the sleeping pages of one address space: the tags that are
+// Saved has the state of the sleeping pages of one address space: the tags that are
 // asleep, the chunks, the sizes for the engine's counters, and the resources to free.
 // The lock of its user guards it.
 type Saved struct {

@@ -3,8 +3,8 @@ package sleep
 import "sync/atomic"
 
 const (
-	// lockedBuffers is how many page-locked staging buffers a lane has: its thread copies
-	// from or to one while the device uses the other.
+	// lockedBuffers is the number of page-locked staging buffers of a lane: its thread
+	// copies from or to one while the device uses the other.
 	lockedBuffers = 2
 	// maxStaging bounds the staging memory of a transfer.
 	maxStaging = 128 << 20

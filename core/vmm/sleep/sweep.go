@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Leftover has what a lane could not close: its stream, the events and staging buffers
-// of its last copies, and the chunks whose memory they may still use.
+// Leftover has the objects that a lane could not close: its stream, the events and
+// staging buffers of its last copies, and the chunks whose memory they may still use.
 type Leftover struct {
 	// stream is nil when it is closed.
 	stream  device.Stream

@@ -5,8 +5,8 @@ package diskfile
 const Block = 4096
 
 // windowBytes is the size of the part of a file that one query of the page cache and one request
-// cover. A read is split at multiples of it. slackBytes is how much longer a part may be at each end,
-// because a short request waits behind the long ones that the disk has.
+// cover. A read is split at multiples of it. A part may be longer than a multiple by slackBytes
+// at each end, because a short request waits behind the long ones that the disk has.
 const (
 	windowBytes = 4 << 20
 	slackBytes  = 256 << 10

@@ -137,7 +137,7 @@ type ggufReader struct {
 	limit  uint64
 	header *Header
 	seen   map[string]bool
-	// kept is how many numbers of lists are kept so far.
+	// kept is the number of list elements that are kept so far.
 	kept uint64
 	err  error
 }

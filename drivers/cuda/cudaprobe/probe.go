@@ -106,9 +106,9 @@ func open() (*driver, error) {
 
 // Survey loads the vendor driver's library and queries it. Free memory comes from NVML,
 // which needs no context. If NVML does not report it, the memory is read in a context. That
-// value is lower by the size of the context. It is what a process has left after it opens a
-// context. The value is unknown if no context can be created, for example on a device that
-// another process uses exclusively.
+// value is lower by the size of the context. It is the memory that a process can use after
+// it has opened a context. The value is unknown if no context can be created, for example
+// on a device that another process uses exclusively.
 func (p Prober) Survey() device.Survey {
 	if absent, is := p.Unsupported(); is {
 		return absent

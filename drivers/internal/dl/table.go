@@ -39,7 +39,8 @@ type Row struct {
 	Name string
 	// To receives the function.
 	To *Function
-	// Group is what is missing when the function is missing, or Required.
+	// Group is the group of functions that is unavailable without this function, or
+	// Required.
 	Group Group
 	// Since is the first version of the interface that has the function, in the vendor's
 	// numbers. 0: not known.

@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// State is what a call does with a page.
+// State is the work of a call on a page.
 type State uint8
 
 const (
