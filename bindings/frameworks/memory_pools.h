@@ -40,9 +40,9 @@ class MemoryPools {
     /** Ends the announcement of a name. */
     void withdraw(ferrum_torch_graphs name);
     void release(ferrum_torch_graphs name);
-    /** Frees released memory that could not be freed before. seen are all streams of the
-     *  device that the allocator knows. Never waits while one of them captures, or a
-     *  capture is announced. */
+    /** Frees released memory that could not be freed before. seen has all streams of the
+     *  device that the allocator knows. The call does not wait while one of them captures,
+     *  or a capture is announced. */
     void settle(const Streams &seen);
 
     /** Allocates from the pool that the announcements select. */
@@ -64,7 +64,7 @@ class MemoryPools {
         ferrum_pool pool;
         uint64_t graph;
         bool ended;
-        // Empty: the graph is to be released.
+        // If it is empty, the graph must be released.
         std::set<ferrum_torch_graphs> names;
     };
     ferrum_status own_pool(ferrum_torch_graphs name, ferrum_pool *out);

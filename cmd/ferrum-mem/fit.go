@@ -28,7 +28,7 @@ type fitReport struct {
 	Devices []deviceFit `json:"devices"`
 }
 
-// deviceFit is the answer of one device.
+// deviceFit is the result for one device.
 type deviceFit struct {
 	Device string `json:"device"`
 	// TotalBytes is the capacity of the device, or 0 if it is not known.

@@ -64,7 +64,8 @@ func manual(root *cobra.Command) []byte {
 	return page.Bytes()
 }
 
-// verbs returns the subcommands in the help, without help itself: of a group those in it.
+// verbs returns the subcommands of the help, without help itself. A group is replaced by
+// its own subcommands.
 func verbs(root *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, cmd := range root.Commands() {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"ferrum_mem/core/strided"
 )
 
 // The inputs of Attention.
@@ -196,7 +198,7 @@ func (c *call) attentionMask(h Heads) error {
 	full := []uint64{h.Batch, h.QueryHeads, h.Queries, h.Keys}
 	wide, _, fits := broadcast(with(m.Shape, rank-1, h.Keys), full)
 	if m.Shape[rank-1] > h.Keys || !fits || !slices.Equal(wide, full) {
-		return c.wrong("%s does not broadcast to the scores of %s, which have the shape %s", c.describe(mask), c.describeAll(query, key), formatShape(full))
+		return c.wrong("%s does not broadcast to the scores of %s, which have the shape %s", c.describe(mask), c.describeAll(query, key), strided.Text(full))
 	}
 	return nil
 }

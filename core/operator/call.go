@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 )
 
 const opInfer = "operator.infer"
@@ -158,7 +159,7 @@ func (c *call) listOf(name string) (values []int64, isGiven bool, source string,
 func shortList(values []int64) string {
 	const most = 16
 	if len(values) > most {
-		return strings.TrimSuffix(fmt.Sprint(values[:most]), "]") + " ...]"
+		return strings.TrimSuffix(strided.Text(values[:most]), "]") + ", ...]"
 	}
-	return fmt.Sprint(values)
+	return strided.Text(values)
 }

@@ -6,8 +6,8 @@
 //
 // Find returns the Schema of an operator at an opset. Prepare reads its attributes from JSON.
 // Infer computes the data types and shapes of the outputs, and the Layout: attributes and inputs
-// that control the operation, with defaults and negative numbers resolved. So an engine has to
-// interpret none of them again.
+// that control the operation, with defaults and negative numbers resolved. So an engine
+// does not interpret them again.
 //
 // The package computes no elements. It never allocates memory in proportion to a shape. Package
 // reference computes the elements.

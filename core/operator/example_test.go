@@ -31,6 +31,6 @@ func Example() {
 	_, err = mean.Infer([]operator.Value{data, axes}, nil)
 	fmt.Println(err)
 	// Output:
-	// bf16[8,384] [1]
-	// operator.infer: ReduceMean: input "axes" [3]: axis 3 is out of range: input "data" bf16[8,128,384] has the axes -3 to 2 (FERRUM_ERROR_INVALID_ARGUMENT)
+	// bf16[8, 384] [1]
+	// operator.infer: ReduceMean: input "axes" [3]: axis 3 is out of range: input "data" bf16[8, 128, 384] has the axes -3 to 2 (FERRUM_ERROR_INVALID_ARGUMENT)
 }

@@ -24,32 +24,32 @@ const maxFuzzedBytes = 8 << 20
 // and the inputs, with a vertical bar between them.
 func FuzzInfer(f *testing.F) {
 	for _, seed := range []string{
-		`Add|0||{}|f32[2,1] f32[3]`,
-		`Concat|0|1|{"axis":-1}|f32[2,3] f32[2,4] f32[2,0]`,
+		`Add|0||{}|f32[2, 1] f32[3]`,
+		`Concat|0|1|{"axis":-1}|f32[2, 3] f32[2, 4] f32[2, 0]`,
 		`Split|18|101|{"axis":0,"num_outputs":3}|f32[9223372036854775807]`,
 		`Split|12||{"split":[1,2]}|i8[3]`,
-		`Slice|0||{}|f32[10,4] i64{-1,9} i64{-9223372036854775808,0} i64{0,1} i64{-3,2}`,
-		`Slice|9||{"starts":[1],"ends":[-1],"axes":[-1]}|f32[2,5]`,
-		`Reshape|0||{"allowzero":0}|u4[2,3,4] i64{0,-1}`,
+		`Slice|0||{}|f32[10, 4] i64{-1,9} i64{-9223372036854775808,0} i64{0,1} i64{-3,2}`,
+		`Slice|9||{"starts":[1],"ends":[-1],"axes":[-1]}|f32[2, 5]`,
+		`Reshape|0||{"allowzero":0}|u4[2, 3, 4] i64{0,-1}`,
 		`Unsqueeze|0||{}|f32[2] i64{-1,0}`,
-		`Squeeze|11||{"axes":[0]}|f32[1,2]`,
-		`Transpose|0||{"perm":[1,-2]}|f32[2,3]`,
-		`Gather|0||{"axis":1}|f32[2,3] i32[4,5]`,
-		`Expand|0||{}|f32[3,1] i64{2,1,9223372036854775807}`,
+		`Squeeze|11||{"axes":[0]}|f32[1, 2]`,
+		`Transpose|0||{"perm":[1,-2]}|f32[2, 3]`,
+		`Gather|0||{"axis":1}|f32[2, 3] i32[4, 5]`,
+		`Expand|0||{}|f32[3, 1] i64{2,1,9223372036854775807}`,
 		`Cast|0||{"to":"bf16","saturate":0,"round_mode":"down"}|f32[2]`,
-		`ReduceMax|17||{"axes":[0,-1],"keepdims":0}|f32[2,3,4]`,
-		`ReduceSum|0||{"noop_with_empty_axes":1}|f32[2,3] i64{}`,
-		`TopK|0|11|{"axis":-1,"largest":0}|f32[2,3] i64{2}`,
-		`ArgMax|0||{"select_last_index":1}|f32[2,3]`,
-		`MatMul|0||{}|f32[7,1,2,3] f32[5,3,4]`,
-		`Gemm|0||{"transA":1,"alpha":1e-3}|f32[3,2] f32[3,4] f32[4]`,
-		`Softmax|11||{"axis":1}|f32[2,3]`,
-		`LayerNormalization|0|111|{"axis":-2,"stash_type":16}|f16[2,3,4] f16[3,4] f16[4]`,
-		`RotaryEmbedding|0||{"num_heads":2,"rotary_embedding_dim":4}|f32[1,3,16] f32[1,3,2] f32[1,3,2]`,
-		`Attention|0|1111|{"is_causal":1,"left_window_size":3}|f32[2,6,3,8] f32[2,2,5,8] f32[2,2,5,4] bool[3,12] f32[2,2,7,8] f32[2,2,7,4]`,
-		`Attention|24||{"q_num_heads":4,"kv_num_heads":2}|f32[1,3,32] f32[1,5,16] f32[1,5,8] - - - i64[1]`,
-		`quantized_linear|0||{}|bf16[64] q4_0[3,64] bf16[3]`,
-		`rms_norm_residual|0|01|{"epsilon":1e-6}|f32[2,3] f32[2,3] f32[3]`,
+		`ReduceMax|17||{"axes":[0,-1],"keepdims":0}|f32[2, 3, 4]`,
+		`ReduceSum|0||{"noop_with_empty_axes":1}|f32[2, 3] i64{}`,
+		`TopK|0|11|{"axis":-1,"largest":0}|f32[2, 3] i64{2}`,
+		`ArgMax|0||{"select_last_index":1}|f32[2, 3]`,
+		`MatMul|0||{}|f32[7, 1, 2, 3] f32[5, 3, 4]`,
+		`Gemm|0||{"transA":1,"alpha":1e-3}|f32[3, 2] f32[3, 4] f32[4]`,
+		`Softmax|11||{"axis":1}|f32[2, 3]`,
+		`LayerNormalization|0|111|{"axis":-2,"stash_type":16}|f16[2, 3, 4] f16[3, 4] f16[4]`,
+		`RotaryEmbedding|0||{"num_heads":2,"rotary_embedding_dim":4}|f32[1, 3, 16] f32[1, 3, 2] f32[1, 3, 2]`,
+		`Attention|0|1111|{"is_causal":1,"left_window_size":3}|f32[2, 6, 3, 8] f32[2, 2, 5, 8] f32[2, 2, 5, 4] bool[3, 12] f32[2, 2, 7, 8] f32[2, 2, 7, 4]`,
+		`Attention|24||{"q_num_heads":4,"kv_num_heads":2}|f32[1, 3, 32] f32[1, 5, 16] f32[1, 5, 8] - - - i64[1]`,
+		`quantized_linear|0||{}|bf16[64] q4_0[3, 64] bf16[3]`,
+		`rms_norm_residual|0|01|{"epsilon":1e-6}|f32[2, 3] f32[2, 3] f32[3]`,
 	} {
 		f.Add(seed)
 	}
@@ -103,7 +103,7 @@ func inferLine(line string) (named string, outputs []Value, err error) {
 		return named, nil, err
 	}
 	var inputs []Value
-	for _, text := range strings.Fields(parts[4]) {
+	for _, text := range descriptions(parts[4]) {
 		inputs = append(inputs, lenient(text))
 	}
 	var wanted []bool
@@ -132,7 +132,7 @@ func lenient(text string) Value {
 	default:
 		v.Type = dtype.DType(len(text))
 	}
-	for _, number := range strings.FieldsFunc(text[at:], func(r rune) bool { return strings.ContainsRune("[{,}]", r) }) {
+	for _, number := range strings.FieldsFunc(text[at:], func(r rune) bool { return strings.ContainsRune("[{, }]", r) }) {
 		element, err := strconv.ParseInt(number, 10, 64)
 		if errors.Is(err, strconv.ErrSyntax) {
 			element = int64(len(number))

@@ -83,7 +83,8 @@ func (c *call) checkInputs() error {
 	return nil
 }
 
-// firstOf returns the first given input whose type has the same variable.
+// firstOf returns the first input with this type variable that is not absent. If there is none
+// before input at, it returns at.
 func (c *call) firstOf(variable string, at int) int {
 	for i := range at {
 		if c.Inputs[min(i, len(c.Inputs)-1)].Variable == variable && !c.in(i).IsAbsent {

@@ -43,7 +43,7 @@ func (c *call) sizes(given []int64) ([]uint64, error) {
 	shape := make([]uint64, len(given))
 	for i, size := range given {
 		if size < 0 {
-			return nil, c.wrong("input %q is %v: a size is negative", c.inputName(1), given)
+			return nil, c.wrong("input %q is %s: a size is negative", c.inputName(1), strided.Text(given))
 		}
 		shape[i] = uint64(size)
 	}
@@ -113,24 +113,24 @@ func inferReshape(c *call) error {
 		case size == 0 && i < len(from):
 			shape[i] = from[i]
 		case size == 0:
-			return c.wrong("input \"shape\" is %v: element %d is 0, which copies a dimension that %s does not have", given, i, c.describe(0))
+			return c.wrong("input \"shape\" is %s: element %d is 0, which copies a dimension that %s does not have", strided.Text(given), i, c.describe(0))
 		case size == -1 && open < 0:
 			open, shape[i] = i, 1
 		case size == -1:
-			return c.wrong("input \"shape\" is %v: only one size may be -1", given)
+			return c.wrong("input \"shape\" is %s: only one size may be -1", strided.Text(given))
 		default:
-			return c.wrong("input \"shape\" is %v: %d is not a size", given, size)
+			return c.wrong("input \"shape\" is %s: %d is not a size", strided.Text(given), size)
 		}
 	}
 	elements, _ := strided.Count(from)
 	made, fits := strided.Count(shape)
 	switch {
 	case open >= 0 && made == 0 && fits:
-		return c.wrong("input \"shape\" is %v: -1 has no unique value for %s beside a size of 0", given, c.describe(0))
+		return c.wrong("input \"shape\" is %s: -1 has no unique value for %s beside a size of 0", strided.Text(given), c.describe(0))
 	case open >= 0 && fits && elements%made == 0:
 		shape[open] = elements / made
 	case open >= 0 || !fits || elements != made:
-		return c.wrong("%s does not have the number of elements of shape %v", c.describe(0), given)
+		return c.wrong("%s does not have the number of elements of shape %s", c.describe(0), strided.Text(given))
 	}
 	c.give(c.in(0).Type, shape)
 	return nil

@@ -21,8 +21,9 @@ const (
 	FerrumOpset = 1
 )
 
-// entry is an operator: the opsets that introduced its forms, oldest first, and its form at one of
-// them. Opsets that changed only types that we lack, or only words, are left out.
+// entry is an operator: the opsets that changed its form, oldest first, and a function that returns
+// the form at one of them. Opsets are omitted if they changed only the text, or only types that
+// core/dtype does not have.
 type entry struct {
 	name     string
 	versions []int
@@ -96,8 +97,9 @@ func Names(domain string) []string {
 }
 
 // Find returns the form of an operator at an opset of its domain; opset 0 is the default. Errors:
-// CodeNotFound for an unknown domain or name, which names the nearest, and for an operator that is
-// newer than the opset; CodeUnsupported for an opset outside OldestOpset to NewestOpset.
+// CodeNotFound for an unknown domain or name (the message has the most similar one), and for an
+// operator that is newer than the opset; CodeUnsupported for an opset outside OldestOpset to
+// NewestOpset.
 func Find(domain, name string, opset int) (*Schema, error) {
 	if domain == "ai.onnx" {
 		domain = ONNX

@@ -3,6 +3,8 @@ package operator
 import (
 	"fmt"
 	"slices"
+
+	"ferrum_mem/core/strided"
 )
 
 // broadcast returns the shape to which shapes broadcast: dimensions are aligned at the end, and a
@@ -64,7 +66,7 @@ func (c *call) rank(at, rank int) error {
 // exactly checks the shape of an input.
 func (c *call) exactly(at int, shape ...uint64) error {
 	if !slices.Equal(c.in(at).Shape, shape) {
-		return c.wrong("%s has another shape than %s: expected %s", c.describe(at), c.describe(0), formatShape(shape))
+		return c.wrong("%s has another shape than %s: expected %s", c.describe(at), c.describe(0), strided.Text(shape))
 	}
 	return nil
 }
@@ -92,5 +94,5 @@ func with(shape []uint64, axis int, size uint64) []uint64 {
 
 // described is a shape with its origin, for messages.
 func described(name string, shape []uint64) string {
-	return fmt.Sprintf("%s %s", name, formatShape(shape))
+	return fmt.Sprintf("%s %s", name, strided.Text(shape))
 }

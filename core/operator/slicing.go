@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/strided"
 )
 
 // Slice and Split, which copy parts of a tensor.
@@ -57,7 +58,7 @@ func inferSlice(c *call) error {
 			step = given["steps"][i]
 		}
 		if step == 0 {
-			return c.wrong("input \"steps\" %v: a step is 0", given["steps"])
+			return c.wrong("input \"steps\" %s: a step is 0", strided.Text(given["steps"]))
 		}
 		starts[axis], shape[axis] = stretch(int64(from[axis]), start, given["ends"][i], step)
 		steps[axis] = step

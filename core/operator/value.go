@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
@@ -27,20 +26,12 @@ type Value struct {
 	IsAbsent bool
 }
 
-// String returns the type and the shape, such as "f32[2,3]".
+// String returns the type and the shape, such as "f32[2, 3]".
 func (v Value) String() string {
 	if v.IsAbsent {
 		return "absent"
 	}
-	return v.Type.String() + formatShape(v.Shape)
-}
-
-func formatShape(shape []uint64) string {
-	text := make([]string, len(shape))
-	for i, size := range shape {
-		text[i] = strconv.FormatUint(size, 10)
-	}
-	return "[" + strings.Join(text, ",") + "]"
+	return v.Type.String() + strided.Text(v.Shape)
 }
 
 // check returns why a tensor with this type and shape cannot exist: its rank, or its size. Errors:

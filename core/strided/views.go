@@ -78,9 +78,9 @@ func (l Layout) Transpose(a, b int) (Layout, error) {
 }
 
 // Expand repeats elements so that the layout gets a larger shape, by the rule of NumPy: the
-// shapes are compared from the last dimension on, and a missing dimension or one with one
-// index takes the length of the shape. Errors: CodeInvalidArgument if the rule does not
-// allow it; those of Contiguous.
+// shapes are compared from the last dimension on, and a dimension that is missing or has the
+// length 1 takes the length of the new shape. Errors: CodeInvalidArgument if the rule does
+// not allow it; those of Contiguous.
 func (l Layout) Expand(shape ...int64) (Layout, error) {
 	result, err := withShape(shape)
 	if err != nil {

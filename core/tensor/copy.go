@@ -33,7 +33,7 @@ func (t *Tensor) Copy(from *Tensor, stream device.Stream) error {
 	if err := t.mayCopy(from); err != nil {
 		return err
 	}
-	// The copies end with the work, not with this call.
+	// The copies complete with the queued work, not when this call returns.
 	to, err := t.Same()
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (t *Tensor) Expand(shape ...int64) (*Tensor, error) { return t.view(t.layou
 
 // Reshape gives the elements, in their order, another shape. Errors: as of Narrow;
 // CodeInvalidArgument if the number of elements is another one; CodeUnsupported if the strides
-// do not allow it: a contiguous copy of the tensor has every shape.
+// do not allow it: make a contiguous copy of the tensor first.
 func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	layout, fits, err := t.layout.Reshape(shape...)
 	if err == nil && !fits {

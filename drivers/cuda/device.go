@@ -151,8 +151,8 @@ func (o *openDevice) NewStream() (device.Stream, error) {
 	return o.NewPriorityStream(0)
 }
 
-// NewPriorityStream creates a stream. Its work goes before the work of streams with a
-// greater priority number. A priority outside the range of StreamPriorities is
+// NewPriorityStream creates a stream. Its work runs before the work of streams with a
+// greater priority number. A priority outside the range of StreamPriorities returns
 // CodeInvalidArgument.
 func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
 	const op = "cuda.new_stream"

@@ -54,7 +54,8 @@ func readEntries(text string) (map[string][]int, error) {
 	}
 }
 
-// readTarget returns the number of the device that PTX is for: 90 for sm_90. 0: it names none.
+// readTarget returns the number of the target of a PTX text: 90 for sm_90. 0: it has no
+// target.
 func readTarget(text string) int {
 	_, rest, _ := strings.Cut(withoutComments(text), ".target")
 	name, is := strings.CutPrefix(strings.TrimLeft(rest, blanks), "sm_")

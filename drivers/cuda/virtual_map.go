@@ -7,7 +7,8 @@ import (
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
-// Map maps each page by a call of its own. If a call fails, it unmaps the pages before.
+// Map maps each page with a separate call. If a call fails, Map unmaps the pages of the
+// calls before.
 func (o *openDevice) Map(addr device.Addr, list []device.Page) error {
 	const op = "cuda.map"
 	v := &o.virtual

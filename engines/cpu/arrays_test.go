@@ -194,7 +194,7 @@ func (a *array) requireUntouched(t *testing.T) {
 	}
 }
 
-// numbers returns values in [-1, 1), and seldom a special one.
+// numbers returns values in [-1, 1), and a few special values if special is set.
 func numbers(r *rand.Rand, special bool) func() float64 {
 	return func() float64 {
 		if special && r.IntN(40) == 0 {

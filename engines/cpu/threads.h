@@ -7,7 +7,8 @@
 struct fk_threads;
 
 /* Starts count - 1 threads; the caller of fk_threads_run is the last one. It
- * returns NULL and sets *error to an errno if memory or a thread is missing. */
+ * returns NULL and sets *error to an errno if there is no memory or a thread
+ * cannot be created. */
 struct fk_threads *fk_threads_open(int count, int *error);
 
 /* Ends the threads and waits for them. No run may be in progress. */
@@ -21,7 +22,8 @@ void fk_threads_run(struct fk_threads *threads, const struct fk_kernel *kernel,
                     const void *request, int64_t parts, char *workspace,
                     int64_t step);
 
-/* Processors on which this thread may run, or 0 if the system does not tell. */
+/* Processors on which this thread may run, or 0 if the system does not
+ * report them. */
 int fk_processors(void);
 
 #endif

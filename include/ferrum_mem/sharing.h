@@ -61,10 +61,10 @@ FERRUM_API ferrum_status ferrum_event_get_native(ferrum_event event,
 
 /**
  * Allows work of another device, such as a kernel that the library does not know
- * of, to use the memory of a device: its allocations, and what is mapped in virtual
- * memory now and later, with the access rights of the device itself. It holds until
- * one of the devices is closed. On devices whose memory the process can address,
- * the call has no effect.
+ * of, to use the memory of a device: its allocations, and memory that is mapped in
+ * virtual memory now and later, with the access rights of the device itself. The
+ * access ends when one of the devices is closed. On devices whose memory the
+ * process can address, the call has no effect.
  *
  * @param peer  the device that gets the access.
  * @return FERRUM_ERROR_UNSUPPORTED when the peer cannot reach the memory of the

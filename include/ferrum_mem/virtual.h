@@ -478,9 +478,9 @@ typedef struct ferrum_compact_report {
 /* clang-format on */
 
 /**
- * Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
- * are kept ready, preferring adjacent ones, and releases the others to the device.
- * Mapped ranges keep their places.
+ * Joins unused pages. The call unmaps parked pages. It keeps ready_pages free
+ * pages, adjacent ones first, and releases the others to the device. Mapped ranges
+ * keep their places.
  */
 FERRUM_API ferrum_status
 ferrum_vpool_compact(ferrum_vpool vpool, ferrum_compact_report *report_out);

@@ -149,7 +149,7 @@ def _safety(shape: Shape) -> str:
         sized = any(a.role is Role.STRUCT for a in shape.outputs)
         what = "out is an output" if len(shape.outputs) == 1 else "the last are outputs"
         said.append(f"{what} of the call" + (", with its size set" if sized else ""))
-    return f"// SAFETY: {'; '.join(said) or 'plain values'}.\n"
+    return f"// SAFETY: {'; '.join(said) or 'the arguments are plain values'}.\n"
 
 
 def _listed(

@@ -55,7 +55,7 @@ def _enumeration(e: Enumeration, names: Names) -> str:
         if constant != e.unknown:
             text += f"            sys::{constant.name} => Self::{e.variant(constant)},\n"
     text += f"            _ => Self::{e.variant(e.unknown)},\n        }}\n    }}\n\n"
-    text += "    /// The value as C has it.\n"
+    text += "    /// The value in C.\n"
     text += f"    pub(crate) fn to_raw(self) -> sys::{e.alias.name} {{\n        self as i32\n"
     text += "    }\n}\n"
     words = [(e.variant(c), c.name.removeprefix(e.prefix).lower()) for c in e.constants]

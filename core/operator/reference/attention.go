@@ -108,7 +108,8 @@ func (r *run) toProbabilities(row int, scores, bias []float64) {
 	show(3)
 }
 
-// bias returns what is added to the score of a key: -infinity if the query does not attend it.
+// bias returns the number that is added to the score of a key: -infinity if the query does not
+// attend it.
 func (r *run) bias(index []uint64, key uint64) float64 {
 	h := r.layout.Heads
 	batch, head, token := index[0], index[1], index[2]

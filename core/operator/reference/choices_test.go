@@ -159,7 +159,7 @@ func TestWrongElements(t *testing.T) {
 	for _, c := range []computation{
 		{name: "Gather", inputs: "f32[2]:1,2 i64[2]:1,-3", outputs: `element 1 of input "indices" is -3: dimension 0 of input "data" [2] has 2 elements`},
 		{name: "Gather", inputs: "f32[0] i64[1]:0", outputs: "has 0 elements"},
-		{name: "RotaryEmbedding", inputs: "f32[1,1,1,2]:1,2 f32[3,1]:1,1,1 f32[3,1]:0,0,0 i64[1,1]:3", outputs: `element 0 of input "position_ids" is 3: input "cos_cache" [3 1] has 3 positions`},
+		{name: "RotaryEmbedding", inputs: "f32[1,1,1,2]:1,2 f32[3,1]:1,1,1 f32[3,1]:0,0,0 i64[1,1]:3", outputs: `element 0 of input "position_ids" is 3: input "cos_cache" [3, 1] has 3 positions`},
 		{name: "RotaryEmbedding", inputs: "f32[1,1,1,2]:1,2 f32[3,1]:1,1,1 f32[3,1]:0,0,0 i64[1,1]:-1", outputs: "is -1"},
 		{name: "MatMul", inputs: "f32[2]:1,2 f32[3]:1,2,3", outputs: "do not fit"},
 	} {

@@ -1,5 +1,7 @@
 package reference
 
+import "ferrum_mem/core/strided"
+
 // same copies all elements in their order.
 func (r *run) same() {
 	for at := range int(r.in[0].count()) {
@@ -69,7 +71,7 @@ func (r *run) gather() error {
 	size := int64(in.Shape[axis])
 	for at, index := range indices.Ints {
 		if index < -size || index >= size {
-			return r.wrong("element %d of input \"indices\" is %d: dimension %d of input \"data\" %v has %d elements", at, index, axis, in.Shape, size)
+			return r.wrong("element %d of input \"indices\" is %d: dimension %d of input \"data\" %s has %d elements", at, index, axis, strided.Text(in.Shape), size)
 		}
 	}
 	source := make([]uint64, len(in.Shape))

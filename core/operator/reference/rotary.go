@@ -1,6 +1,9 @@
 package reference
 
-import "ferrum_mem/core/operator"
+import (
+	"ferrum_mem/core/operator"
+	"ferrum_mem/core/strided"
+)
 
 // headOffset returns the position of an element of a head, in both forms of the inputs.
 func headOffset(h operator.Heads, heads, tokens, size, batch, head, token, at uint64) int {
@@ -18,7 +21,7 @@ func (r *run) rotate() error {
 	if positions != nil {
 		for at, position := range positions.Ints {
 			if position < 0 || uint64(position) >= r.in[1].Shape[0] {
-				return r.wrong("element %d of input \"position_ids\" is %d: input \"cos_cache\" %v has %d positions", at, position, r.in[1].Shape, r.in[1].Shape[0])
+				return r.wrong("element %d of input \"position_ids\" is %d: input \"cos_cache\" %s has %d positions", at, position, strided.Text(r.in[1].Shape), r.in[1].Shape[0])
 			}
 		}
 	}

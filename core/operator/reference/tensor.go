@@ -14,7 +14,8 @@ type Tensor struct {
 	// Floats has the elements of floating-point types and of block types. The elements of a result
 	// are not rounded to Type.
 	Floats []float64
-	// Ints has the elements of integers and BOOL. U64 has the same 64 bits as a signed number.
+	// Ints has the elements of integer types and of BOOL. U64 has the same 64 bits as a signed
+	// number.
 	Ints []int64
 }
 

@@ -104,7 +104,7 @@ func (l *literal) tuple() []uint64 {
 	l.expect('(')
 	for l.err == nil && !l.skip(')') {
 		if len(shape) == MaxDimensions {
-			l.fail("the shape has more than %d sides", MaxDimensions)
+			l.fail("the shape has more than %d dimensions", MaxDimensions)
 			break
 		}
 		shape = append(shape, l.number())

@@ -128,7 +128,7 @@ func readSafetensors(in Input) (*Header, error) {
 type safetensorsReader struct {
 	scanner
 	header *Header
-	// start is where the data begins.
+	// start is the offset of the data.
 	start uint64
 	seen  map[string]bool
 	// numbers holds the shapes of many tensors.

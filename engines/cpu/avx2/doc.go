@@ -1,5 +1,5 @@
-// Package avx2 is the kernels of the CPU engine, compiled for AVX2 and FMA. The source is in package
-// kernels; a package of its own has compiler flags of its own.
+// Package avx2 has the kernels of the CPU engine, compiled for AVX2 and FMA. The source is in
+// package kernels. A separate package can have its own compiler flags.
 //
 // It owns nothing and starts nothing.
 //

@@ -87,9 +87,9 @@ enum {
 };
 
 /*
- * y = op(x) or op(x, z), for each element. z is 0 for an operation with one
- * input. factor is that of Swish. Types: F32, F16, BF16; I8 for x and z. y may be
- * x or z, at the same strides and with the same size of elements.
+ * y = op(x) or op(x, z), for each element. z is 0 for an operation with one input.
+ * factor is the factor of Swish. Types: F32, F16, BF16; I8 for x and z. y may be x
+ * or z, at the same strides and with the same size of elements.
  */
 struct fk_map {
     int64_t op, rank, dims[FK_RANK];

@@ -157,11 +157,12 @@ FK_NOINLINE void fk_packed_product(int64_t type, int64_t panels, int64_t k,
             fk_block_product(FK_Q4_0, 1, k, a, b, distance, y);
 }
 
-/* Columns of a b that is not packed, at a time: their sums stay in the fastest
- * cache, and long runs of each row are read. */
+/* The number of columns of a b that is not packed that are computed together.
+ * Their sums stay in the fastest cache, and the parts that are read of each row
+ * are long. */
 #define FK_RUN 1024
 
-/* Adds rows of b, each times a number of a, to y. */
+/* Multiplies each row of b by one number of a, and adds it to y. */
 FK_INLINE void fk_add_rows(const int type, const int rows, const float *a,
                            const char *b, int64_t row, int64_t columns,
                            float *y) {

@@ -1,5 +1,5 @@
-// Package neon is the kernels of the CPU engine, compiled for NEON. The source is in package
-// kernels; a package of its own has compiler flags of its own.
+// Package neon has the kernels of the CPU engine, compiled for NEON. The source is in
+// package kernels. A separate package can have its own compiler flags.
 //
 // It owns nothing and starts nothing.
 //

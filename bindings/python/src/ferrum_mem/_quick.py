@@ -5,7 +5,8 @@ library's own work. Here an argument is prepared once: a handle when its object 
 and a number by a write into memory that the call reads.
 
 That memory is a slip. A call takes a slip from a list of spare slips and puts it back. So
-two threads never use the same slip, nor does a signal handler or finalizer in between.
+two threads never use the same slip. A signal handler or a finalizer that interrupts a call
+uses another slip too.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class LiveBlocks(Owned):
             slip = new_slip()
         cells, number, _ = slip
         cells[0] = address
-        # Before the call: another thread may get the address before it returns.
+        # Before the call: another thread may allocate the address before the call returns.
         self.addresses.discard(address)
         function = self.pool_free
         if named is not None:
@@ -224,7 +224,7 @@ class LiveBlock(StreamOwned):
         self._doomed = is_so
 
     def _free(self, flags: int) -> int:
-        # Before the call: another thread may get the address before it returns.
+        # Before the call: another thread may allocate the address before the call returns.
         self.blocks.addresses.discard(self.address)
         status = super()._free(flags)
         if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
@@ -453,7 +453,7 @@ def free_together(pool_handle: Any, live: list[LiveBlock], stream: Stream | None
     addresses = address_array(len(live))
     for i, record in enumerate(live):
         addresses[i] = record.address
-        # Before the call: another thread may get the address before it returns.
+        # Before the call: another thread may allocate the address before the call returns.
         record.blocks.addresses.discard(record.address)
     queue = optional_handle(stream)
     if stream is None and len({record.stream.id for record in live}) == 1:

@@ -39,10 +39,10 @@ class Graph(Resource):
     close it when the graph will not run again.
 
     In between, allocations on the streams of the capture come from a private pool of the
-    graph. Blocks that the captured work uses keep their memory, freed or not.
+    graph. Blocks that the captured work uses keep their memory, also after a free.
 
-    If a Graph is collected during its capture, it is released after the capture: with the
-    next graph of the pool, its trim() or its end.
+    If a Graph is collected during its capture, it is released after the capture: when the
+    next graph of the pool is created, or at trim() or the close of the pool.
 
         begin_capture(stream)              # of the device's own runtime
         graph = fm.Graph(pool, stream=stream)

@@ -411,7 +411,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         """Maps tensors without a copy: they are mapped pages of the files and are read-only.
 
         Raises:
-            UnsupportedError: the file does not have a tensor in the form of the result.
+            UnsupportedError: the file has a tensor in another form than the result.
         """
         request = _abi.ferrum_weights_load_request.init()
         request.flags = _abi.FERRUM_WEIGHTS_LOAD_MAP
