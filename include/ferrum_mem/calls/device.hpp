@@ -323,10 +323,10 @@ template <class Self> class device_calls {
 
     /**
      * Allows work of another device, such as a kernel that the library does not
-     * know of, to use the memory of a device: its allocations, and what is
-     * mapped in virtual memory now and later, with the access rights of the
-     * device itself. It holds until one of the devices is closed. On devices
-     * whose memory the process can address, the call has no effect.
+     * know of, to use the memory of a device: its allocations, and memory that
+     * is mapped in virtual memory now and later, with the access rights of the
+     * device itself. The access ends when one of the devices is closed. On
+     * devices whose memory the process can address, the call has no effect.
      */
     result<done> try_grant_peer(ferrum_device peer) const {
         return detail::outcome(ferrum_device_grant_peer(handle(), peer));

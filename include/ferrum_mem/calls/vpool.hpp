@@ -195,9 +195,9 @@ template <class Self> class vpool_calls {
     ferrum_statistics statistics() const { return try_statistics().value(); }
 
     /**
-     * Joins unused pages. The call unmaps parked pages. It keeps as many free
-     * pages as are kept ready, preferring adjacent ones, and releases the
-     * others to the device. Mapped ranges keep their places.
+     * Joins unused pages. The call unmaps parked pages. It keeps ready_pages
+     * free pages, adjacent ones first, and releases the others to the device.
+     * Mapped ranges keep their places.
      */
     result<ferrum_compact_report> try_compact() const {
         ferrum_compact_report report_out = FERRUM_COMPACT_REPORT_INIT;

@@ -2954,9 +2954,9 @@ class Functions:
     ferrum_vpool_get_info: Callable[..., int]
     # (vpool, statistics_out) Returns the counters of a virtual pool. Its live blocks are ranges.
     ferrum_vpool_get_statistics: Callable[..., int]
-    # (vpool, report_out) Joins unused pages. The call unmaps parked pages. It keeps as many free
-    # pages as are kept ready, preferring adjacent ones, and releases the others to the device.
-    # Mapped ranges keep their places.
+    # (vpool, report_out) Joins unused pages. The call unmaps parked pages. It keeps ready_pages
+    # free pages, adjacent ones first, and releases the others to the device. Mapped ranges keep
+    # their places.
     ferrum_vpool_compact: Callable[..., int]
     # (vpool, keep_bytes, released_bytes_out) Releases parked and ready pages to the device, until
     # the pool holds no more than keep_bytes of them.
@@ -3361,9 +3361,10 @@ class Functions:
     # CUevent, which has been recorded. The program may wait for it, and must not record it again.
     ferrum_event_get_native: Callable[..., int]
     # (device, peer) Allows work of another device, such as a kernel that the library does not know
-    # of, to use the memory of a device: its allocations, and what is mapped in virtual memory now
-    # and later, with the access rights of the device itself. It holds until one of the devices is
-    # closed. On devices whose memory the process can address, the call has no effect.
+    # of, to use the memory of a device: its allocations, and memory that is mapped in virtual
+    # memory now and later, with the access rights of the device itself. The access ends when one of
+    # the devices is closed. On devices whose memory the process can address, the call has no
+    # effect.
     ferrum_device_grant_peer: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Creates a file
     # descriptor for each page of a range of a virtual pool with FERRUM_BACKING_SHAREABLE, in order:

@@ -90,9 +90,10 @@ class DeviceCalls(Resource):
 
     def grant_peer(self, peer: Device) -> None:
         """Allows work of another device, such as a kernel that the library does not know of, to use
-        the memory of a device: its allocations, and what is mapped in virtual memory now and
-        later, with the access rights of the device itself. It holds until one of the devices is
-        closed. On devices whose memory the process can address, the call has no effect.
+        the memory of a device: its allocations, and memory that is mapped in virtual memory now
+        and later, with the access rights of the device itself. The access ends when one of the
+        devices is closed. On devices whose memory the process can address, the call has no
+        effect.
 
         Args:
             peer: the device that gets the access.
@@ -385,9 +386,9 @@ class VirtualPoolCalls(Resource):
         return Statistics.from_abi(raw)
 
     def compact(self) -> CompactReport:
-        """Joins unused pages. The call unmaps parked pages. It keeps as many free pages as are kept
-        ready, preferring adjacent ones, and releases the others to the device. Mapped ranges
-        keep their places.
+        """Joins unused pages. The call unmaps parked pages. It keeps ready_pages free pages,
+        adjacent ones first, and releases the others to the device. Mapped ranges keep their
+        places.
         """
         from ._records import CompactReport
 

@@ -6306,9 +6306,9 @@ extern "C" {
         statistics_out: *mut ferrum_statistics,
     ) -> ferrum_status;
 
-    /// Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
-    /// are kept ready, preferring adjacent ones, and releases the others to the device.
-    /// Mapped ranges keep their places.
+    /// Joins unused pages. The call unmaps parked pages. It keeps ready_pages free
+    /// pages, adjacent ones first, and releases the others to the device. Mapped ranges
+    /// keep their places.
     pub fn ferrum_vpool_compact(
         vpool: ferrum_vpool,
         report_out: *mut ferrum_compact_report,
@@ -7742,10 +7742,10 @@ extern "C" {
     pub fn ferrum_event_get_native(event: ferrum_event, native_out: *mut u64) -> ferrum_status;
 
     /// Allows work of another device, such as a kernel that the library does not know
-    /// of, to use the memory of a device: its allocations, and what is mapped in virtual
-    /// memory now and later, with the access rights of the device itself. It holds until
-    /// one of the devices is closed. On devices whose memory the process can address,
-    /// the call has no effect.
+    /// of, to use the memory of a device: its allocations, and memory that is mapped in
+    /// virtual memory now and later, with the access rights of the device itself. The
+    /// access ends when one of the devices is closed. On devices whose memory the
+    /// process can address, the call has no effect.
     ///
     /// - `peer`: the device that gets the access.
     ///

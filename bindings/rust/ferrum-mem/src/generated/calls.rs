@@ -38,7 +38,7 @@ impl crate::Device {
     ///
     /// C function: [`ferrum_device_synchronize`](crate::sys::ferrum_device_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_device_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
@@ -57,7 +57,7 @@ impl crate::Device {
     ///
     /// C function: [`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit).
     pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes.unwrap_or(0)) })
     }
 
@@ -163,10 +163,10 @@ impl crate::Device {
     }
 
     /// Allows work of another device, such as a kernel that the library does not know
-    /// of, to use the memory of a device: its allocations, and what is mapped in virtual
-    /// memory now and later, with the access rights of the device itself. It holds until
-    /// one of the devices is closed. On devices whose memory the process can address,
-    /// the call has no effect.
+    /// of, to use the memory of a device: its allocations, and memory that is mapped in
+    /// virtual memory now and later, with the access rights of the device itself. The
+    /// access ends when one of the devices is closed. On devices whose memory the
+    /// process can address, the call has no effect.
     ///
     /// `peer`: the device that gets the access.
     ///
@@ -177,7 +177,7 @@ impl crate::Device {
     ///
     /// C function: [`ferrum_device_grant_peer`](crate::sys::ferrum_device_grant_peer).
     pub fn grant_peer(&self, peer: &crate::Device) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
     }
 }
@@ -246,7 +246,7 @@ impl crate::ElasticPool {
     ///
     /// C function: [`ferrum_elastic_pool_set_limit`](crate::sys::ferrum_elastic_pool_set_limit).
     pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_elastic_pool_set_limit(self.raw(), limit_bytes.unwrap_or(0)) })
     }
 
@@ -288,7 +288,7 @@ impl crate::ElasticPool {
     ///
     /// C function: [`ferrum_elastic_pool_synchronize`](crate::sys::ferrum_elastic_pool_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_elastic_pool_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
@@ -300,7 +300,7 @@ impl crate::ElasticPool {
     ///
     /// C function: [`ferrum_elastic_pool_pause`](crate::sys::ferrum_elastic_pool_pause).
     pub fn pause(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_elastic_pool_pause(self.raw()) })
     }
 
@@ -312,7 +312,7 @@ impl crate::ElasticPool {
     ///
     /// C function: [`ferrum_elastic_pool_resume`](crate::sys::ferrum_elastic_pool_resume).
     pub fn resume(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_elastic_pool_resume(self.raw()) })
     }
 }
@@ -342,7 +342,7 @@ impl crate::Event {
     ///
     /// C function: [`ferrum_event_synchronize`](crate::sys::ferrum_event_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_event_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
@@ -447,7 +447,7 @@ impl crate::FallbackManager {
     ///
     /// C function: [`ferrum_fallback_manager_clear_pool`](crate::sys::ferrum_fallback_manager_clear_pool).
     pub fn clear_pool(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_fallback_manager_clear_pool(self.raw()) })
     }
 
@@ -499,7 +499,7 @@ impl crate::FallbackManager {
         address: u64,
         stream: Option<&crate::Stream>,
     ) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe {
             sys::ferrum_fallback_manager_release(
                 self.raw(),
@@ -565,7 +565,7 @@ impl crate::Memory {
     ///
     /// C function: [`ferrum_memory_prefetch`](crate::sys::ferrum_memory_prefetch).
     pub fn prefetch(&self, target: &crate::Device, stream: Option<&crate::Stream>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe {
             sys::ferrum_memory_prefetch(
                 self.raw(),
@@ -588,7 +588,7 @@ impl crate::Memory {
     ///
     /// C function: [`ferrum_memory_set_usage_hint`](crate::sys::ferrum_memory_set_usage_hint).
     pub fn set_usage_hint(&self, hint: UsageHint) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_memory_set_usage_hint(self.raw(), hint.to_raw()) })
     }
 
@@ -619,7 +619,7 @@ impl crate::Monitor {
     ///
     /// C function: [`ferrum_monitor_register`](crate::sys::ferrum_monitor_register).
     pub fn register(&self, manager: &crate::Manager) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_monitor_register(self.raw(), manager.raw()) })
     }
 
@@ -631,7 +631,7 @@ impl crate::Monitor {
     ///
     /// C function: [`ferrum_monitor_unregister`](crate::sys::ferrum_monitor_unregister).
     pub fn unregister(&self, manager: &crate::Manager) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_monitor_unregister(self.raw(), manager.raw()) })
     }
 
@@ -643,7 +643,7 @@ impl crate::Monitor {
     ///
     /// C function: [`ferrum_monitor_unregister_device`](crate::sys::ferrum_monitor_unregister_device).
     pub fn unregister_device(&self, device: &crate::Device) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_monitor_unregister_device(self.raw(), device.raw()) })
     }
 
@@ -757,7 +757,7 @@ impl crate::Pool {
     ///
     /// C function: [`ferrum_pool_check`](crate::sys::ferrum_pool_check).
     pub fn check(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_pool_check(self.raw()) })
     }
 
@@ -770,7 +770,7 @@ impl crate::Pool {
     ///
     /// C function: [`ferrum_pool_set_limit`](crate::sys::ferrum_pool_set_limit).
     pub fn set_limit(&self, max_size_bytes: Option<u64>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes.unwrap_or(0)) })
     }
 
@@ -782,7 +782,7 @@ impl crate::Pool {
     ///
     /// C function: [`ferrum_pool_set_min_held`](crate::sys::ferrum_pool_set_min_held).
     pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_pool_set_min_held(self.raw(), min_held_bytes) })
     }
 
@@ -827,7 +827,7 @@ impl crate::Stream {
     ///
     /// C function: [`ferrum_stream_synchronize`](crate::sys::ferrum_stream_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_stream_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
@@ -855,7 +855,7 @@ impl crate::Stream {
     ///
     /// C function: [`ferrum_stream_wait_event`](crate::sys::ferrum_stream_wait_event).
     pub fn wait_event(&self, event: &crate::Event) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_stream_wait_event(self.raw(), event.raw()) })
     }
 
@@ -890,7 +890,7 @@ impl crate::TensorSet {
     ///
     /// C function: [`ferrum_tensor_set_wait`](crate::sys::ferrum_tensor_set_wait).
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_tensor_set_wait(self.raw(), timeout_ns(timeout)) })
     }
 
@@ -902,7 +902,7 @@ impl crate::TensorSet {
     ///
     /// C function: [`ferrum_tensor_set_cancel`](crate::sys::ferrum_tensor_set_cancel).
     pub fn cancel(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_tensor_set_cancel(self.raw()) })
     }
 
@@ -974,7 +974,7 @@ impl crate::TensorSet {
     ///
     /// C function: [`ferrum_tensor_set_check`](crate::sys::ferrum_tensor_set_check).
     pub fn check(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_tensor_set_check(self.raw()) })
     }
 }
@@ -1025,9 +1025,9 @@ impl crate::VirtualPool {
         Ok((&out).into())
     }
 
-    /// Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
-    /// are kept ready, preferring adjacent ones, and releases the others to the device.
-    /// Mapped ranges keep their places.
+    /// Joins unused pages. The call unmaps parked pages. It keeps `ready_pages` free
+    /// pages, adjacent ones first, and releases the others to the device. Mapped ranges
+    /// keep their places.
     ///
     /// # Errors
     ///
@@ -1067,7 +1067,7 @@ impl crate::VirtualPool {
     ///
     /// C function: [`ferrum_vpool_set_limit`](crate::sys::ferrum_vpool_set_limit).
     pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes.unwrap_or(0)) })
     }
 
@@ -1081,7 +1081,7 @@ impl crate::VirtualPool {
     ///
     /// C function: [`ferrum_vpool_synchronize`](crate::sys::ferrum_vpool_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_vpool_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
@@ -1094,7 +1094,7 @@ impl crate::VirtualPool {
     ///
     /// C function: [`ferrum_vpool_pause`](crate::sys::ferrum_vpool_pause).
     pub fn pause(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_vpool_pause(self.raw()) })
     }
 
@@ -1106,7 +1106,7 @@ impl crate::VirtualPool {
     ///
     /// C function: [`ferrum_vpool_resume`](crate::sys::ferrum_vpool_resume).
     pub fn resume(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: the arguments are plain values.
         check(unsafe { sys::ferrum_vpool_resume(self.raw()) })
     }
 }

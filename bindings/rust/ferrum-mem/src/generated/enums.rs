@@ -34,7 +34,7 @@ impl LogLevel {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_log_level {
         self as i32
     }
@@ -77,7 +77,7 @@ impl BackendType {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_backend {
         self as i32
     }
@@ -112,7 +112,7 @@ impl PressureLevel {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_pressure_level {
         self as i32
     }
@@ -145,7 +145,7 @@ impl Paging {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_paging {
         self as i32
     }
@@ -177,7 +177,7 @@ impl SegmentSource {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_segment_source {
         self as i32
     }
@@ -218,7 +218,7 @@ impl BlockState {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_block_state {
         self as i32
     }
@@ -273,7 +273,7 @@ impl MemoryType {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_memory_type {
         self as i32
     }
@@ -320,7 +320,7 @@ impl Backing {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_backing {
         self as i32
     }
@@ -349,7 +349,7 @@ impl PressureProfile {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_pressure_profile {
         self as i32
     }
@@ -410,7 +410,7 @@ impl PlacementReason {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_placement_reason {
         self as i32
     }
@@ -580,7 +580,7 @@ impl DType {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_dtype {
         self as i32
     }
@@ -617,7 +617,7 @@ impl MemoryPreset {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_memory_preset {
         self as i32
     }
@@ -646,7 +646,7 @@ impl BufferLocation {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_buffer_location {
         self as i32
     }
@@ -678,7 +678,7 @@ impl BufferPlace {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_buffer_place {
         self as i32
     }
@@ -710,7 +710,7 @@ impl HostAccess {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_host_access {
         self as i32
     }
@@ -755,7 +755,7 @@ impl UsageHint {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_usage_hint {
         self as i32
     }
@@ -793,7 +793,7 @@ impl AccessPattern {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_access_pattern {
         self as i32
     }
@@ -832,7 +832,7 @@ impl WeightsSourceKind {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_weights_source_kind {
         self as i32
     }
@@ -879,7 +879,7 @@ impl WeightsFormat {
         }
     }
 
-    /// The value as C has it.
+    /// The value in C.
     pub(crate) fn to_raw(self) -> sys::ferrum_weights_format {
         self as i32
     }
