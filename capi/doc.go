@@ -10,13 +10,13 @@
 // and the converters of structs (structs_*_gen.go), which use the small functions in
 // structs.go. Start-up, callbacks and the calls of blocks are written by hand.
 //
-// Three tasks run without entering Go, each in a package of its own. The thread caches
-// serve most allocations and frees of small blocks (capi/threadcache). Larger blocks are
-// placed in the tables that a pool has lent (capi/largeblocks). Published counters are
-// read in C (capi/mirrors). The functions of these calls (pools.c, monitor.c) try these
-// packages first; a hit of the caches is inline in them. export_cache.go and guard.c hold
-// what the caches call in the library. A fourth package, capi/mappedfiles, handles the signal
-// of a page of a mapped file that is gone, on the thread that uses the page.
+// Three tasks run without entering Go, each in a package of its own. The thread caches serve most
+// allocations and frees of small blocks (capi/threadcache). Larger blocks are placed in the tables
+// that a pool has lent (capi/largeblocks). Published counters are read in C (capi/mirrors). The
+// functions of these calls (pools.c, monitor.c) try these packages first; a hit of the caches is
+// inline in them. export_cache.go and guard.c have the functions of the library that the caches
+// call. A fourth package, capi/mappedfiles, handles the signal of a page of a mapped file that is
+// gone, on the thread that uses the page.
 //
 // The package owns the one Library of the process, the gate that rejects calls, and the
 // error records of the threads. It never returns memory to the caller, and holds no lock

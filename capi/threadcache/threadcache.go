@@ -49,7 +49,8 @@ func (Caches) ForgetStream(stream uint64) { C.fm_cache_forget_stream(C.uint64_t(
 // poolCache is the thread caches of the pool with this handle.
 type poolCache C.uint64_t
 
-// Counts returns what the caches hold and how often they were used, as of one moment.
+// Counts returns the blocks that the caches hold and the numbers of their uses, of one
+// moment.
 func (p poolCache) Counts() pool.CacheCounts {
 	var counts C.struct_fm_cache_counts
 	C.fm_cache_count(C.uint64_t(p), &counts)

@@ -237,7 +237,7 @@ func limitFindings(l host.Limits) []finding {
 		r.add("huge pages", statusWarning, "disabled: the first access to a large block is slower", "not supported by this kernel")
 	}
 	if l.OvercommitPolicy == "strict" {
-		r.add("overcommit", statusWarning, "sysctl vm.overcommit_memory=0, or expect large reservations to be refused", "strict")
+		r.add("overcommit", statusWarning, "sysctl vm.overcommit_memory=0, or expect large reservations to fail", "strict")
 	} else {
 		r.add("overcommit", statusOK, "", "%s", orDash(l.OvercommitPolicy))
 	}

@@ -45,13 +45,13 @@ func newFit(s streams) *cobra.Command {
 context and largest batch that fit.
 
 CONFIG is a config.json as published beside a model. FILE is a GGUF file (any part of a
-model that is split), a safetensors file, or the index of several. DIR is a folder with
-a config.json and safetensors files, one of them or both, or with the GGUF files of one
-model. Only headers are read. Without safetensors files the weights are worked out from the
-configuration; without a configuration there are weights only.
+model in several files), a safetensors file, or the index of several. DIR is a folder with
+a config.json, with safetensors files or with both, or with the GGUF files of one model.
+Only headers are read. Without safetensors files the size of the weights is computed from
+the configuration. Without a configuration only the weights are counted.
 
 Every device is checked unless --device names some. Exits 1 if the model fits on none
-of them. With --tensor-parallel the answer is for each of that many devices.`,
+of them. With --tensor-parallel N the result is for each of N devices.`,
 		Example: `  ferrum-mem fit models/llama-3.1-8b --context 32768 --batch 4 --kv-dtype f8
   ferrum-mem fit config.json --dtype int4 --memory 24GiB
   ferrum-mem fit models/mixtral --tensor-parallel 2 --limit 40GiB --json`,
@@ -64,7 +64,7 @@ of them. With --tensor-parallel the answer is for each of that many devices.`,
 	flags.StringVar(&f.memory, "memory", "", "query no device: assume one with `SIZE` of free memory")
 	flags.Uint64Var(&f.context, "context", 0, "the number `N` of tokens of one sequence, prompt and answer (default: the model's own context)")
 	flags.Uint64Var(&f.batch, "batch", 1, "the number `N` of sequences at a time")
-	flags.StringVar(&f.kvDType, "kv-dtype", "", "the `TYPE` of the KV cache: "+estimate.DTypeNames+" (default: that of the activations)")
+	flags.StringVar(&f.kvDType, "kv-dtype", "", "the `TYPE` of the KV cache: "+estimate.DTypeNames+" (default: the type of the activations)")
 	flags.StringVar(&f.dtype, "dtype", "", "the `TYPE` that weights are converted to: "+estimate.DTypeNames+" (default: as stored)")
 	flags.Uint64Var(&f.tensorParallel, "tensor-parallel", 1, "the number `N` of devices that share the model")
 	flags.Uint64Var(&f.prefill, "prefill-tokens", estimate.DefaultPrefillTokens, "largest number `N` of prompt tokens computed at once; 0: whole prompts")
@@ -124,7 +124,7 @@ func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 		value uint64
 	}{{"context", f.context}, {"batch", f.batch}, {"tensor-parallel", f.tensorParallel}, {"block-tokens", f.block}} {
 		if flag.value == 0 && cmd.Flags().Changed(flag.name) {
-			return v, usagef(cmd, "--%s 0: at least 1 is needed", flag.name)
+			return v, usagef(cmd, "--%s 0: want at least 1", flag.name)
 		}
 	}
 	if f.attention != "fused" && f.attention != "eager" {

@@ -35,7 +35,7 @@ func manual(root *cobra.Command) []byte {
 		line(`\fBferrum\-mem %s\fR%s`+"\n.br", roff(verbOf(cmd)), roff(strings.TrimPrefix(usage(cmd), cmd.Name())))
 	}
 	line(".SH DESCRIPTION\n%s", roff(root.Long))
-	line(".SH VERBS")
+	line(".SH SUBCOMMANDS")
 	for _, cmd := range verbs(root) {
 		line(".SS %s", roff(verbOf(cmd)))
 		text := cmd.Long
@@ -59,7 +59,7 @@ func manual(root *cobra.Command) []byte {
 	for _, status := range exitStatuses {
 		line(".TP\n.B %d\n%s", status.number, roff(status.meaning))
 	}
-	line(".SH ENVIRONMENT\n%s", roff("The variables whose names begin with FERRUM_ are read as by the library; the page environment.md of its "+
+	line(".SH ENVIRONMENT\n%s", roff("The variables whose names begin with FERRUM_ are read as the library reads them; the page environment.md of its "+
 		"documentation lists them. ferrum-mem doctor shows which are set, and which of these are unknown."))
 	return page.Bytes()
 }

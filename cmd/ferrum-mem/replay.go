@@ -41,12 +41,12 @@ TRACE is a file, or - for the standard input: requests as CSV with the columns
 TIMESTAMP, ContextTokens, GeneratedTokens; requests as JSON lines with timestamp,
 input_length, output_length and hash_ids; or lifetimes of buffers as CSV with the
 columns id, lower, upper, size. No memory is touched, so on the host a trace may
-need more than this machine has; a GPU maps what the trace needs. With --limit, exits 1 if a request could not be served at
-once.
+need more than this machine has. A GPU maps the memory that the trace needs. With --limit,
+exits 1 if a request could not be served at once.
 
 With --model, once for each model, the traces are merged in time and replayed on
 virtual memory under one limit: as a static split, and as one elastic pool that they
-share. With --find-limit it finds how small the limit can be.`,
+share. With --find-limit it finds the smallest limits.`,
 		Example: `  ferrum-mem replay examples/traces/azure_llm_code_2023.csv --report replay.html
   ferrum-mem replay trace.jsonl --mode paged --bytes-per-token 32768 --limit 24GiB --json
   ferrum-mem replay --model chat=chat.csv --model code=code.csv@15m --limit 28GiB --report models.html
@@ -64,7 +64,7 @@ share. With --find-limit it finds how small the limit can be.`,
 	flags.StringVar(&f.limit, "limit", "", "the limit of the pool, a `SIZE` such as 24GiB (default: no limit)")
 	flags.StringVar(&f.paging, "paging", "auto", "`CHOICE` of memory for blocks: pages (on), whole segments (off), or auto")
 	flags.StringVar(&f.strategy, "strategy", rangealloc.Default, "the placement `NAME`: "+strings.Join(rangealloc.Names(), ", "))
-	flags.BoolVar(&f.lifetimeHints, "lifetime-hints", false, "tell the pool with each block when the trace will free it")
+	flags.BoolVar(&f.lifetimeHints, "lifetime-hints", false, "pass to the pool the time at which the trace will free each block")
 	flags.StringVar(&f.mode, "mode", "", "the `MODE` that turns requests into memory: contiguous, paged or lifetimes (default: by the trace's kind)")
 	flags.StringVar(&f.format, "format", "auto", "the `KIND` of the trace: auto, azure, mooncake or lifetimes")
 	flags.Uint64Var(&f.bytesPerToken, "bytes-per-token", trace.DefaultBytesPerToken, "the memory of one token, `N` bytes")
@@ -224,7 +224,7 @@ func (f replayFlags) checkReport(tracePath string) error {
 		return err
 	}
 	if !folder.IsDir() {
-		return errors.New("--report " + f.report + ": its folder is not a folder")
+		return errors.New("--report " + f.report + ": the path before the last / is not a folder")
 	}
 	there, err := os.Stat(f.report)
 	if os.IsNotExist(err) {
@@ -237,7 +237,7 @@ func (f replayFlags) checkReport(tracePath string) error {
 		return errors.New("--report " + f.report + ": this exists and is not a file")
 	}
 	if source, err := os.Stat(tracePath); err == nil && os.SameFile(source, there) {
-		return errors.New("--report " + f.report + ": this is the trace itself")
+		return errors.New("--report " + f.report + ": this is the file of the trace")
 	}
 	return nil
 }

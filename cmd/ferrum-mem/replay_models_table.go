@@ -47,7 +47,7 @@ func shownFigures(r *replay.ModelsResult) []modelsFigure {
 
 // modelsHeadline describes in one line what was replayed.
 func modelsHeadline(r *replay.ModelsResult) string {
-	wait := "nobody waits"
+	wait := "requests do not wait"
 	if r.WaitNS > 0 {
 		wait = "requests wait up to " + formatTime(r.WaitNS, "ns")
 	}
@@ -142,6 +142,6 @@ func printLimits(out io.Writer, r *replay.LimitsResult) error {
 	fmt.Fprintf(table, "  static split, each as much as it needs\t%s\t%d B\n", formatBytes(r.StaticLimitBytes), r.StaticLimitBytes)
 	fmt.Fprintf(table, "  elastic\t%s\t%d B\n", formatBytes(r.ElasticLimitBytes), r.ElasticLimitBytes)
 	fmt.Fprintf(table, "Elastic ÷ static\t%s\t\n", formatRatio(r.ElasticOverStatic))
-	fmt.Fprintf(table, "Elastic ÷ peak of what is live\t%s\t\n", formatRatio(r.ElasticOverPeak))
+	fmt.Fprintf(table, "Elastic ÷ peak live\t%s\t\n", formatRatio(r.ElasticOverPeak))
 	return table.Flush()
 }

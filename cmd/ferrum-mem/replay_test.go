@@ -194,10 +194,10 @@ func TestReplayRejectsBadInput(t *testing.T) {
 		{[]string{small, "--format", "xml"}, `--format "xml"`},
 		{[]string{small, "--format", "azure"}, "lacks the column TIMESTAMP"},
 		{[]string{small, "--report", "nowhere/r.html"}, "nowhere: no such file"},
-		{[]string{small, "--report", small}, "this is the trace itself"},
+		{[]string{small, "--report", small}, "this is the file of the trace"},
 		{[]string{small, "--report", t.TempDir()}, "this exists and is not a file"},
 		{[]string{small, "--report", "/dev/null"}, "--report /dev/null: this exists and is not a file"},
-		{[]string{small, "--report", small + "/r.html"}, "its folder is not a folder"},
+		{[]string{small, "--report", small + "/r.html"}, "the path before the last / is not a folder"},
 	} {
 		o := invoke(t, append([]string{"replay"}, c.args...)...)
 		name := strings.Join(c.args, " ")

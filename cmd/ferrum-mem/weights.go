@@ -36,7 +36,7 @@ func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.filters, "filter", nil,
 		"only tensors whose names match the `PATTERN`, with * for any text; may be given several times (default: all)")
-	flags.StringArrayVar(&f.excluded, "exclude", nil, "no tensors whose names match the `PATTERN`; may be given several times")
+	flags.StringArrayVar(&f.excluded, "exclude", nil, "leave out tensors whose names match the `PATTERN`; may be given several times")
 	flags.StringVar(&f.raw, "raw", "", rawUsage)
 }
 

@@ -51,13 +51,14 @@ func newWeightsConvert(s streams) *cobra.Command {
 		Short: "Write tensors of files to a file of another format or type",
 		Long: `Write tensors of files to a file: safetensors, GGUF, npy (one tensor), npz, or raw (one
 tensor). With --max-file-size a model is written to several files of safetensors and an index,
-model-00001-of-00002.safetensors and so on, if one file would be larger. The ending of OUTPUT decides the format, unless --format states it. The model goes through
-a few megabytes of memory. OUTPUT appears when it is complete; after an error or an interrupt
-nothing of it is left. The free space of the disk is checked first.
+model-00001-of-00002.safetensors and so on, if one file would be larger. The ending of OUTPUT
+decides the format, unless --format states it. The conversion needs a few megabytes of memory.
+OUTPUT appears when it is complete; after an error or an interrupt no part of it is left. The free
+space of the disk is checked first.
 
-Metadata are kept from safetensors to safetensors and from GGUF to GGUF. Other conversions write
-none, so a GGUF file of another format has tensors only. Nothing is quantised; blocks of GGUF go to
-GGUF as they are.`,
+The metadata are kept if both files are safetensors or both are GGUF. Other conversions write no
+metadata, so a GGUF file that is made from another format has only tensors. Nothing is quantised.
+Quantised blocks of a GGUF file are copied unchanged, and only to GGUF.`,
 		Example: `  ferrum-mem weights convert pytorch_model.bin model.safetensors
   ferrum-mem weights convert model.gguf model.safetensors --dtype bf16`,
 		Args: usageArgs(cobra.ExactArgs(2)),
@@ -68,7 +69,7 @@ GGUF as they are.`,
 	flags.StringVar(&f.format, "format", "", "the `FORMAT` of OUTPUT: "+strings.Join(convertFormats, ", ")+" (default: by its ending)")
 	addCastFlag(cmd, &f.dtype)
 	flags.StringVar(&f.maxFile, "max-file-size", "", "the largest `SIZE` of a file, such as 5GiB; more files and an index are written if needed (default: one file)")
-	flags.BoolVar(&f.replace, "replace", false, "replace OUTPUT if it is there already")
+	flags.BoolVar(&f.replace, "replace", false, "replace OUTPUT if it exists")
 	addJSONFlag(cmd, &f.asJSON)
 	// Another subcommand has a flag of the same name with other values.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(convertFormats, cobra.ShellCompDirectiveNoFileComp))

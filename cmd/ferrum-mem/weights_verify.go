@@ -34,7 +34,7 @@ func newWeightsVerify(s streams) *cobra.Command {
 		Short: "Check the headers of files, read the files to the end, and compare SHA-256 sums",
 		Long: `Check the headers of files: every type, shape and place of a tensor, the index, and that files
 are not too short or too long. Then read the files to the end and compute their SHA-256 sums.
-With --sums the sums must be those of a list. Exits 1 if a file is wrong.`,
+With --sums FILE the sums must equal the sums in FILE. Exits 1 if a file is wrong.`,
 		Example: `  ferrum-mem weights verify models/llama-3.1-8b --sums models/llama-3.1-8b/SHA256SUMS
   ferrum-mem weights verify model.gguf`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),

@@ -69,8 +69,8 @@ func (d *Device) roomBytes() uint64 {
 	return share(d.TotalBytes, 4, 5)
 }
 
-// RecommendedFractionPercent returns how much of the capacity an engine should use.
-// Memory that is shared with the host must leave room for the rest of the machine.
+// RecommendedFractionPercent returns the share of the capacity that an engine should
+// use. Memory that is shared with the host must leave room for the rest of the machine.
 func (d *Device) RecommendedFractionPercent() int {
 	if d.UnifiedMemory {
 		return 70

@@ -130,7 +130,7 @@ func (e *Engine) Tags() []track.TagUse {
 	return track.SumTags(uses)
 }
 
-// AddAsleep counts what a space keeps while it is asleep.
+// AddAsleep counts the memory that a space keeps while it is asleep.
 func (e *Engine) AddAsleep(a Asleep) { e.asleep.add(a) }
 
 // RemoveAsleep undoes AddAsleep.

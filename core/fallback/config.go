@@ -21,8 +21,8 @@ type MemoryConfig struct {
 	// GPUMemoryFraction is the share of the device's capacity that the pool may hold,
 	// from 0.1 to 1, in millionths. There is no bound if the capacity is unknown.
 	GPUMemoryFraction float64
-	// CPUFallback makes a manager allocate on the host what the device has no memory
-	// for.
+	// CPUFallback makes a manager allocate a buffer on the host if the device has no
+	// memory for it.
 	CPUFallback bool
 	// MinFreeBytes of the device stay free: the pool does not grow if less would
 	// remain.

@@ -2,7 +2,7 @@
 // The pool lends its tables to C, and recalls them before it uses them again.
 //
 // A call from C into Go costs more than a placement. So when C requests a large block and
-// the pool is in its normal state, the pool writes what a placement needs into a State in
+// the pool is in its normal state, the pool writes the data for a placement into a State in
 // C memory: the addresses of its tables, and a few numbers. From then on C places and
 // frees blocks in the same tables, by the same rules. The lock of the pool (mirror.Lock)
 // recalls the tables before any Go code gets the lock: the numbers are then written back to

@@ -47,8 +47,8 @@ func (s *events) each(visit func(id uint64, m member) bool) {
 	})
 }
 
-// countMade counts what the factory has created on a device or, with nil, on all
-// devices.
+// countMade counts the objects that the factory has created on a device or, with nil,
+// on all devices.
 func (g *registry) countMade(only *Device, pick func(manager.Leftovers) int) (n int) {
 	g.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {

@@ -10,10 +10,10 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// collectLeaks lists what is live on a device or, with nil, on all devices, together
-// with the devices themselves and the objects of no device. Holders of memory come
-// first, then the memory, then the rest, so that many events do not push blocks out of
-// the report.
+// collectLeaks lists the live objects and blocks of a device or, with nil, of all
+// devices, together with the devices themselves and the objects of no device. Holders
+// of memory come first, then the memory, then the rest, so that many events do not
+// push blocks out of the report.
 func (l *Library) collectLeaks(only *Device) leakReport {
 	report := newLeakReport()
 	list := func(place listing, add func(id uint64, m member)) {

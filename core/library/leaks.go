@@ -33,7 +33,7 @@ type leak struct {
 	CallSite []string `json:"call_site,omitempty"`
 }
 
-// leakReport lists what is live at one moment.
+// leakReport lists the objects and blocks that are live at one moment.
 type leakReport struct {
 	Leaks      []leak `json:"leaks"`
 	Omitted    uint64 `json:"omitted"`
@@ -54,8 +54,8 @@ func (r *leakReport) add(found leak) {
 	r.Leaks = append(r.Leaks, found)
 }
 
-// logLeaks logs what a forced call frees: one message for each entry, and one for each
-// group.
+// logLeaks logs the objects and blocks that a forced call ends: one message for each
+// entry, and one for each group.
 func (g *logger) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
@@ -80,9 +80,9 @@ func (g *logger) logLeaks(what string, report leakReport) {
 	}
 }
 
-// LeakReportJSON lists what is live now or, while the library is stopped, what was live
-// when it stopped last, in the form that the public header documents. It works at any
-// time.
+// LeakReportJSON lists the objects and blocks that are live now or, while the library
+// is stopped, that were live when it stopped last, in the form that the public header
+// documents. It works at any time.
 func (l *Library) LeakReportJSON() []byte {
 	l.mu.Lock()
 	report := l.lastLeaks

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// leftovers counts what is live.
+// leftovers counts live objects.
 type leftovers struct {
 	kinds []leftKind
 	// making counts the calls that are creating an object on a device now.
@@ -75,8 +75,8 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// countLeft counts what is live on a device or, with nil, on all devices together with
-// the devices themselves. It does not wait.
+// countLeft counts the live objects of a device or, with nil, of all devices together
+// with the devices themselves. It does not wait.
 func (g *registry) countLeft(only *Device) leftovers {
 	var n leftovers
 	for _, k := range g.kinds {

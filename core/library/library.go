@@ -50,8 +50,8 @@ func (s Settings) String() string {
 type Options struct {
 	// Drivers creates the drivers of this build at every start.
 	Drivers func(Settings) ([]device.Driver, error)
-	// Prepare allocates, at every start, what the runtime will need from the process,
-	// or returns an error if the process cannot provide it; nil: nothing is
+	// Prepare allocates, at every start, the resources of the process that the runtime
+	// needs, or returns an error if the process does not have them; nil: nothing is
 	// preallocated.
 	Prepare func() error
 	// WatchHandlers starts the watch of the program's signal handlers, and reports them

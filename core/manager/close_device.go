@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Leftovers counts what a factory has created on a device and what is not destroyed.
-// The default stream does not count as a stream.
+// Leftovers counts the objects that a factory has created on a device and that still
+// exist. The default stream does not count as a stream.
 type Leftovers struct {
 	Managers, Streams, Events int
 }

@@ -49,7 +49,7 @@ func (m *Manager) Defragment() (DefragmentationStats, error) {
 
 // DefragmentWithin moves relocatable blocks that no work uses, so that pages (or
 // segments, in segmented pools) become free. It begins with the pages that are cheapest
-// to empty, and then releases to the system what the manager's pools hold without use.
+// to empty, and then releases unused memory of the manager's pools to the system.
 // The addresses of moved blocks change; their handles, bytes, tags and ages stay. No
 // pool grows for it. It does not move blocks that are not relocatable, pinned, mapped,
 // or were used on a stream with queued work.

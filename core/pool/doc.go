@@ -30,7 +30,7 @@
 //     held during Engine.Reserve and Engine.Release and during calls of
 //     device.VirtualMemory, which may take milliseconds. It is never held during
 //     Engine.FindRoom, so never while a sibling pool or a callback works.
-//   - leases.census: one thread at a time counts what the caches hold, or takes a
+//   - leases.census: one thread at a time counts the blocks of the caches, or takes a
 //     block over from them, with Cache.Counts, Each, Adopt and Drop. The pool's own
 //     counters do not change meanwhile (heap.frozen): a thread that has to change them
 //     waits, and goes before the next census. Lease and ReturnLeased do not wait, so that

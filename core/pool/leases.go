@@ -12,7 +12,8 @@ import (
 // goroutine that holds none of the locks that Lease and ReturnLeased take. They never call
 // the pool.
 type Cache interface {
-	// Counts returns what the caches hold and how often they were used, as of one moment.
+	// Counts returns the blocks that the caches hold and the numbers of their uses, of one
+	// moment.
 	Counts() CacheCounts
 	// Take removes idle blocks from the caches of all threads and returns their number.
 	// The pool owns these blocks then. 0 means that no idle block is left.

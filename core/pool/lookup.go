@@ -108,7 +108,7 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 // threads change the segment. The next attempt holds the lock until the block is found.
 const atTries = 16
 
-// at is OwnerOf without what the thread caches know.
+// at is OwnerOf without the state of the thread caches.
 func (h *heap) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
 	h.mu.LockToRead()
 	defer h.mu.Unlock()

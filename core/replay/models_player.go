@@ -204,7 +204,8 @@ func (r *rig) add(model int, s trace.Step) (*refusal, error) {
 	return nil, nil
 }
 
-// release frees what a request holds beyond that many blocks and keys.
+// release frees the own blocks of a request from index own on, and its keys from index
+// keys on.
 func (r *rig) release(model int, h *holding, own, keys int) error {
 	t := r.tenants[model]
 	for _, b := range h.own[own:] {

@@ -8,8 +8,8 @@ import (
 
 // Counters has the counters of one pool. Its methods are called with the pool's lock held,
 // so the fields are plain. The pool adds its counters to totals. publish updates these
-// totals: when they are read, and when the pool's active bytes are far from what the
-// totals include.
+// totals: when they are read, and when the pool's active bytes are far from the bytes that
+// the totals include.
 type Counters struct {
 	keepHistory bool
 	now         [gaugeCount]uint64
@@ -35,11 +35,11 @@ type Counters struct {
 }
 
 // driftBytes is the largest error of the peak of the active bytes of several pools, for
-// each pool beyond the first. A pool may differ by windowBytes from what the totals
-// include. With n pools, the n-1 pools that do not update the totals differ by one window
-// each, and the pool that does may have had its highest value up to two windows above its
-// present value. That is n+1 windows, which is at most (n-1) * driftBytes for two or more
-// pools.
+// each pool beyond the first. A pool may differ by windowBytes from the value that the
+// totals include. With n pools, the n-1 pools that do not update the totals differ by one
+// window each, and the pool that does may have had its highest value up to two windows
+// above its present value. That is n+1 windows, which is at most (n-1) * driftBytes for
+// two or more pools.
 const (
 	driftBytes  = 64 << 20
 	windowBytes = driftBytes / 3
@@ -182,9 +182,9 @@ func (b *Counters) SetOutside(o Outside) {
 }
 
 // Adopt makes a live block of the caches a block of the pool. The caches counted it with
-// leasedBytes; what the block is longer than that is active already. The known counts of
-// the caches may be from a time when the block was idle or other blocks were live: bytes
-// that are not in their live bytes are in their cached bytes.
+// leasedBytes. The other bytes of the block are counted as active already. The known
+// counts of the caches may be from a time when the block was idle or other blocks were
+// live: bytes that are not in their live bytes are in their cached bytes.
 func (b *Counters) Adopt(block Block, leasedBytes uint64) {
 	o := &b.outside
 	live := min(o.LiveBytes, leasedBytes)

@@ -12,7 +12,7 @@ import (
 // removed, and, if there are several pools, whenever its active bytes have changed by
 // windowBytes. So the peaks are exact for one pool. For several pools, the peak of the
 // active bytes has an error of at most driftBytes for each further pool. The error of the
-// other peaks is at most what the pools changed since their last update.
+// other peaks is at most the change of the pools since their last update.
 type Totals struct {
 	// interest counts the pools in its low half and the watchers in its high half. They
 	// are in one word, because every call of a pool checks whether there is anything

@@ -25,11 +25,11 @@ type CompactReport struct {
 }
 
 // Compact joins unused pages. It parks retiring ranges whose work has completed and
-// unmaps parked pages. Of the free pages it keeps as many as are kept ready, from the
-// longest runs, and releases the others to the device. Later allocations then get
-// adjacent pages. Live pages stay where they are: the caller may be using their
-// offsets, and other pages at the same offsets would save nothing. Errors: those of the
-// device; the report states what was done before the error.
+// unmaps parked pages. It keeps ReadyPages free pages, from the longest runs, and
+// releases the others to the device. Later allocations then get adjacent pages. Live
+// pages are not moved: the caller may be using their offsets, and other pages at the
+// same offsets would save nothing. Errors: those of the device; the report states what
+// was done before the error.
 func (ph *Physical) Compact() (report CompactReport, err error) {
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
@@ -84,7 +84,7 @@ func (ph *Physical) eachIdle(fn func(*[]device.Page)) {
 	fn(&ph.clean)
 }
 
-// longestRuns picks as many idle pages as are kept ready, from the longest runs. It
+// longestRuns picks ReadyPages idle pages, from the longest runs. It
 // moves them to the front of their lists, because pages are released from the end.
 func (ph *Physical) longestRuns() map[device.Page]bool {
 	ph.mu.Lock()

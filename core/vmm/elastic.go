@@ -137,7 +137,7 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	// Physical has to allow what the quota allows.
+	// Physical must allow all pages that the quota allows.
 	if err := s.physical.SetLimit(limitBytes); err != nil || !raised {
 		return err
 	}

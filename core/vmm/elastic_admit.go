@@ -25,10 +25,9 @@ import (
 // stage is one of the bounds that an allocation has to pass.
 type stage struct {
 	line line
-	// over returns by how many pages a share would exceed the bound with that many
-	// more.
+	// over returns the number of pages above the bound if a share grows by pages.
 	over func(s *share, pages uint64) uint64
-	// charge records that a share has that many more pages.
+	// charge records that a share has grown by pages.
 	charge func(s *share, pages uint64)
 	// guaranteed states that allocations within their guarantee pass before the queue.
 	guaranteed bool

@@ -141,8 +141,8 @@ func (s *Elastic) HasEnded() bool {
 // Close unregisters every model and releases all memory to the device. Without force it
 // returns CodeBusy, and changes nothing, while a model has live ranges or waiting
 // allocations, or is being registered or unregistered; one check under all locks
-// decides for all models. If the driver fails, the pool keeps what the driver did not
-// release, and Close may be called again.
+// decides for all models. If the driver fails, the pool keeps the memory that was not
+// released, and Close may be called again.
 func (s *Elastic) Close(force bool) error {
 	const op = "close"
 	models, err := s.beginClose(op, force)

@@ -132,7 +132,7 @@ func (n *naiveElastic) sum(of func(*naiveModel) uint64) (sum uint64) {
 	return sum
 }
 
-// missing returns how many of that many pages the pool does not have for a model.
+// missing returns the number of pages that the pool lacks if a model grows by pages.
 func (n *naiveElastic) missing(m *naiveModel, pages uint64) uint64 {
 	need := n.sum((*naiveModel).used) + n.sum((*naiveModel).owed) - m.owed() + pages
 	return need - min(need, n.limit)
@@ -149,7 +149,7 @@ func (m *naiveModel) give(pages uint64) {
 	}
 }
 
-// admit reports whether a model gets that many pages, after others have freed some for
+// admit reports whether a model can grow by pages, after others have freed pages for
 // it.
 func (n *naiveElastic) admit(m *naiveModel, pages uint64) bool {
 	others := n.sum((*naiveModel).guaranteed) - m.guaranteed()

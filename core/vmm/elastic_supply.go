@@ -89,7 +89,7 @@ func (s *Elastic) placeInTurn(o *admission, w *waiter) (extent.Span, error) {
 	return extent.Span{}, err
 }
 
-// excess returns how many of that many pages a model has above its guarantee.
+// excess returns the number of pages of a model above its guarantee, at most pages.
 func (m *Model) excess(pages uint64) uint64 {
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()

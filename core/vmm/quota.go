@@ -50,15 +50,13 @@ func (s *share) unused() uint64 { return s.guaranteed - min(s.used, s.guaranteed
 // excess returns the pages above the guarantee.
 func (s *share) excess() uint64 { return s.used - min(s.used, s.guaranteed) }
 
-// over returns by how many pages the model would exceed its maximum with that many
-// more.
+// over returns the number of pages above the maximum if the model grows by pages.
 func (s *share) over(pages uint64) uint64 {
 	sum := s.booked + pages
 	return sum - min(sum, s.most)
 }
 
-// within reports whether the model stays within its guarantee with that many more
-// pages.
+// within reports whether the model stays within its guarantee if it grows by pages.
 func (s *share) within(pages uint64) bool { return pages <= s.unused() }
 
 // quota is the limit of an elastic pool and the shares of its models. The zero value
@@ -77,8 +75,8 @@ type bounds struct {
 	priority         int32
 }
 
-// guaranteesWith returns the sum of the requested guarantees if s, which may be new
-// (nil), had that many pages; false: the sum overflows.
+// guaranteesWith returns the sum of the requested guarantees if s, which may be new (nil),
+// requests guaranteed pages; false: the sum overflows.
 func (q *quota) guaranteesWith(s *share, guaranteed uint64) (uint64, bool) {
 	others := q.asked
 	if s != nil {
@@ -88,9 +86,9 @@ func (q *quota) guaranteesWith(s *share, guaranteed uint64) (uint64, bool) {
 	return sum, sum >= others
 }
 
-// backed returns how much of a requested guarantee can be effective now for a share,
-// which may be new (nil). Backed are its present guarantee, the pages that it uses, and
-// pages that no other model uses or is guaranteed.
+// backed returns the part of a requested guarantee that can be effective now for a share,
+// which may be new (nil). This part consists of its present guarantee, the pages that it
+// uses, and pages that are neither used by another model nor guaranteed to one.
 func (q *quota) backed(s *share, asked uint64) uint64 {
 	if s == nil {
 		s = &share{}
@@ -160,14 +158,14 @@ func (q *quota) change(s *share, b bounds) {
 	q.grow()
 }
 
-// over returns by how many pages the pool would exceed its limit if the share had that
-// many more. So many pages have to be freed first.
+// over returns the number of pages above the limit if the share grows by pages. These pages
+// must be freed first.
 func (q *quota) over(s *share, pages uint64) uint64 {
 	sum := q.used + q.unused - s.unused() + pages
 	return sum - min(sum, q.limit)
 }
 
-// available returns how many more pages the share may get now.
+// available returns the number of pages by which the share may grow now.
 func (q *quota) available(s *share) uint64 {
 	taken := q.used + q.unused - s.unused()
 	return min(q.limit-min(taken, q.limit), s.most-min(s.used, s.most))

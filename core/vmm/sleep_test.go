@@ -209,8 +209,8 @@ func TestSleepWaitsForWork(t *testing.T) {
 	r.quit(t)
 }
 
-// A call with NoWait does what it can at once, and states what it would have to wait
-// for.
+// A call with NoWait does the work that is possible at once, and its error states the
+// reason for which it would wait.
 func TestSleepWithNoWaitReturnsTimeout(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	keep(p.shared.physical, p.dev)

@@ -270,7 +270,7 @@ func (f *freed) add(g freed) {
 	f.ended += g.ended
 }
 
-// countAllocations counts charged pages as so many new allocations.
+// countAllocations counts charged pages as count new allocations.
 func (ph *Physical) countAllocations(sizes track.Block, count uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()

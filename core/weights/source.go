@@ -44,7 +44,7 @@ type Source struct {
 // Format is the name of a file format. Package header has the list.
 type Format = header.Format
 
-// Options restrict what may be opened and describe what a file cannot state.
+// Options restrict the files that may be opened, and describe files that have no header.
 type Options struct {
 	// Formats are the formats that are accepted; none: every format. A folder is searched
 	// for files of these formats only.

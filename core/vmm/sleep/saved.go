@@ -89,7 +89,7 @@ func (s *Saved) Forget(r pageset.Run) {
 	})
 }
 
-// Keep takes over what a transfer could not close.
+// Keep takes over the objects that a transfer could not close.
 func (s *Saved) Keep(left []Leftover) {
 	for _, l := range left {
 		for _, c := range l.chunks {

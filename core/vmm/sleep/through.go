@@ -74,7 +74,8 @@ func (l *lane) backThrough(j Job, all bool, fill func(p part, to []byte) error) 
 	})
 }
 
-// common returns what a run of a job has of a part, as offsets in the chunk.
+// common returns the range that a run of a job and a part have in common, as offsets in
+// the chunk.
 func (l *lane) common(j Job, r pageset.Run, p part) (low, high uint64) {
 	first := (r.Start - j.Chunk.Run.Start) * l.Extent.PageBytes
 	return max(first, p.offset), min(first+r.Pages*l.Extent.PageBytes, p.offset+p.size)
@@ -89,7 +90,8 @@ func (l *lane) touches(j Job, p part) bool {
 	return false
 }
 
-// between queues copies between a buffer and what the runs of a job have of a part.
+// between queues copies between a buffer and the ranges that the runs of a job and a
+// part have in common.
 func (l *lane) between(j Job, p part, b *Block, move func(device.HostAddr, span) error) error {
 	start := l.Extent.Addr(j.Chunk.Run.Start)
 	for _, r := range j.Runs {

@@ -19,7 +19,7 @@ func NewSystem(calls mapping.Calls, granularity uint64) *System {
 	return &System{calls: calls, granularity: granularity, files: memoryFiles{calls: calls.Virtual}}
 }
 
-// Learn sets what the machine allows. maxMappings is the number of mappings that the
+// Learn sets the limits of the machine. maxMappings is the number of mappings that the
 // process may have, or 0 if that is not known. strict: the system promises no more memory
 // than it has.
 func (s *System) Learn(maxMappings uint64, strict bool) {
