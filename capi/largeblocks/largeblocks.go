@@ -15,7 +15,7 @@ import (
 	"ferrum_mem/core/lending"
 )
 
-// Places are where pools lend their tables, in C memory.
+// Places has the C memory in which pools lend their tables.
 type Places struct{}
 
 // Both sides have the same layout.

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// outcome is how a check ended: with a status and, if it did not end well, the reason.
+// outcome is the end of a check: a status and, if it did not end well, the reason.
 type outcome struct {
 	status string
 	reason string

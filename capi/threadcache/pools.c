@@ -321,7 +321,7 @@ bool fm_site_lock(uint64_t pool, uint64_t stream, struct fm_site *site_out) {
         lane = fm_lane_of(thread, site_out->store);
     if (lane != NULL)
         site_out->store = lane;
-    /* For a pool without caches, the key spares the next calls the mutex. */
+    /* For a pool without caches, the key lets the next calls do without the mutex. */
     if (thread != NULL && (lane != NULL || site_out->cache == NULL)) {
         struct fm_key *key = fm_key_of(thread, pool, stream);
         *key = (struct fm_key){pool, stream, lane};

@@ -84,7 +84,7 @@ func (c *child) start(environ []string) error {
 	return nil
 }
 
-// read returns the answer, or what happened instead.
+// read returns the survey that the process replied, or a survey that states the error.
 func (c *child) read(deadline time.Time) device.Survey {
 	_ = c.answer.SetReadDeadline(deadline)
 	line, err := bufio.NewReader(io.LimitReader(c.answer, device.ProbeAnswerMax)).ReadBytes('\n')

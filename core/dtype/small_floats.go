@@ -2,7 +2,7 @@ package dtype
 
 import "math"
 
-// layout is how a floating-point type of at most 32 bits stores its values: a sign bit if it
+// layout is the format of the values of a floating-point type of at most 32 bits: a sign bit if it
 // has one, the exponent with a bias, and the mantissa without its leading 1.
 type layout struct {
 	exponentBits, mantissaBits uint

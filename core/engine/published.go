@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/mirror"
 )
 
-// published is where the counters of a device are published. Engine.mu guards all of it.
+// published has the published counters of a device. Engine.mu guards all fields.
 type published struct {
 	place  *mirror.Device
 	handle uint64

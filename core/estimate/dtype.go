@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// DType is how elements are stored: the bits of each, and for quantised types a scale
-// for each group of elements.
+// DType is the format of stored elements: the bits of each, and for quantised types a
+// scale for each group of elements.
 type DType struct {
 	Name string
 	Bits uint64
@@ -62,7 +62,7 @@ func (c *calculation) stored(t DType, elements uint64) uint64 {
 	return bytes
 }
 
-// Storage is how a checkpoint stores its weights.
+// Storage has the formats of the weights of a checkpoint.
 type Storage struct {
 	// Plain is the type of weights that are not quantised: embeddings, norms, biases,
 	// routers and the output layer, and all weights if Quantised is nil.

@@ -61,7 +61,7 @@ type family struct {
 	experts expertRule
 }
 
-// windowRule is how a family states which layers have a window.
+// windowRule is the rule of a family that states which layers have a window.
 type windowRule int
 
 const (
@@ -78,7 +78,7 @@ const (
 	windowPattern
 )
 
-// expertRule is how a family states which layers have experts.
+// expertRule is the rule of a family that states which layers have experts.
 type expertRule int
 
 const (

@@ -23,8 +23,8 @@ type Model struct {
 	// context. Otherwise Positions is the context for which the model was trained, 0 if
 	// it is not known.
 	PositionsLearned bool
-	// Stretch is how Positions was extended from the original context; the zero value:
-	// it was not.
+	// Stretch is the extension of Positions from the original context; the zero value:
+	// none.
 	Stretch Stretch
 	// PositionsMore is the number of unused rows of that table.
 	PositionsMore uint64
@@ -62,7 +62,7 @@ type Model struct {
 	// Vision is nil for a model without a vision tower.
 	Vision *Vision
 
-	// Weights is how the checkpoint stores its elements.
+	// Weights has the formats of the elements in the checkpoint.
 	Weights Storage
 
 	// Notes states what the numbers do not include.

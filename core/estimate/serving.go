@@ -16,7 +16,7 @@ const (
 	maxBlockTokens    = 1 << 20
 )
 
-// Serving is how a model is to be served.
+// Serving has the settings with which a model is served.
 type Serving struct {
 	// Context is the number of tokens of one sequence, prompt and answer. Batch is the
 	// number of concurrent sequences. Both are at least 1.

@@ -28,8 +28,8 @@ type leak struct {
 	// AgeNS is the time since its creation or allocation; 0 for a block of a pool that
 	// records no times.
 	AgeNS time.Duration `json:"age_ns"`
-	// CallSite is where a block was allocated, the innermost function first. It is
-	// absent unless its pool records call sites.
+	// CallSite is the call stack of the allocation of a block, the innermost function
+	// first. It is absent unless its pool records call sites.
 	CallSite []string `json:"call_site,omitempty"`
 }
 

@@ -66,11 +66,11 @@ type Options struct {
 	MayNotWait func() bool
 	// ThreadCaches creates the thread caches in front of pools; nil: there are none.
 	ThreadCaches ThreadCaches
-	// Mirrors is where the counters of devices are published outside the library; nil:
-	// nowhere.
+	// Mirrors has the memory for the published counters of devices; nil: the counters
+	// are not published.
 	Mirrors Mirrors
-	// Lending is where pools lend their tables, so that C code can allocate large
-	// blocks; nil: nowhere.
+	// Lending has the memory in which pools lend their tables, so that C code can
+	// allocate large blocks; nil: pools lend no tables.
 	Lending Lending
 	// Host describes the machine; nil: nothing is known.
 	Host func() HostInfo

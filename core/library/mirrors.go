@@ -2,8 +2,8 @@ package library
 
 import "ferrum_mem/core/mirror"
 
-// Mirrors is where the counters of devices are published outside the library. Its
-// methods may be called from any goroutine and make no callbacks.
+// Mirrors has the memory outside the library for the published counters of devices.
+// Its methods may be called from any goroutine and make no callbacks.
 type Mirrors interface {
 	// Of returns the place for the device with that handle. No other device uses the
 	// place while the handle is valid; nil: there is none.

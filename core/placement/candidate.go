@@ -27,7 +27,8 @@ type Candidate struct {
 	Profile pressure.Profile
 }
 
-// Reason is why a candidate was chosen or not. The numbers are those of the C ABI.
+// Reason is the reason for which a candidate was chosen or rejected. The numbers are
+// those of the C ABI.
 type Reason int32
 
 // The reasons. With NoInformation and those after it the candidate cannot serve the

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// BestFitScore is how well a device suits a request by the formula of best fit:
+// BestFitScore returns the score of a device for a request, by the formula of best
+// fit:
 //
 //	waste       = (free - size) / total
 //	utilisation = (used / total * 100) / 100

@@ -17,7 +17,7 @@ type Pool struct {
 	leases leases
 	frees  frees
 	family family
-	// publishedAt is where the counters are published; nil means nowhere.
+	// publishedAt is the memory of the published counters; nil: they are not published.
 	publishedAt *mirror.Pool
 }
 

@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Level is how full a device is. Levels are ordered.
+// Level is the pressure level of a device. Levels are ordered.
 type Level int32
 
 // The levels of the C ABI. The profile states where each of them begins.

@@ -2,7 +2,8 @@ package rangealloc
 
 import "ferrum_mem/core/device"
 
-// Place is where a block is to be placed, in bytes from the start of the range.
+// Place is the position at which a block must be placed, in bytes from the start of the
+// range.
 type Place struct {
 	// Offset and Size are multiples of the granule, and Size is not 0.
 	Offset, Size uint64

@@ -23,7 +23,7 @@ const (
 	defaultPageBytes = 2 << 20
 )
 
-// Policy is how models share a limit.
+// Policy is the way in which models share a limit.
 type Policy string
 
 const (

@@ -20,8 +20,8 @@ type block struct {
 // blockRequest is the request for a block.
 type blockRequest struct {
 	size uint64
-	// end is when the block will be freed, 0 if that is not passed on. group is a
-	// number for the request that shares pages, 0 outside paged mode.
+	// end is the time at which the block will be freed, 0 if it is not passed on. group
+	// is a number for the request that shares pages, 0 outside paged mode.
 	end, group uint64
 	// request is the index of the request in order of arrival.
 	request int

@@ -218,7 +218,7 @@ func (r *rig) quit(t require.TestingT) {
 
 func text(n uint64) string { return fmt.Sprint(n) }
 
-// sized is how messages write a number of bytes.
+// sized formats a number of bytes as messages do.
 func sized(n uint64) string { return device.Size(n).String() }
 
 // until lets other threads run until a condition holds.

@@ -31,7 +31,7 @@ type Extra struct {
 	Texts map[string]string `json:"texts"`
 }
 
-// Place is where and how a tensor is stored.
+// Place is the file, the position and the type of a stored tensor.
 type Place struct {
 	DType string `json:"dtype"`
 	// StoredAs is the name of the type in the format.

@@ -173,7 +173,7 @@ def test_free_batch_frees_members_of_batches(pool, device):
     with fm.Pool(device) as foreign, foreign.alloc_batch(8, 2) as strange:
         with pytest.raises(fm.InvalidArgumentError) as error:
             pool.free_batch(strange)
-        assert "blocks[0] is of" in str(error.value)
+        assert "blocks[0] belongs to" in str(error.value)
 
 
 def test_free_address_rejects_a_block_of_a_batch(pool):

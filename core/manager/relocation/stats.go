@@ -43,7 +43,7 @@ func (s *Skipped) Sum() uint64 {
 	return s.NotRelocatable + s.Debugged + s.Pinned + s.InUse + s.NoRoom + s.OverBudget + s.Mapped
 }
 
-// Reason is why the owner of a block does not allow its move.
+// Reason is the reason for which the owner of a block does not allow its move.
 type Reason int
 
 const (

@@ -24,7 +24,8 @@ const (
 type Graph[P comparable] struct {
 	number  uint64
 	private P
-	// capture is the device's number of the capture; stream is where the capture began.
+	// capture is the device's number of the capture; stream is the stream on which the
+	// capture began.
 	capture uint64
 	stream  device.Stream
 	// over is set when the capture has ended.

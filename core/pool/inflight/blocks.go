@@ -54,8 +54,8 @@ type Blocks struct {
 	links  table[link]
 	blocks table[block]
 	queues []queue
-	// active has the queues with fences, except loose. cursor is where the next bounded
-	// poll starts.
+	// active has the queues with fences, except loose. cursor is the position at which
+	// the next bounded poll starts.
 	active   []int32
 	cursor   int
 	byStream map[device.Stream]int32

@@ -138,7 +138,7 @@ type waits struct {
 	released uint64
 	// debt is the time of the waits until at, less a hundredth of the time since then.
 	debt, at time.Duration
-	// changedAt is when window changed last.
+	// changedAt is the time of the last change of window.
 	changedAt time.Duration
 }
 

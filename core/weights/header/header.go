@@ -67,7 +67,7 @@ type Tensor struct {
 	// Elements is the product of the shape.
 	Elements uint64
 	// Compressed is the archive member from which the bytes must be inflated, or nil if the file
-	// has the bytes uncompressed. With Compressed, Offset is where the member's data begins, and
+	// has the bytes uncompressed. With Compressed, Offset is the offset of the member's data, and
 	// Compressed.Skip is the number of inflated bytes before the tensor.
 	Compressed *Compressed
 	// Varints is the number of bytes of the file that hold the elements as varints, an encoding
@@ -90,8 +90,8 @@ type Compressed struct {
 type External struct {
 	// Location is the path of the file, relative to the folder of the model and inside it.
 	Location string
-	// Offset is where the tensor begins. Length is its size in bytes, or 0 if the model does not
-	// state it.
+	// Offset is the offset of the tensor in the file. Length is its size in bytes, or 0 if the
+	// model does not state it.
 	Offset, Length uint64
 }
 

@@ -127,7 +127,7 @@ type onnxReader struct {
 type initialiser struct {
 	Tensor
 	dataType uint64
-	// places are where its values are in the file: as raw bytes, or as a list of a field.
+	// places has the parts of the file with its values: as raw bytes, or as a list of a field.
 	places []onnxPlace
 	// stored is data_location, properties are external_data.
 	stored     uint64

@@ -27,7 +27,7 @@ const (
 
 // storedPage is a page, or a place for one.
 type storedPage struct {
-	// address is where the page is mapped, or 0.
+	// address is the address of the mapped page, or 0.
 	address    uint64
 	generation uint32
 	state      pageState

@@ -134,8 +134,8 @@ impl Hub {
     }
 }
 
-/// [`StreamManager`] on ferrum_mem. [`crate::FerrumMem`] creates it. Its streams end with it, after
-/// their work is done. Handles are those of the C ABI.
+/// [`StreamManager`] on ferrum_mem. [`crate::FerrumMem`] creates it. A drop destroys
+/// its streams after their work has completed. Handles are those of the C ABI.
 pub struct FerrumStreamManager {
     hub: Arc<Hub>,
     id: u64,
