@@ -85,7 +85,9 @@ def test_storage_can_be_taken_and_adopted(manager):
     manager.release(fm.BufferLocation.CPU, address)
     with pytest.raises(fm.InvalidAddressError):
         manager.release(fm.BufferLocation.CPU, address)
-    with pytest.raises(ValueError, match="data has 5 bytes, which is not a multiple of the 4 bytes"):
+    with pytest.raises(
+        ValueError, match="data has 5 bytes, which is not a multiple of the 4 bytes"
+    ):
         manager.cpu(b"12345", fm.DType.F32)
 
 
