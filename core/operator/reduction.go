@@ -4,7 +4,7 @@ import "slices"
 
 // Operators that combine the elements along some dimensions into one.
 
-// reduce is the form of ReduceSum, ReduceMean and ReduceMax. From version moved on, axes are an
+// reduce is the form of ReduceSum, ReduceMean and ReduceMax. From opset moved on, axes are an
 // input.
 func reduce(version, moved int, types Types) Schema {
 	s := Schema{

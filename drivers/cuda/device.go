@@ -72,7 +72,7 @@ func newOpenDevice(d *Driver, one *found, callers uintptr) (*openDevice, error) 
 	return o, nil
 }
 
-// prepare creates what every open device needs.
+// prepare creates the objects that every open device needs.
 func (o *openDevice) prepare(op string) (err error) {
 	if o.info.VirtualMemory {
 		if err := o.virtual.measure(op); err != nil {

@@ -4,7 +4,7 @@
  * The threads of the engine.
  *
  * A run publishes its fields, then the word `round`, which holds the number of the
- * round and of its parts. Thread i computes part i if there are so many parts, and
+ * round and of its parts. Thread i computes part i if the round has it, and
  * then counts `pending` down; the caller computes the last part. Only a thread that
  * takes part reads the fields, and the caller waits for all of these, so the fields
  * do not change while a thread reads them.

@@ -150,7 +150,7 @@ func TestReadsThatMustNotWaitTell(t *testing.T) {
 	assert.Equal(t, before+testBytes, f.Counts().Cached)
 }
 
-// cachestat and mincore tell the same, also of a file that is partly in the page cache.
+// cachestat and mincore report the same, also of a file that is partly in the page cache.
 func TestBothViewsTellTheSame(t *testing.T) {
 	file, _ := onDisk(t, testBytes)
 	if resident(t, file, testBytes) != 0 {

@@ -7,7 +7,7 @@
 
 #include "map.h"
 
-/* A block of a transpose: both sides stay in the fastest cache. */
+/* A block of a transpose: both sides stay in the L1 cache. */
 #define FK_SIDE 32
 
 FK_INLINE void fk_move(char *to, const char *from, int64_t bytes) {

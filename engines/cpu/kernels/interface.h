@@ -28,7 +28,8 @@ enum {
 };
 
 #define FK_RANK 8
-/* Weights of a block type have a scale for this many elements of a column. */
+/* The number of elements of a column that share a scale, for weights of a block
+ * type. */
 #define FK_BLOCK 32
 
 /*
@@ -183,8 +184,8 @@ struct fk_gather {
 enum { FK_REDUCE_SUM, FK_REDUCE_MEAN, FK_REDUCE_MAX, FK_REDUCES };
 
 /*
- * Reduces some dimensions of x. dims are those of y. Of no elements the sum is 0,
- * the mean NaN, and the maximum -infinity. y overlaps no input.
+ * Reduces some dimensions of x. dims are those of y. Without elements the sum is
+ * 0, the mean NaN, and the maximum -infinity. y overlaps no input.
  */
 struct fk_reduce {
     int64_t op, rank, dims[FK_RANK], reduced_rank, reduced[FK_RANK];

@@ -3,7 +3,7 @@
  *
  * The loops, from the outside: batches; blocks of FK_BLOCK_ROWS rows; blocks of
  * FK_DEPTH along k; panels of columns; tiles of FK_ROWS rows. The rows of a block
- * are copied into the workspace as F32, so that they stay in the second cache. A
+ * are copied into the workspace as F32, so that they stay in the L2 cache. A
  * packed panel of F32 is read where it is. Any other is widened into the
  * workspace first, for all rows of the block.
  *
@@ -24,7 +24,8 @@
 
 FK_INLINE int64_t fk_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* What one part computes of every matrix of its batches. */
+/* The batches, and the rows and panels of each of their matrices, that one part
+ * computes. */
 struct fk_share {
     int64_t batch, batch_end;
     int64_t row, row_end;

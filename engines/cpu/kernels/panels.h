@@ -70,7 +70,7 @@ static void fk_fill_panel(float *to, int64_t type, uint64_t b, int64_t row,
         return;
     }
     /* Columns are adjacent in memory: they are turned in blocks that fit the
-     * fastest cache. */
+     * L1 cache. */
     float run[16];
     for (int64_t i = 0; i < rows; i += 16) {
         int64_t count = rows - i < 16 ? rows - i : 16;

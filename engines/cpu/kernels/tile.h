@@ -9,8 +9,8 @@
 #include "panels.h"
 
 /* Rows of a panel that are multiplied at a time. With 256, a panel of up to 16
- * columns and the rows of a tile fit into a first cache of 32 KiB. A panel of
- * AVX-512 is read from the second cache, which is fast enough for its tiles. */
+ * columns and the rows of a tile fit into an L1 cache of 32 KiB. A panel of
+ * AVX-512 is read from the L2 cache, which is fast enough for its tiles. */
 #if FK_LANES == 16
 #define FK_DEPTH 512
 #else

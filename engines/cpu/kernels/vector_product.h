@@ -22,8 +22,8 @@ FK_INLINE fk_v fk_load_type(const int type, const char *from) {
     }
 }
 
-/* Panels that are read at the same time. Several streams keep more reads of
- * memory under way than one. */
+/* The number of panels that are read at the same time. With several streams more
+ * reads of memory are in flight than with one. */
 #define FK_STREAMS 4
 
 /* Rows that are summed before their sum is added to the sum of all rows. It
@@ -158,7 +158,7 @@ FK_NOINLINE void fk_packed_product(int64_t type, int64_t panels, int64_t k,
 }
 
 /* The number of columns of a b that is not packed that are computed together.
- * Their sums stay in the fastest cache, and the parts that are read of each row
+ * Their sums stay in the L1 cache, and the parts that are read of each row
  * are long. */
 #define FK_RUN 1024
 
