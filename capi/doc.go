@@ -15,8 +15,8 @@
 // that a pool has lent (capi/largeblocks). Published counters are read in C (capi/mirrors). The
 // functions of these calls (pools.c, monitor.c) try these packages first; a hit of the caches is
 // inline in them. export_cache.go and guard.c have the functions of the library that the caches
-// call. A fourth package, capi/mappedfiles, handles the signal of a page of a mapped file that is
-// gone, on the thread that uses the page.
+// call. A fourth package, capi/mappedfiles, handles the signal of a lost page of a mapped
+// file, on the thread that uses the page.
 //
 // The package owns the one Library of the process, the gate that rejects calls, and the
 // error records of the threads. It never returns memory to the caller, and holds no lock

@@ -30,7 +30,7 @@
  *              which are zero after a failure. A required pointer that is NULL is
  *              FERRUM_ERROR_NULL_POINTER.
  *   Errors.    The detail of a failure is kept per thread; ferrum_last_error copies
- *              it out. A failed call changes nothing, unless its comment says
+ *              it out. A failed call changes nothing, unless its comment states
  *              otherwise.
  *   Threads.   Every function may be called from any thread, at any time, unless
  *              its comment says otherwise.
@@ -43,7 +43,7 @@
  *              stream means the default stream of the device that the call works on.
  *   Ending.    A call that destroys, closes, frees, removes or unregisters an object
  *              without FERRUM_FORCE either ends the object, or returns
- *              FERRUM_ERROR_BUSY and changes nothing; the message says what still
+ *              FERRUM_ERROR_BUSY and changes nothing; the message states what still
  *              uses the object. The library decides between the two in one step.
  *              Calls of other threads before that step are served as usual; calls
  *              after the end return FERRUM_ERROR_INVALID_HANDLE. When a device fails
@@ -60,7 +60,7 @@
  *   Defects.   When the library finds its own state broken, it returns
  *              FERRUM_ERROR_INTERNAL. From then on every call except those queries
  *              returns FERRUM_ERROR_POISONED.
- *   Sizes.     Bytes, unless the name says otherwise.
+ *   Sizes.     Bytes, unless the name states another unit.
  */
 #ifndef FERRUM_MEM_H
 #define FERRUM_MEM_H

@@ -404,7 +404,7 @@ FM_HIDDEN void fm_parcel_pour(struct fm_store *from, struct fm_store *depot);
 /** Prefetches a cache line that will be written soon. */
 static inline void fm_prefetch_write(const void *line) {
 #if defined(__x86_64__)
-    /* Compilers use this instruction only if told to compile for processors
+    /* Compilers use this instruction only if they compile for processors
      * that have it; other processors ignore it. */
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 #else

@@ -34,7 +34,8 @@ var exitStatuses = []struct {
 	{exitInterrupted, "Interrupted."},
 }
 
-// errNo is the negative answer of a subcommand. The output has been printed already.
+// errNo states that the answer of a subcommand is no. The output has been printed
+// already.
 var errNo = errors.New("no")
 
 func isAnswer(err error) bool { return errors.Is(err, errNo) }

@@ -19,7 +19,7 @@ type fitFlags struct {
 	asJSON                                         bool
 }
 
-// fitReport is the output of fit: the answer of one device, and of all devices.
+// fitReport is the output of fit: the result for one device, and for all devices.
 type fitReport struct {
 	estimate.FitReport
 	// Device is the device of the numbers above. It is the device with the most free memory
@@ -149,7 +149,7 @@ func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 	return v, nil
 }
 
-// fitAll computes the answer of every device, and puts the best first.
+// fitAll computes the result for every device, and puts the best first.
 func fitAll(x *estimate.Subject, serving estimate.Serving, rooms []room) (fitReport, error) {
 	var r fitReport
 	reports := make([]estimate.FitReport, len(rooms))

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/estimate"
 )
 
-// printFit prints the parts of the sum, then the answer of each device.
+// printFit prints the parts of the sum, then the result for each device.
 func printFit(out io.Writer, r fitReport) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	modelType := "weights only"

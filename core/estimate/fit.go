@@ -66,7 +66,7 @@ func (x *Subject) Fit(s Serving, freeBytes uint64) (Verdict, error) {
 	return v, nil
 }
 
-// most finds the answer by bisection. This is correct because a plan never shrinks when
+// most finds the number by bisection. This is correct because a plan never shrinks when
 // its context or batch grows; tests enforce that.
 func (x *Subject) most(s Serving, freeBytes, top uint64, end LimitedBy, set func(*Serving, uint64)) (Most, error) {
 	fits := func(n uint64) (bool, error) {

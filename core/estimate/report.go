@@ -59,7 +59,7 @@ type Answer struct {
 	MaxBatchLimitedBy     LimitedBy `json:"max_batch_limited_by"`
 }
 
-// FitReport is a report with its answer.
+// FitReport is a report with its result.
 type FitReport struct {
 	Report
 	Answer

@@ -11,7 +11,7 @@
 // # Lock order
 //
 // A Checker has no lock: its methods are called with the lock of its pool held, unless
-// their comments say otherwise. Reports are created under that lock and sent after it.
+// their comments state otherwise. Reports are created under that lock and sent after it.
 // Naming a call site calls the dynamic linker, which may be waiting for a library that
 // waits for the pool.
 //

@@ -180,7 +180,7 @@ func (f *frees) leaving(addrs []device.Addr) []located {
 	return found
 }
 
-// errNotLive is replaced by the error of refuse, which says more.
+// errNotLive is replaced by the error of refuse, which has more details.
 var errNotLive = errors.New("no live block starts at the address")
 
 // refuse returns the error of a free that names an address without a live block. Finding

@@ -59,7 +59,7 @@ type Foreign struct {
 	Engine    *engine.Engine
 	Addr      device.Addr
 	SizeBytes uint64
-	// Release is called once, after the last tensor was closed; nil: nobody is told. If it
+	// Release is called once, after the last tensor was closed; nil: nothing is called. If it
 	// fails, the last tensor stays open.
 	Release func() error
 }

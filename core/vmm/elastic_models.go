@@ -157,8 +157,8 @@ func (s *Elastic) list(op string, m *Model, space *space) error {
 	return nil
 }
 
-// enroll reserves the id and the guarantee. The model counts as gone until it has its
-// space.
+// enroll reserves the id and the guarantee. The model counts as removed until it has
+// its space.
 func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if len(id) == 0 || len(id) > MaxNameBytes {
 		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q has %v, 1 to %d are allowed", id, device.Size(len(id)), MaxNameBytes)

@@ -10,7 +10,7 @@ import (
 )
 
 // driverContext is a CUDA context in which this driver makes the calls of one device, with
-// the state that tells whether the context still exists.
+// the state that shows whether the context still exists.
 type driverContext struct {
 	api *api
 	// cuDevice is the vendor driver's number of the device. id is the number of this

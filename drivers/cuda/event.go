@@ -96,7 +96,7 @@ func (s *stream) WaitEvent(waited device.Event) error {
 	})
 }
 
-// afterCapture explains the error of a call with an event that exists. Driver 580 says
+// afterCapture explains the error of a call with an event that exists. Driver 580 returns
 // "invalid argument" for an event that was last recorded in a capture that has ended.
 func afterCapture(err error) error {
 	var typed *device.Error

@@ -169,7 +169,7 @@ func (v *virtualMemory) checkImported(op, what string, p *virtual.Page) error {
 		mapped = p.Bytes
 	case resultInvalidValue, resultNotSupported:
 		// The address, the offset and the flags are right, so only the size can be wrong.
-		// The header says "invalid value" for that, driver 580 "not supported".
+		// The header states "invalid value" for this, driver 580 returns "not supported".
 		if err = v.ctx.failure(op, &v.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.Bytes)); v.ctx.lost.Load() == nil {
 			err.(*device.Error).Code = device.CodeInvalidPageSize
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // The control group of a process and every group above it limit the memory of the process.
-// Two files tell where these groups are: /proc/self/cgroup names the group within its
+// Two files state where these groups are: /proc/self/cgroup names the group within its
 // hierarchy, and /proc/self/mountinfo states which part of the hierarchy is mounted where.
 // A container may see only its own group: under a mount whose root is that group, or under
 // a name that its namespace hides.

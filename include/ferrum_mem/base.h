@@ -256,7 +256,8 @@ typedef struct ferrum_config {
  * The Go runtime inside the library ends the process when it cannot get what it
  * needs. So ferrum_init preallocates it: two file descriptors, as many threads as
  * there are processors and 10 more, and 32 MiB of untouched memory. They stay after
- * ferrum_shutdown. docs/hosts.md says what else a program has to keep available.
+ * ferrum_shutdown. docs/hosts.md lists the other resources that a program must
+ * keep available.
  *
  * A signal handler without SA_ONSTACK runs on a stack of the runtime that is too
  * small for it, and overwrites memory. So ferrum_init adds the flag to the
@@ -273,7 +274,7 @@ typedef struct ferrum_config {
  *         environment, that is not valid (the message names it);
  *         FERRUM_ERROR_RESOURCE_EXHAUSTED, FERRUM_ERROR_OUT_OF_MEMORY,
  *         FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the
- *         preallocation fails (the message says what is missing). The library does
+ *         preallocation fails (the message names the missing resource). The library does
  *         not run after an error.
  *
  * @optional config

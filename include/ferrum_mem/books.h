@@ -201,8 +201,8 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * memory, which no statistics contain. The owner of a pool is "pool", "manager",
  * "fallback_manager" or "graph"; "graph" is the private pool of a graph.
  * signal_handlers lists the first 256 handlers that were found without SA_ONSTACK:
- * mended says that the library added the flag, late that the handler was installed
- * after ferrum_init. Later versions may add fields.
+ * mended states that the library added the flag, late that the handler was
+ * installed after ferrum_init. Later versions may add fields.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -221,8 +221,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * block (of a pool), vpool, elastic_pool, range, manager, memory, fallback_manager,
  * buffer or registration. A range is one of a virtual pool or an elastic pool that
  * is mapped or asleep; in an elastic pool it has a "model". A registration has a
- * "callback", which says what kind of callback it is, and whether the object that
- * it belonged to has ended. bytes is the requested size. age_ns is the time since
+ * "callback", which states the kind of the callback, and whether the object that it
+ * belonged to has ended. bytes is the requested size. age_ns is the time since
  * the object was created or allocated; it is 0 for blocks of pools without
  * tracking. call_site is present for blocks of pools with FERRUM_DEBUG_CALL_SITES;
  * the innermost function comes first. The list has at most 1000 entries; "omitted"

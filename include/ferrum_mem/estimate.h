@@ -18,10 +18,10 @@ extern "C" {
  * needs ferrum_init, asks a device or keeps anything. Amounts are whole bytes with
  * checked arithmetic: one beyond 64 bits is FERRUM_ERROR_OVERFLOW and is named.
  *
- * The first three are the short formulas that take a model's numbers one by one; they
- * know a transformer with gated MLPs and nothing else. The other two read what a model
- * is published as, and are what `ferrum-mem fit` answers with; docs/estimate.md says
- * what is counted and how.
+ * The first three are the short formulas, which take the numbers of a model as
+ * arguments. They are for transformers with gated MLPs only. The other two read the
+ * published files of a model, as `ferrum-mem fit` does; docs/estimate.md states what
+ * is counted and how.
  */
 
 /** Dimensions of a model, for the short formulas.
@@ -194,7 +194,7 @@ typedef struct ferrum_estimate_request {
 /**
  * Estimates the memory for serving a model, as JSON with the fields of
  * docs/estimate.md. These are the fields of `ferrum-mem fit --json` without device
- * and devices. Without free_bytes, the fields of the answer are missing too (fits,
+ * and devices. Without free_bytes, the fields of the result are missing too (fits,
  * free_bytes, left_bytes, missing_bytes, max_context, max_batch and their reasons).
  * The longest context and the largest batch are exact.
  *

@@ -83,7 +83,7 @@ typedef void (*ferrum_host_fn)(void *user_data);
  *
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED when 1,048,576 queued calls of the stream
  *         have not begun. The same status, or the status for the error of the
- *         system, when no thread is available for the function; docs/hosts.md says
+ *         system, when no thread is available for the function; docs/hosts.md states
  *         how many threads are kept.
  *
  * @by-hand go it hands on a function of the caller

@@ -16,7 +16,8 @@ func lines(shape []uint64, axis int, visit func(line []int, index []uint64)) {
 	})
 }
 
-// argMax returns the first of equal elements, or the last one if the attribute says so.
+// argMax returns the first of equal elements, or the last one if the attribute select_last_index is
+// 1.
 func (r *run) argMax() {
 	in, out, axis := r.in[0], r.out[0], r.layout.Axes[0]
 	isLast := r.op.Int("select_last_index") == 1

@@ -12,9 +12,9 @@
 // They are moved there if the alignment of their place does not suffice. Blocks at the ends go through a
 // buffer.
 //
-// The package asks cachestat which parts the cache holds. Before Linux 6.5 it asks mincore. For that it
-// has a mapping that nothing reads through, so a file that becomes shorter is a read error and never a
-// fault. The system answers only the owner of a file and users who may write it. For other users, the
+// The package queries the parts in the cache with cachestat, and before Linux 6.5 with mincore. For that
+// it has a mapping that nothing reads through, so a file that becomes shorter is a read error and never
+// a fault. Only the owner of a file and users who may write it may query the cache. For other users, the
 // package tries a read that fails instead of waiting for the disk (RWF_NOWAIT).
 //
 // Warm reads a part of a file into the page cache, and Forget releases its pages. A Mapping is a

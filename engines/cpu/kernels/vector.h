@@ -1,7 +1,8 @@
 /*
- * Vectors of the instruction set that the compiler was told: FK_LANES floats in a
- * register. The operators are those of the compiler's vector extensions. Few
- * operations need an instruction by name; each has a form without it.
+ * Vectors of the instruction set for which the source is compiled: FK_LANES
+ * floats in a register. The operators are those of the compiler's vector
+ * extensions. Few operations need an instruction by name; each has a form without
+ * it.
  */
 #ifndef FK_VECTOR_H
 #define FK_VECTOR_H

@@ -3139,7 +3139,7 @@ class Functions:
     ferrum_estimate_inference_memory: Callable[..., int]
     # (path, request, buffer, capacity, length_out) Estimates the memory for serving a model, as
     # JSON with the fields of docs/estimate.md. These are the fields of `ferrum-mem fit --json`
-    # without device and devices. Without free_bytes, the fields of the answer are missing too
+    # without device and devices. Without free_bytes, the fields of the result are missing too
     # (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and their reasons). The
     # longest context and the largest batch are exact.
     ferrum_estimate_file_json: Callable[..., int]

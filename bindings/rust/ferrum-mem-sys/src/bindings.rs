@@ -5077,7 +5077,8 @@ extern "C" {
     /// The Go runtime inside the library ends the process when it cannot get what it
     /// needs. So ferrum_init preallocates it: two file descriptors, as many threads as
     /// there are processors and 10 more, and 32 MiB of untouched memory. They stay after
-    /// ferrum_shutdown. docs/hosts.md says what else a program has to keep available.
+    /// ferrum_shutdown. docs/hosts.md lists the other resources that a program must
+    /// keep available.
     ///
     /// A signal handler without SA_ONSTACK runs on a stack of the runtime that is too
     /// small for it, and overwrites memory. So ferrum_init adds the flag to the
@@ -5095,7 +5096,7 @@ extern "C" {
     /// environment, that is not valid (the message names it);
     /// FERRUM_ERROR_RESOURCE_EXHAUSTED, FERRUM_ERROR_OUT_OF_MEMORY,
     /// FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the
-    /// preallocation fails (the message says what is missing). The library does
+    /// preallocation fails (the message names the missing resource). The library does
     /// not run after an error.
     pub fn ferrum_init(config: *const ferrum_config) -> ferrum_status;
 
@@ -5398,8 +5399,8 @@ extern "C" {
     /// memory, which no statistics contain. The owner of a pool is "pool", "manager",
     /// "fallback_manager" or "graph"; "graph" is the private pool of a graph.
     /// signal_handlers lists the first 256 handlers that were found without SA_ONSTACK:
-    /// mended says that the library added the flag, late that the handler was installed
-    /// after ferrum_init. Later versions may add fields.
+    /// mended states that the library added the flag, late that the handler was
+    /// installed after ferrum_init. Later versions may add fields.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(
@@ -5419,8 +5420,8 @@ extern "C" {
     /// block (of a pool), vpool, elastic_pool, range, manager, memory, fallback_manager,
     /// buffer or registration. A range is one of a virtual pool or an elastic pool that
     /// is mapped or asleep; in an elastic pool it has a "model". A registration has a
-    /// "callback", which says what kind of callback it is, and whether the object that
-    /// it belonged to has ended. bytes is the requested size. age_ns is the time since
+    /// "callback", which states the kind of the callback, and whether the object that it
+    /// belonged to has ended. bytes is the requested size. age_ns is the time since
     /// the object was created or allocated; it is 0 for blocks of pools without
     /// tracking. call_site is present for blocks of pools with FERRUM_DEBUG_CALL_SITES;
     /// the innermost function comes first. The list has at most 1000 entries; "omitted"
@@ -5479,7 +5480,7 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when 1,048,576 queued calls of the stream
     /// have not begun. The same status, or the status for the error of the
-    /// system, when no thread is available for the function; docs/hosts.md says
+    /// system, when no thread is available for the function; docs/hosts.md states
     /// how many threads are kept.
     pub fn ferrum_stream_host_function(
         stream: ferrum_stream,
@@ -7002,7 +7003,7 @@ extern "C" {
 
     /// Estimates the memory for serving a model, as JSON with the fields of
     /// docs/estimate.md. These are the fields of `ferrum-mem fit --json` without device
-    /// and devices. Without free_bytes, the fields of the answer are missing too (fits,
+    /// and devices. Without free_bytes, the fields of the result are missing too (fits,
     /// free_bytes, left_bytes, missing_bytes, max_context, max_batch and their reasons).
     /// The longest context and the largest batch are exact.
     ///
