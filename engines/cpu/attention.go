@@ -7,16 +7,19 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// maxDepth is the largest number of elements of a query.
+// maxDepth is the largest number of elements of a query in the kernels of the instruction sets.
 const maxDepth = 512
 
 // Attention computes y = softmax(Scale q k^T + mask) v, for each head of each batch. It needs no
-// matrix of all scores: its workspace is below 1 MiB for each thread.
+// matrix of all scores: its workspace is below 1 MiB for each thread. The elements of a key that is
+// hidden from a query do not matter to it. A query that sees no key has the result 0.
 //
 // Heads is a multiple of KeyHeads; query head h reads the keys and values of head
 // h * KeyHeads / Heads. Depth is the number of elements of a query and of a key, at most 512;
 // ValueDepth is that of a value and of a result. Types of q, k, v: F32, F16, BF16, I8; of y:
-// F32, F16, BF16. y overlaps no input. A query that sees no key has the result NaN.
+// F32, F16, BF16. y overlaps no input.
+//
+// The general form has F64 or a mask of other types, a larger Depth, or Scores.
 type Attention struct {
 	Batch, Heads, KeyHeads, Queries, Keys, Depth, ValueDepth int64
 
@@ -36,26 +39,48 @@ type Attention struct {
 	YType                      Type
 	YBatch, YHead, YRow, YStep int64
 
-	// Mask is added to the scores, or absent if it is 0: F32, F16, BF16, or BOOL, where false
-	// hides a key. Its strides may be 0.
-	Mask                                  uint64
-	MaskType                              Type
-	MaskBatch, MaskHead, MaskRow, MaskKey int64
+	// Mask is added to the scores, or absent if it is 0: F32, F16, BF16, I8, or BOOL. False or
+	// -infinity hides a key. Its strides may be 0. It has MaskKeys keys; later keys are hidden.
+	Mask                                            uint64
+	MaskType                                        Type
+	MaskBatch, MaskHead, MaskRow, MaskKey, MaskKeys int64
 
 	// Lengths is the address of an I64 for each batch, or 0: how many of the keys are valid.
 	Lengths uint64
 
-	// If IsCausal is 1, query i sees the keys up to i + Offset.
-	IsCausal, Offset int64
+	// If HasLast is 1, query i sees the keys up to i + Last; if HasFirst is 1, those from
+	// i + First on. If FollowsLength is 1, the length minus Queries is added to both.
+	HasLast, Last, HasFirst, First, FollowsLength int64
 
 	Scale float64
 	// Softcap above 0 replaces a score s by Softcap * tanh(s / Softcap), before the mask.
 	Softcap float64
+
+	// Scores receives the scores of Stage, or is absent if it is 0: 0 the product, 1 after
+	// Softcap, 2 after the mask, 3 after softmax. Y may then be absent.
+	Scores                                        uint64
+	ScoresType                                    Type
+	ScoresBatch, ScoresHead, ScoresRow, ScoresKey int64
+	Stage                                         int64
 }
 
-func (*Attention) kernel() kernel { return kernelAttention }
+func (r *Attention) kernel() kernel {
+	isMask := r.Mask == 0 || isInput(r.MaskType) || r.MaskType.isOf(dtype.Bool)
+	isFast := isInput(r.QType) && isInput(r.KType) && isInput(r.VType) && isOutput(r.YType) && isMask &&
+		r.Scores == 0 && r.Depth <= maxDepth
+	if isFast {
+		return kernelAttention
+	}
+	return generalAttention
+}
 
 func (r *Attention) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *Attention) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.Q, &r.K, &r.V, &r.Y, &r.Mask, &r.Lengths, &r.Scores}
+}
+
+func (r *Attention) clone() Request { c := *r; return &c }
 
 func (r *Attention) check() error {
 	for _, n := range []int64{r.Batch, r.Heads, r.KeyHeads, r.Queries, r.Keys, r.Depth, r.ValueDepth} {
@@ -66,13 +91,13 @@ func (r *Attention) check() error {
 	switch {
 	case r.KeyHeads == 0 || r.Heads%r.KeyHeads != 0:
 		return invalid("attention of %d heads with %d heads of keys", r.Heads, r.KeyHeads)
-	case r.Depth > maxDepth:
-		return unsupported("attention with queries of %d elements; there can be %d", r.Depth, maxDepth)
-	case r.Mask != 0 && !r.MaskType.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.Bool):
+	case r.Mask != 0 && !r.MaskType.isNumber() && !r.MaskType.isOf(dtype.Bool):
 		return unsupported("attention with a mask of %v", r.MaskType)
+	case r.Stage < 0 || r.Stage > 3:
+		return invalid("attention with the scores of stage %d", r.Stage)
 	}
 	if err := checkInputs("attention", r.QType, r.KType, r.VType); err != nil {
 		return err
 	}
-	return checkOutputs("attention", r.YType)
+	return checkOutputs("attention", r.YType, r.ScoresType)
 }

@@ -88,8 +88,12 @@ func TestGather(t *testing.T) {
 				}
 				isShort := r.IntN(2) == 0
 				q := &Gather{
-					Outer: outer, Count: count, Length: length, RunBytes: run1, X: x.address(), XOuter: x.strides[0], XIndex: x.strides[1],
-					Indices: integers(t, isShort, indices), Y: y.address(), YOuter: y.strides[0], YIndex: y.strides[1],
+					Rank: 1, Dims: [Rank]int64{outer}, Count: count, Length: length, RunBytes: run1,
+					X: x.address(), XStrides: [Rank]int64{x.strides[0]}, XIndex: x.strides[1], Indices: integers(t, isShort, indices),
+					Y: y.address(), YStrides: [Rank]int64{y.strides[0]}, YIndex: y.strides[1],
+				}
+				if run1%7 == 0 && r.IntN(2) == 0 { // in runs of a byte
+					q.Rank, q.Dims[1], q.XStrides[1], q.YStrides[1], q.RunBytes = 2, run1, 1, 1, 1
 				}
 				if isShort {
 					q.IsShort = 1
@@ -253,7 +257,7 @@ func TestRejectedMoves(t *testing.T) {
 	defer e.Close()
 	assert.ErrorIs(t, e.Run(&CopyElements{Bytes: 3}, 0, 0), device.CodeUnsupported)
 	assert.ErrorIs(t, e.Run(&CopyElements{Bytes: 4, Rank: -1}, 0, 0), device.CodeInvalidArgument)
-	assert.ErrorIs(t, e.Run(&Gather{Outer: -1}, 0, 0), device.CodeInvalidArgument)
+	assert.ErrorIs(t, e.Run(&Gather{Count: -1}, 0, 0), device.CodeInvalidArgument)
 	assert.ErrorIs(t, e.Run(&Reduce{Operation: reductions}, 0, 0), device.CodeInvalidArgument)
 	assert.ErrorIs(t, e.Run(&Reduce{ReducedRank: 9}, 0, 0), device.CodeInvalidArgument)
 	assert.ErrorIs(t, e.Run(&Reduce{XType: Type(dtype.F64)}, 0, 0), device.CodeUnsupported)

@@ -35,7 +35,11 @@ func (o Operation) HasTwoInputs() bool { return o >= Add && o <= SiLUMul }
 
 // Map computes y = op(x) or op(x, z) for each element, in F32. Strides count elements; a
 // stride of 0 broadcasts. x and z: F32, F16, BF16, I8. y: F32, F16, BF16; no two elements of y
-// are at one address. Copy with two types is a conversion, rounded to nearest, ties to even.
+// are at one address. Copy with two types is a conversion by the rules of core/dtype.
+//
+// The general form has other types: it computes in F64, or in integers of 64 bits if neither x
+// nor z is floating point. Results wrap to the type of y, and those of floating point are limited
+// to its range. An integer divided by 0 is 0.
 //
 // y may be x or z, at the same strides, if their elements have the same size. Otherwise it
 // overlaps no input.
@@ -53,11 +57,36 @@ type Map struct {
 	YType     Type
 	YStrides  [Rank]int64
 	Factor    float64
+	// Saturates and Rounding are of a Copy to 8-bit floating point: Saturates is 1 if a number out
+	// of range becomes the largest one, and Rounding is that to F8_E8M0.
+	Saturates int64
+	Rounding  Rounding
 }
 
-func (*Map) kernel() kernel { return kernelMap }
+// Rounding is the direction of a conversion to F8_E8M0, which has only powers of two.
+type Rounding int64
+
+// The order is that of interface.h.
+const (
+	RoundUp Rounding = iota
+	RoundDown
+	RoundNearest
+)
+
+func (r *Map) kernel() kernel {
+	if isInput(r.XType) && (r.Z == 0 || isInput(r.ZType)) && isOutput(r.YType) {
+		return kernelMap
+	}
+	return generalMap
+}
 
 func (r *Map) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *Map) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.X, &r.Z, &r.Y}
+}
+
+func (r *Map) clone() Request { c := *r; return &c }
 
 func (r *Map) check() error {
 	if r.Operation < 0 || r.Operation >= operations {
@@ -69,10 +98,12 @@ func (r *Map) check() error {
 	if err := checkBatch(r.Rank, &r.Dims); err != nil {
 		return err
 	}
-	if err := checkInputs("an operation on elements", r.XType, r.ZType); err != nil {
-		return err
+	for _, t := range []Type{r.XType, r.ZType, r.YType} {
+		if !dtype.DType(t).IsConvertible() {
+			return unsupported("an operation on elements of %v", t)
+		}
 	}
-	return checkOutputs("an operation on elements", r.YType)
+	return nil
 }
 
 // RowOperation is an operation on rows.
@@ -90,6 +121,8 @@ const (
 // row the elements are a step apart. Absent operands have the address 0. Sum receives
 // x + residual. The normalizations multiply by scale and add bias, which have N elements. Mean
 // and Deviation (the inverse of the standard deviation) receive an F32 for each row, adjacent.
+//
+// The general form has F64 as one of its types, or a scale or a bias for each row, with strides.
 //
 // Inputs: F32, F16, BF16, I8. Outputs: F32, F16, BF16. y and sum may each be x or residual, at
 // the same strides, if their elements have the same size; they overlap no other operand.
@@ -129,11 +162,27 @@ type Rows struct {
 
 	Mean, Deviation uint64
 	Epsilon         float64
+
+	ScaleStrides, BiasStrides [Rank]int64
 }
 
-func (*Rows) kernel() kernel { return kernelRows }
+func (r *Rows) kernel() kernel {
+	var none [Rank]int64
+	isFast := isInput(r.XType) && isInput(r.ResidualType) && isInput(r.ScaleType) && isInput(r.BiasType) &&
+		isOutput(r.YType) && isOutput(r.SumType) && r.ScaleStrides == none && r.BiasStrides == none
+	if isFast {
+		return kernelRows
+	}
+	return generalRows
+}
 
 func (r *Rows) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *Rows) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.X, &r.Residual, &r.Y, &r.Sum, &r.Scale, &r.Bias, &r.Mean, &r.Deviation}
+}
+
+func (r *Rows) clone() Request { c := *r; return &c }
 
 func (r *Rows) check() error {
 	if r.Operation < 0 || r.Operation >= rowOperations {
@@ -156,7 +205,7 @@ func (r *Rows) check() error {
 
 func checkInputs(what string, types ...Type) error {
 	for _, t := range types {
-		if !t.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.I8) {
+		if !isInput(t) && dtype.DType(t) != dtype.F64 {
 			return unsupported("%s with an input of %v", what, t)
 		}
 	}
@@ -165,7 +214,7 @@ func checkInputs(what string, types ...Type) error {
 
 func checkOutputs(what string, types ...Type) error {
 	for _, t := range types {
-		if !t.isOf(dtype.F32, dtype.F16, dtype.BF16) {
+		if !isOutput(t) && dtype.DType(t) != dtype.F64 {
 			return unsupported("%s with a result of %v", what, t)
 		}
 	}

@@ -7,11 +7,14 @@ package cpu
 #cgo LDFLAGS: -lpthread
 #cgo noescape fk_run
 #cgo nocallback fk_run
+#cgo noescape fk_run_steps
+#cgo nocallback fk_run_steps
 #cgo noescape fk_first_wrong
 #cgo nocallback fk_first_wrong
 #cgo noescape fk_division
 #cgo nocallback fk_division
-#include "threads.h"
+#include "general/general.h"
+#include "steps.h"
 
 static int64_t fk_division(const struct fk_kernel *kernel, uintptr_t request, int64_t *workspace) {
 	*workspace = kernel->workspace((const void *)request);
@@ -23,6 +26,10 @@ static int64_t fk_first_wrong(const struct fk_kernel *kernel, uintptr_t request)
 static void fk_run(struct fk_threads *threads, const struct fk_kernel *kernel, uintptr_t request, int64_t parts,
                    uintptr_t workspace, int64_t step) {
 	fk_threads_run(threads, kernel, (const void *)request, parts, (char *)workspace, step);
+}
+static int64_t fk_run_steps(struct fk_threads *threads, uintptr_t steps, int64_t count, const uint64_t *inputs,
+                            const uint64_t *outputs, uintptr_t workspace, int64_t *place) {
+	return fk_steps_run(threads, (const struct fk_step *)steps, count, inputs, outputs, workspace, place);
 }
 static int64_t fk_packed(const struct fk_table *table, int64_t type, int64_t n, int64_t k) {
 	return table->packed_bytes(type, n, k);
@@ -38,6 +45,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/engines/cpu/general"
 )
 
 // The layouts of the requests in Go and in C are equal.
@@ -63,6 +71,14 @@ const (
 	_ = uint(C.sizeof_struct_fk_reduce - unsafe.Sizeof(Reduce{}))
 	_ = uint(unsafe.Sizeof(Rotary{}) - C.sizeof_struct_fk_rotary)
 	_ = uint(C.sizeof_struct_fk_rotary - unsafe.Sizeof(Rotary{}))
+	_ = uint(unsafe.Sizeof(Where{}) - C.sizeof_struct_fk_where)
+	_ = uint(C.sizeof_struct_fk_where - unsafe.Sizeof(Where{}))
+	_ = uint(unsafe.Sizeof(Top{}) - C.sizeof_struct_fk_top)
+	_ = uint(C.sizeof_struct_fk_top - unsafe.Sizeof(Top{}))
+	_ = uint(unsafe.Sizeof(step{}) - C.sizeof_struct_fk_step)
+	_ = uint(C.sizeof_struct_fk_step - unsafe.Sizeof(step{}))
+	_ = uint(unsafe.Sizeof(link{}) - C.sizeof_struct_fk_link)
+	_ = uint(C.sizeof_struct_fk_link - unsafe.Sizeof(link{}))
 	_ = uint(unsafe.Offsetof(Rows{}.ScaleType) - unsafe.Offsetof(C.struct_fk_rows{}.scale_type))
 )
 
@@ -129,7 +145,11 @@ func (e *Engine) PackedBytes(t dtype.DType, n, k int64) (int64, error) {
 
 // division returns the number of parts of a request, and the workspace of each in bytes.
 func (e *Engine) division(r Request, at uintptr) (kernel *C.struct_fk_kernel, parts, step int64) {
-	kernel = &e.table().kernels[r.kernel()]
+	if k := r.kernel(); k < setKernels {
+		kernel = &e.table().kernels[k]
+	} else {
+		kernel = &(*[C.FK_GENERALS]C.struct_fk_kernel)(general.Table())[k-setKernels]
+	}
 	var bytes C.int64_t
 	parts = int64(C.fk_division(kernel, C.uintptr_t(at), &bytes))
 	return kernel, min(parts, int64(e.count)), int64(bytes)
@@ -172,11 +192,38 @@ func (e *Engine) Run(r Request, workspace uint64, bytes int64) error {
 	}
 	if kernel.check != nil {
 		if wrong := int64(C.fk_first_wrong(kernel, C.uintptr_t(at))); wrong >= 0 {
-			return r.(indexed).outOfRange(wrong)
+			r := r.(indexed)
+			return r.outOfRange(wrong, r.indices())
 		}
 	}
 	C.fk_run(e.threads, kernel, C.uintptr_t(at), C.int64_t(parts), C.uintptr_t(workspace), C.int64_t(step))
 	runtime.KeepAlive(r)
+	return nil
+}
+
+// prepare returns the kernel of a request, its parts and the workspace of each.
+func (e *Engine) prepare(r Request) (kernel uintptr, parts, partBytes int64) {
+	k, parts, partBytes := e.division(r, addressOf(r))
+	runtime.KeepAlive(r)
+	return uintptr(unsafe.Pointer(k)), parts, partBytes
+}
+
+// Run computes all requests in their order, and returns when they are complete. Nothing is
+// allocated. Errors: CodeInvalidArgument for an index out of range, with nothing written by its
+// request and those after it; CodeInvalidState if the engine is closed.
+func (p *Program) Run(o *Operands) error {
+	e := p.engine
+	if e.closed.Load() {
+		return device.Errorf(device.CodeInvalidState, opRun, "the engine is closed")
+	}
+	var place C.int64_t
+	at := int64(C.fk_run_steps(e.threads, C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(p.steps)))), C.int64_t(len(p.steps)),
+		(*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(o.Inputs))), (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(o.Outputs))),
+		C.uintptr_t(o.Workspace), &place))
+	runtime.KeepAlive(p)
+	if at >= 0 {
+		return p.wrong(at, int64(place), o)
+	}
 	return nil
 }
 

@@ -66,16 +66,17 @@ func TestRejectedRequests(t *testing.T) {
 		change func(*MatMul)
 		code   device.Code
 	}{
-		"negative size":   {func(r *MatMul) { r.M = -1 }, device.CodeInvalidArgument},
-		"type of a":       {func(r *MatMul) { r.AType = Type(dtype.I64) }, device.CodeUnsupported},
-		"type of b":       {func(r *MatMul) { r.BType = Type(dtype.F64) }, device.CodeUnsupported},
-		"type of y":       {func(r *MatMul) { r.YType = Type(dtype.I8) }, device.CodeUnsupported},
-		"type of add":     {func(r *MatMul) { r.Add, r.AddType = 64, Type(dtype.I64) }, device.CodeUnsupported},
-		"blocks unpacked": {func(r *MatMul) { r.BType = Type(Q8Zero) }, device.CodeUnsupported},
-		"half a block":    {func(r *MatMul) { r.BType, r.IsPacked, r.K = Type(Q8Zero), 1, 33 }, device.CodeInvalidArgument},
-		"rank":            {func(r *MatMul) { r.BatchRank = 9 }, device.CodeInvalidArgument},
-		"batch":           {func(r *MatMul) { r.BatchRank, r.Batch[0] = 1, -1 }, device.CodeInvalidArgument},
-		"no workspace":    {func(*MatMul) {}, device.CodeBufferTooSmall},
+		"negative size":      {func(r *MatMul) { r.M = -1 }, device.CodeInvalidArgument},
+		"type of a":          {func(r *MatMul) { r.AType = Type(dtype.I4) }, device.CodeUnsupported},
+		"type of b":          {func(r *MatMul) { r.BType = Type(dtype.Bool) }, device.CodeUnsupported},
+		"type of y":          {func(r *MatMul) { r.YType = Type(dtype.I8) }, device.CodeUnsupported},
+		"type of add":        {func(r *MatMul) { r.Add, r.AddType = 64, Type(dtype.I4) }, device.CodeUnsupported},
+		"blocks of integers": {func(r *MatMul) { r.AType, r.BType, r.YType = Type(dtype.I32), Type(Q8Zero), Type(dtype.I32) }, device.CodeUnsupported},
+		"packed F64":         {func(r *MatMul) { r.AType, r.IsPacked = Type(dtype.F64), 1 }, device.CodeUnsupported},
+		"half a block":       {func(r *MatMul) { r.BType, r.IsPacked, r.K = Type(Q8Zero), 1, 33 }, device.CodeInvalidArgument},
+		"rank":               {func(r *MatMul) { r.BatchRank = 9 }, device.CodeInvalidArgument},
+		"batch":              {func(r *MatMul) { r.BatchRank, r.Batch[0] = 1, -1 }, device.CodeInvalidArgument},
+		"no workspace":       {func(*MatMul) {}, device.CodeBufferTooSmall},
 	} {
 		r := good
 		c.change(&r)

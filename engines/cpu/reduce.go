@@ -1,6 +1,10 @@
 package cpu
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"ferrum_mem/core/dtype"
+)
 
 // Reduction is an operation of Reduce.
 type Reduction int64
@@ -17,6 +21,9 @@ const (
 // which y has; Reduced are the others. Strides count elements. Sums of long runs are in F64. NaN
 // is the result where an element is NaN. Of no elements the sum is 0, the mean is NaN and the
 // maximum is -infinity. x: F32, F16, BF16, I8; y: F32, F16, BF16. y overlaps no input.
+//
+// The general form has one type for x and y: F64, an integer or BOOL. Means of integers drop the
+// fraction; of no elements the mean is 0 and the maximum is the least number of the type.
 type Reduce struct {
 	Operation      Reduction
 	Rank           int64
@@ -32,9 +39,20 @@ type Reduce struct {
 	YStrides       [Rank]int64
 }
 
-func (*Reduce) kernel() kernel { return kernelReduce }
+func (r *Reduce) kernel() kernel {
+	if isInput(r.XType) && isOutput(r.YType) {
+		return kernelReduce
+	}
+	return generalReduce
+}
 
 func (r *Reduce) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *Reduce) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.X, &r.Y}
+}
+
+func (r *Reduce) clone() Request { c := *r; return &c }
 
 func (r *Reduce) check() error {
 	if r.Operation < 0 || r.Operation >= reductions {
@@ -46,8 +64,8 @@ func (r *Reduce) check() error {
 	if err := checkBatch(r.ReducedRank, &r.Reduced); err != nil {
 		return err
 	}
-	if err := checkInputs("a reduction", r.XType); err != nil {
-		return err
+	if r.kernel() == kernelReduce || r.XType == r.YType && (r.XType.isNumber() || r.XType.isOf(dtype.Bool)) {
+		return nil
 	}
-	return checkOutputs("a reduction", r.YType)
+	return unsupported("a reduction of %v to %v", r.XType, r.YType)
 }

@@ -32,19 +32,37 @@ const (
 	kernelGather
 	kernelReduce
 	kernelRotary
+	kernelWhere
+	kernelTop
+	setKernels
+)
+
+// The general kernels have the numbers after those of the sets, in the order of interface.h.
+const (
+	generalMatMul kernel = setKernels + iota
+	generalMap
+	generalRows
+	generalAttention
+	generalReduce
+	generalTop
 )
 
 // Request is the input of one kernel.
 type Request interface {
+	// kernel chooses the kernel: one of the instruction set where it computes the types.
 	kernel() kernel
 	check() error
 	// address returns the address of the struct, which has the layout of interface.h.
 	address() unsafe.Pointer
+	// layout returns the size of the struct in bytes, and its fields that are addresses.
+	layout() (bytes uintptr, addresses []*uint64)
+	clone() Request
 }
 
 // MatMul computes y = Alpha * a b + Beta * add, for each matrix of a batch. a has M rows and K
 // columns, b K rows and N columns. Strides count elements, and may be 0 or negative. Sums are
-// in F32 for all types.
+// in F32. The general form has F64, U8 to U64 or I16 to I64 as one of its types; it sums in F64,
+// or in integers of 64 bits if y is one.
 //
 // y overlaps no input, with one exception: it may be add, with the same strides.
 type MatMul struct {
@@ -55,8 +73,9 @@ type MatMul struct {
 	AType         Type
 	ARow, AColumn int64
 
-	// b: F32, F16, BF16 or I8 with strides. If IsPacked is 1, the output of Pack with the same
-	// N and K: strides are not read, and strides of the batch count bytes.
+	// b: F32, F16, BF16 or I8 with strides; general: also Q8_0 and Q4_0, as Pack reads them. If
+	// IsPacked is 1, the output of Pack with the same N and K: strides are not read, and strides
+	// of the batch count bytes.
 	B             uint64
 	BType         Type
 	BRow, BColumn int64
@@ -94,9 +113,21 @@ func (t Type) isOf(types ...dtype.DType) bool {
 	return false
 }
 
-func (*MatMul) kernel() kernel { return kernelMatMul }
+func (r *MatMul) kernel() kernel {
+	isAdded := r.Add == 0 || isInput(r.AddType)
+	if isInput(r.AType) && (isInput(r.BType) || r.IsPacked == 1) && isOutput(r.YType) && isAdded {
+		return kernelMatMul
+	}
+	return generalMatMul
+}
 
 func (r *MatMul) address() unsafe.Pointer { return unsafe.Pointer(r) }
+
+func (r *MatMul) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.A, &r.B, &r.Y, &r.Add}
+}
+
+func (r *MatMul) clone() Request { c := *r; return &c }
 
 func (r *MatMul) check() error {
 	if r.M < 0 || r.N < 0 || r.K < 0 {
@@ -105,21 +136,24 @@ func (r *MatMul) check() error {
 	if err := checkBatch(r.BatchRank, &r.Batch); err != nil {
 		return err
 	}
-	isPlain := func(t Type) bool { return t.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.I8) }
-	isPackedOnly := r.BType.isOf(Q8Zero, Q4Zero)
+	isBlock := r.BType.isOf(Q8Zero, Q4Zero)
 	switch {
-	case !isPlain(r.AType):
-		return unsupported("a matrix product with a left matrix of %v", r.AType)
-	case !isPlain(r.BType) && !isPackedOnly:
-		return unsupported("a matrix product with a right matrix of %v", r.BType)
-	case isPackedOnly && r.IsPacked == 0:
-		return unsupported("a matrix product with a right matrix of %v that is not packed", r.BType)
-	case isPackedOnly && r.K%32 != 0:
+	case isBlock && r.K%32 != 0:
 		return invalid("a matrix of %v has %d rows, which is not a multiple of 32", r.BType, r.K)
-	case !r.YType.isOf(dtype.F32, dtype.F16, dtype.BF16):
+	case r.kernel() == kernelMatMul:
+		return nil
+	case r.IsPacked != 0:
+		return unsupported("a matrix product of %v with a packed matrix, with a result of %v", r.AType, r.YType)
+	case !r.AType.isNumber():
+		return unsupported("a matrix product with a left matrix of %v", r.AType)
+	case !r.BType.isNumber() && !isBlock:
+		return unsupported("a matrix product with a right matrix of %v", r.BType)
+	case !r.YType.isNumber():
 		return unsupported("a matrix product with a result of %v", r.YType)
-	case r.Add != 0 && !isPlain(r.AddType):
+	case r.Add != 0 && !r.AddType.isNumber():
 		return unsupported("a matrix product with an addend of %v", r.AddType)
+	case isFloat(r.YType) != isFloat(r.AType) || isFloat(r.YType) != (isBlock || isFloat(r.BType)):
+		return unsupported("a matrix product of %v and %v with a result of %v", r.AType, r.BType, r.YType)
 	}
 	return nil
 }
@@ -144,6 +178,12 @@ func (*Pack) kernel() kernel { return kernelPack }
 
 func (r *Pack) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
+func (r *Pack) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.B, &r.Packed}
+}
+
+func (r *Pack) clone() Request { c := *r; return &c }
+
 func (r *Pack) check() error {
 	isBlock := r.BType.isOf(Q8Zero, Q4Zero)
 	switch {
@@ -157,6 +197,20 @@ func (r *Pack) check() error {
 		return invalid("the packed matrix is at %#x, which is not a multiple of 64", r.Packed)
 	}
 	return nil
+}
+
+// isInput and isOutput state whether the kernels of the instruction sets read or write a type.
+func isInput(t Type) bool  { return t.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.I8) }
+func isOutput(t Type) bool { return t.isOf(dtype.F32, dtype.F16, dtype.BF16) }
+
+// isFloat states whether the general kernels compute a type in F64.
+func isFloat(t Type) bool { return dtype.DType(t).IsFloat() }
+
+// isNumber states whether t is a plain type that the general kernels read and write, other than
+// BOOL and the types of 4 and 8 bits that only Copy takes.
+func (t Type) isNumber() bool {
+	return t.isOf(dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.U8, dtype.I16, dtype.I32, dtype.I64,
+		dtype.U16, dtype.U32, dtype.U64)
 }
 
 func checkBatch(rank int64, batch *[Rank]int64) error {

@@ -36,6 +36,12 @@ func (*Rotary) kernel() kernel { return kernelRotary }
 
 func (r *Rotary) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
+func (r *Rotary) layout() (uintptr, []*uint64) {
+	return unsafe.Sizeof(*r), []*uint64{&r.X, &r.Y, &r.Cosines, &r.Sines, &r.Positions}
+}
+
+func (r *Rotary) clone() Request { c := *r; return &c }
+
 func (r *Rotary) check() error {
 	if r.Batch < 0 || r.Heads < 0 || r.Rows < 0 || r.Depth < 0 {
 		return invalid("a rotary embedding of %d x %d x %d x %d", r.Batch, r.Heads, r.Rows, r.Depth)
@@ -43,13 +49,15 @@ func (r *Rotary) check() error {
 	if r.Rotated < 0 || r.Rotated > r.Depth || r.Rotated%2 != 0 {
 		return invalid("a rotary embedding rotates %d of %d elements", r.Rotated, r.Depth)
 	}
-	if err := checkInputs("a rotary embedding", r.XType, r.AngleType); err != nil {
-		return err
+	if !isInput(r.XType) || !isInput(r.AngleType) || !isOutput(r.YType) {
+		return unsupported("a rotary embedding of %v by angles of %v, with a result of %v", r.XType, r.AngleType, r.YType)
 	}
-	return checkOutputs("a rotary embedding", r.YType)
+	return nil
 }
 
-func (r *Rotary) outOfRange(place int64) error {
-	position := int64(binary.NativeEndian.Uint64(bytesAt(r.Positions+uint64(8*place), 8)))
+func (r *Rotary) indices() uint64 { return r.Positions }
+
+func (r *Rotary) outOfRange(place int64, positions uint64) error {
+	position := int64(binary.NativeEndian.Uint64(bytesAt(positions+uint64(8*place), 8)))
 	return invalid("the position %d of a rotary embedding, at place %d, is out of the %d positions", position, place, r.Most)
 }

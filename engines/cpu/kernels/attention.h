@@ -94,6 +94,7 @@ struct fk_panel {
     const struct fk_attention *request;
     int64_t batch, key_head, first, count; /* columns of the panel */
     int64_t keys;                          /* of this batch */
+    int64_t shift; /* added to the first and the last key that a query sees */
     float *queries, *scores, *output, *rows, *values;
     fk_v largest[FK_VECTORS], sum[FK_VECTORS];
 };
@@ -188,6 +189,11 @@ FK_INLINE float fk_mask_value(int64_t type, const char *from) {
     return fk_get(type, from);
 }
 
+/* A score of NaN is hidden too. */
+FK_INLINE fk_v fk_with_bias(fk_v score, fk_v bias) {
+    return fk_select(bias == fk_splat(-__builtin_inff()), bias, score + bias);
+}
+
 static void fk_add_mask(struct fk_panel *p, int64_t key, int64_t keys) {
     const struct fk_attention *r = p->request;
     const int64_t size = r->mask_type == FK_BOOL ? 1 : fk_bytes(r->mask_type);
@@ -200,7 +206,7 @@ static void fk_add_mask(struct fk_panel *p, int64_t key, int64_t keys) {
             fk_v value = fk_splat(fk_mask_value(r->mask_type, mask));
             float *row = p->scores + j * FK_WIDTH;
             for (int v = 0; v < FK_WIDTH; v += FK_LANES)
-                fk_store(row + v, fk_load(row + v) + value);
+                fk_store(row + v, fk_with_bias(fk_load(row + v), value));
         }
         return;
     }
@@ -208,21 +214,55 @@ static void fk_add_mask(struct fk_panel *p, int64_t key, int64_t keys) {
         const char *from = mask + (fk_head_of(p, c) * r->mask_head +
                                    fk_query_of(p, c) * r->mask_row) *
                                       size;
-        for (int64_t j = 0; j < keys; j++, from += r->mask_key * size)
-            p->scores[j * FK_WIDTH + c] += fk_mask_value(r->mask_type, from);
+        for (int64_t j = 0; j < keys; j++, from += r->mask_key * size) {
+            float *at = p->scores + j * FK_WIDTH + c;
+            float value = fk_mask_value(r->mask_type, from);
+            *at = value == -__builtin_inff() ? value : *at + value;
+        }
     }
 }
 
-/* Keys after the last one that a query sees get the score -infinity. last has the
- * index of that key for each column. */
-static void fk_hide_later_keys(struct fk_panel *p, const int32_t *last,
-                               int64_t key, int64_t keys) {
+/* The first and the last key that each column sees. */
+struct fk_sight {
+    int32_t first[FK_WIDTH], last[FK_WIDTH];
+    int64_t from, to;         /* keys that some column sees */
+    int64_t all_from, all_to; /* keys that all columns see */
+};
+
+FK_INLINE int64_t fk_clamp(int64_t n, int64_t low, int64_t high) {
+    return n < low ? low : n > high ? high : n;
+}
+
+static void fk_find_sight(const struct fk_panel *p, struct fk_sight *s) {
+    const struct fk_attention *r = p->request;
+    *s = (struct fk_sight){.from = p->keys, .all_to = p->keys};
+    for (int64_t c = 0; c < p->count; c++) {
+        const int64_t query = fk_query_of(p, c) + p->shift;
+        int64_t first = 0, end = p->keys;
+        if (r->has_first)
+            first = fk_clamp(query + r->first, 0, p->keys);
+        if (r->has_last)
+            end = fk_clamp(query + r->last + 1, 0, p->keys);
+        s->first[c] = (int32_t)first;
+        s->last[c] = (int32_t)(end - 1);
+        s->from = fk_least(s->from, first);
+        s->to = end > s->to ? end : s->to;
+        s->all_from = first > s->all_from ? first : s->all_from;
+        s->all_to = fk_least(s->all_to, end);
+    }
+}
+
+/* Keys that a query does not see get the score -infinity. */
+static void fk_hide_keys(struct fk_panel *p, const struct fk_sight *s,
+                         int64_t key, int64_t keys) {
     for (int64_t j = 0; j < keys; j++)
         for (int v = 0; v < FK_WIDTH; v += FK_LANES) {
-            fk_vi seen;
-            memcpy(&seen, last + v, sizeof seen);
+            fk_vi first, last;
+            memcpy(&first, s->first + v, sizeof first);
+            memcpy(&last, s->last + v, sizeof last);
             float *at = p->scores + j * FK_WIDTH + v;
-            fk_vi hidden = seen < fk_splat_i((int32_t)(key + j));
+            fk_vi index = fk_splat_i((int32_t)(key + j));
+            fk_vi hidden = (last < index) | (first > index);
             fk_store(at, fk_select(hidden, fk_splat(-__builtin_inff()),
                                    fk_load(at)));
         }
@@ -253,6 +293,40 @@ static void fk_compute_weights(struct fk_panel *p, int64_t keys) {
     }
 }
 
+FK_INLINE int fk_is_hidden(const struct fk_panel *p, const struct fk_sight *s,
+                           int64_t column, int64_t key) {
+    const struct fk_attention *r = p->request;
+    if (key < s->first[column] || key > s->last[column])
+        return 1;
+    if (!r->mask)
+        return 0;
+    int64_t index = p->batch * r->mask_batch +
+                    fk_head_of(p, column) * r->mask_head +
+                    fk_query_of(p, column) * r->mask_row + key * r->mask_key;
+    index *= r->mask_type == FK_BOOL ? 1 : fk_bytes(r->mask_type);
+    return fk_mask_value(r->mask_type, (const char *)(uintptr_t)r->mask +
+                                           index) == -__builtin_inff();
+}
+
+/* The weights times the values, without hidden keys: 0 times infinity is NaN. */
+static void fk_add_values_carefully(struct fk_panel *p,
+                                    const struct fk_sight *s, int64_t key,
+                                    int64_t keys) {
+    const struct fk_attention *r = p->request;
+    const int64_t head = p->batch * r->v_batch + p->key_head * r->v_head;
+    for (int64_t j = 0; j < keys; j++)
+        for (int64_t c = 0; c < p->count; c++) {
+            if (fk_is_hidden(p, s, c, key + j))
+                continue;
+            const float weight = p->scores[j * FK_WIDTH + c];
+            const int64_t index = head + (key + j) * r->v_row;
+            for (int64_t d = 0; d < r->value_depth; d++)
+                p->output[d * FK_WIDTH + c] +=
+                    weight * fk_get(r->v_type, fk_at(r->v, r->v_type,
+                                                     index + d * r->v_step));
+        }
+}
+
 static void fk_add_values(struct fk_panel *p, int64_t key, int64_t keys) {
     const struct fk_attention *r = p->request;
     const int64_t index =
@@ -281,7 +355,8 @@ static void fk_write_outputs(const struct fk_panel *p) {
     float sums[FK_WIDTH], run[64];
     memcpy(sums, p->sum, sizeof sums);
     for (int64_t c = 0; c < p->count; c++) {
-        const float factor = 1 / sums[c];
+        /* Without a key the sums and the output are 0. */
+        const float factor = sums[c] == 0 ? 1 : 1 / sums[c];
         int64_t index = p->batch * r->y_batch + fk_head_of(p, c) * r->y_head +
                         fk_query_of(p, c) * r->y_row;
         for (int64_t d = 0; d < r->value_depth; d += 64) {
@@ -295,32 +370,48 @@ static void fk_write_outputs(const struct fk_panel *p) {
     }
 }
 
-static void fk_attend(struct fk_panel *p) {
+static void fk_attend_to(struct fk_panel *p, const struct fk_sight *s,
+                         int is_careful) {
     const struct fk_attention *r = p->request;
-    int32_t last[FK_WIDTH] = {0};
-    int64_t keys = p->keys, all_see = p->keys;
-    if (r->is_causal) {
-        keys = 0;
-        for (int64_t c = 0; c < p->count; c++) {
-            int64_t seen = fk_query_of(p, c) + r->offset;
-            seen = fk_least(seen, p->keys - 1);
-            seen = seen < -1 ? -1 : seen;
-            last[c] = (int32_t)seen;
-            keys = seen + 1 > keys ? seen + 1 : keys;
-            all_see = fk_least(all_see, seen + 1);
-        }
-    }
     fk_load_queries(p);
-    for (int64_t key = 0; key < keys; key += FK_KEYS) {
-        int64_t count = fk_least(FK_KEYS, keys - key);
+    for (int64_t key = s->from; key < s->to; key += FK_KEYS) {
+        int64_t count = fk_least(FK_KEYS, s->to - key);
         fk_compute_scores(p, key, count);
         if (r->mask)
             fk_add_mask(p, key, count);
-        if (r->is_causal && key + count > all_see)
-            fk_hide_later_keys(p, last, key, count);
+        if (key < s->all_from || key + count > s->all_to)
+            fk_hide_keys(p, s, key, count);
         fk_compute_weights(p, count);
-        fk_add_values(p, key, count);
+        if (is_careful)
+            fk_add_values_carefully(p, s, key, count);
+        else
+            fk_add_values(p, key, count);
     }
+}
+
+static int fk_has_nan(const struct fk_panel *p) {
+    fk_vi odd = fk_splat_i(0);
+    for (int64_t d = 0; d < p->request->value_depth; d++)
+        for (int v = 0; v < FK_VECTORS; v++) {
+            fk_v x = fk_load(p->output + d * FK_WIDTH + v * FK_LANES);
+            odd |= x != x;
+        }
+    for (int v = 0; v < FK_VECTORS; v++)
+        odd |= p->sum[v] != p->sum[v];
+    int32_t any = 0;
+    for (int i = 0; i < FK_LANES; i++)
+        any |= odd[i];
+    return any != 0;
+}
+
+/* NaN may come from a hidden key: its weight of 0 times a value of infinity. Then
+ * the panel is computed again without hidden keys. */
+static void fk_attend(struct fk_panel *p) {
+    struct fk_sight sight;
+    fk_find_sight(p, &sight);
+    fk_attend_to(p, &sight, 0);
+    if (fk_has_nan(p))
+        fk_attend_to(p, &sight, 1);
     fk_write_outputs(p);
 }
 
@@ -341,12 +432,14 @@ static void fk_attention_run(const void *request, int64_t part, int64_t parts,
         p.count = fk_least(FK_WIDTH, columns - p.first);
         p.key_head = unit / panels % r->key_heads;
         p.batch = unit / panels / r->key_heads;
-        p.keys = r->keys;
+        p.keys = r->mask ? fk_least(r->keys, r->mask_keys) : r->keys;
+        p.shift = 0;
         if (r->lengths) {
             int64_t length;
             memcpy(&length, (const char *)(uintptr_t)r->lengths + 8 * p.batch,
                    8);
-            p.keys = length < 0 ? 0 : fk_least(length, r->keys);
+            p.shift = r->follows_length ? length - r->queries : 0;
+            p.keys = length < 0 ? 0 : fk_least(length, p.keys);
         }
         fk_attend(&p);
     }

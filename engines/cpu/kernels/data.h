@@ -120,6 +120,8 @@ static void fk_copy_run(const void *request, int64_t part, int64_t parts,
                         char *workspace) {
     (void)workspace;
     const struct fk_copy *r = request;
+    if (r->x == r->y) /* nothing moves */
+        return;
     const struct fk_plan p = fk_plan_of(r);
     const struct fk_map *m = &p.map;
     const int64_t last = m->rank - 1, bytes = r->bytes;
@@ -178,10 +180,16 @@ static int64_t fk_gather_check(const void *request) {
     return -1;
 }
 
+static int64_t fk_gather_runs(const struct fk_gather *r) {
+    int64_t runs = r->count;
+    for (int64_t d = 0; d < r->rank; d++)
+        runs *= r->dims[d];
+    return runs;
+}
+
 static int64_t fk_gather_parts(const void *request) {
     const struct fk_gather *r = request;
-    int64_t runs = r->outer * r->count,
-            parts = 1 + runs * r->run_bytes / 131072;
+    int64_t runs = fk_gather_runs(r), parts = 1 + runs * r->run_bytes / 131072;
     parts = parts < runs ? parts : runs;
     return parts > 1 ? parts : 1;
 }
@@ -190,14 +198,18 @@ static void fk_gather_run(const void *request, int64_t part, int64_t parts,
                           char *workspace) {
     (void)workspace;
     const struct fk_gather *r = request;
-    const int64_t runs = r->outer * r->count;
+    const int64_t runs = fk_gather_runs(r);
     for (int64_t i = part * runs / parts; i < (part + 1) * runs / parts; i++) {
-        int64_t outer = i / r->count, at = i % r->count;
+        int64_t at = i % r->count, rest = i / r->count;
         int64_t index = fk_index_at(r->indices, r->is_short, at);
         index += index < 0 ? r->length : 0;
-        memcpy((char *)(uintptr_t)r->y + outer * r->y_outer + at * r->y_index,
-               (const char *)(uintptr_t)r->x + outer * r->x_outer +
-                   index * r->x_index,
+        int64_t x = index * r->x_index, y = at * r->y_index;
+        for (int64_t d = r->rank - 1; d >= 0; d--) {
+            x += rest % r->dims[d] * r->x_strides[d];
+            y += rest % r->dims[d] * r->y_strides[d];
+            rest /= r->dims[d];
+        }
+        memcpy((char *)(uintptr_t)r->y + y, (const char *)(uintptr_t)r->x + x,
                (size_t)r->run_bytes);
     }
 }

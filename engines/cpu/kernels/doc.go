@@ -13,5 +13,5 @@
 // # Files in reading order
 //
 // interface.h, vector.h, elements.h, panels.h, tile.h, vector_product.h, matmul.h, math.h,
-// map.h, rows.h, attention.h, data.h, reduce.h, rotary.h, table.h, and source.go.
+// map.h, rows.h, attention.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h, table.h, and source.go.
 package kernels

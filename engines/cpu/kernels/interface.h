@@ -16,13 +16,31 @@
 
 #include <stdint.h>
 
-/* Types of elements, with the numbers of ferrum_dtype. */
+/*
+ * Types of elements, with the numbers of ferrum_dtype. The kernels of a set
+ * compute in F32, and read and write F32, F16, BF16 and I8. The general kernels
+ * take all types: they compute floating point in F64 and integers in 64 bits.
+ */
 enum {
     FK_F32 = 0,
     FK_F16 = 1,
     FK_BF16 = 2,
+    FK_F64 = 3,
+    FK_F8_E4M3 = 4,
     FK_I8 = 5,
+    FK_U8 = 6,
+    FK_I16 = 7,
+    FK_I32 = 8,
+    FK_I64 = 9,
+    FK_U16 = 10,
+    FK_U32 = 11,
+    FK_U64 = 12,
     FK_BOOL = 13,
+    FK_F8_E5M2 = 14,
+    FK_F8_E8M0 = 15,
+    FK_F4_E2M1 = 16,
+    FK_I4 = 17,
+    FK_U4 = 18,
     FK_Q4_0 = 258,
     FK_Q8_0 = 264
 };
@@ -87,9 +105,13 @@ enum {
     FK_MAPS
 };
 
+/* How a conversion to F8_E8M0 rounds. */
+enum { FK_ROUND_UP, FK_ROUND_DOWN, FK_ROUND_NEAREST };
+
 /*
  * y = op(x) or op(x, z), for each element. z is 0 for an operation with one input.
- * factor is the factor of Swish. Types: F32, F16, BF16; I8 for x and z. y may be x
+ * factor is the factor of Swish. saturates and rounding are for a copy to 8-bit
+ * floating point. Types: F32, F16, BF16; I8 for x and z; general: all. y may be x
  * or z, at the same strides and with the same size of elements.
  */
 struct fk_map {
@@ -101,6 +123,7 @@ struct fk_map {
     uint64_t y;
     int64_t y_type, y_strides[FK_RANK];
     double factor;
+    int64_t saturates, rounding;
 };
 
 enum { FK_ROWS_SOFTMAX, FK_ROWS_LAYER_NORM, FK_ROWS_RMS_NORM };
@@ -109,9 +132,10 @@ enum { FK_ROWS_SOFTMAX, FK_ROWS_LAYER_NORM, FK_ROWS_RMS_NORM };
  * y = op(x + residual), for each row of n elements. The rows have dimensions and
  * strides, and the elements of a row a step. Addresses of absent operands are 0.
  * sum receives x + residual. Normalizations multiply by scale and add bias, which
- * have n elements. mean and deviation (the inverse standard deviation) receive an
- * F32 for each row, and are adjacent. y may be x or residual, and sum may be
- * residual or x, at the same strides; y and sum do not overlap.
+ * have n elements; general: others for each row, with strides. mean and deviation
+ * (the inverse standard deviation) receive an F32 for each row, and are adjacent.
+ * y may be x or residual, and sum may be residual or x, at the same strides; y and
+ * sum do not overlap.
  */
 struct fk_rows {
     int64_t op, n, rank, dims[FK_RANK];
@@ -129,16 +153,25 @@ struct fk_rows {
     int64_t bias_type, bias_step;
     uint64_t mean, deviation;
     double epsilon;
+    int64_t scale_strides[FK_RANK], bias_strides[FK_RANK];
 };
 
 /*
  * y = softmax(scale q k^T + mask) v, for each head of each batch. heads is a
  * multiple of key_heads: query head h reads the keys of head h * key_heads /
- * heads. If is_causal is not 0, query i sees the keys up to i + offset. softcap
- * above 0 replaces a score s by softcap * tanh(s / softcap). lengths (or 0) has an
- * I64 for each batch: how many of the keys are valid. The mask (or 0) is added
- * to the scores; in a mask of BOOL, 0 hides a key. A query that sees no key has the
- * result NaN. depth is at most 512. y overlaps no input.
+ * heads. softcap above 0 replaces a score s by softcap * tanh(s / softcap).
+ *
+ * Query i sees the keys up to i + last if has_last is not 0, and those from
+ * i + first on if has_first is not 0. lengths (or 0) has an I64 for each batch:
+ * how many of the keys are valid. If follows_length is not 0, the length minus the
+ * number of queries is added to last and first. The mask (or 0) is added to the
+ * scores; in a mask of BOOL, 0 hides a key, and -infinity does in any other. Keys
+ * from mask_keys on are hidden. The elements of a hidden key do not matter. A query
+ * that sees no key has the result 0.
+ *
+ * depth is at most 512; general: any. y overlaps no input. scores (or 0; general)
+ * receives q k^T of stage 0, or its form after softcap (1), after the mask (2) or
+ * after softmax (3).
  */
 struct fk_attention {
     int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
@@ -148,13 +181,16 @@ struct fk_attention {
     int64_t k_type, k_batch, k_head, k_row, k_step;
     uint64_t v;
     int64_t v_type, v_batch, v_head, v_row, v_step;
-    uint64_t y;
+    uint64_t y; /* general: may be 0 */
     int64_t y_type, y_batch, y_head, y_row, y_step;
     uint64_t mask;
-    int64_t mask_type, mask_batch, mask_head, mask_row, mask_key;
+    int64_t mask_type, mask_batch, mask_head, mask_row, mask_key, mask_keys;
     uint64_t lengths;
-    int64_t is_causal, offset;
+    int64_t has_last, last, has_first, first, follows_length;
     double scale, softcap;
+    uint64_t scores;
+    int64_t scores_type, scores_batch, scores_head, scores_row, scores_key;
+    int64_t stage;
 };
 
 /* Copies elements of 1, 2, 4, 8 or 16 bytes. The arrays do not overlap. */
@@ -167,18 +203,50 @@ struct fk_copy {
 };
 
 /*
- * y[o, i] = x[o, indices[i]], for runs of bytes. A negative index counts from the
- * end. Strides count bytes. The indices are adjacent, of I32 if is_short is not 0,
- * else of I64. check finds the first index out of range.
+ * y[d, i] = x[d, indices[i]], for runs of bytes, where d is an index of the other
+ * dimensions. A negative index counts from the end. Strides count bytes. The
+ * indices are adjacent, of I32 if is_short is not 0, else of I64. check finds the
+ * first index out of range.
  */
 struct fk_gather {
-    int64_t outer, count, length, run_bytes;
+    int64_t rank, dims[FK_RANK], count, length, run_bytes;
     uint64_t x;
-    int64_t x_outer, x_index;
+    int64_t x_strides[FK_RANK], x_index;
     uint64_t indices;
     int64_t is_short;
     uint64_t y;
-    int64_t y_outer, y_index;
+    int64_t y_strides[FK_RANK], y_index;
+};
+
+/* y = condition ? x : z, for elements of 1, 2, 4 or 8 bytes. condition: BOOL. y may
+ * be x or z, at the same strides. */
+struct fk_where {
+    int64_t bytes, rank, dims[FK_RANK];
+    uint64_t condition;
+    int64_t condition_strides[FK_RANK];
+    uint64_t x;
+    int64_t x_strides[FK_RANK];
+    uint64_t z;
+    int64_t z_strides[FK_RANK];
+    uint64_t y;
+    int64_t y_strides[FK_RANK];
+};
+
+/*
+ * The k largest elements of each line of n elements, in descending order, or the
+ * smallest in ascending order. NaN is the largest. Of equal elements the one with
+ * the lower index comes first; if prefers_last is not 0, the one with the higher
+ * index. values (or 0) have the type of x, indices (or 0) are I64. Types: F32, F16,
+ * BF16, I8; general: all. The outputs overlap no input.
+ */
+struct fk_top {
+    int64_t n, k, is_smallest, prefers_last, rank, dims[FK_RANK];
+    uint64_t x;
+    int64_t x_type, x_step, x_strides[FK_RANK];
+    uint64_t values;
+    int64_t values_step, values_strides[FK_RANK];
+    uint64_t indices;
+    int64_t indices_step, indices_strides[FK_RANK];
 };
 
 enum { FK_REDUCE_SUM, FK_REDUCE_MEAN, FK_REDUCE_MAX, FK_REDUCES };
@@ -226,7 +294,20 @@ enum {
     FK_KERNEL_GATHER,
     FK_KERNEL_REDUCE,
     FK_KERNEL_ROTARY,
+    FK_KERNEL_WHERE,
+    FK_KERNEL_TOP,
     FK_KERNELS
+};
+
+/* The general kernels take the requests of kernels of the sets. */
+enum {
+    FK_GENERAL_MATMUL,
+    FK_GENERAL_MAP,
+    FK_GENERAL_ROWS,
+    FK_GENERAL_ATTENTION,
+    FK_GENERAL_REDUCE,
+    FK_GENERAL_TOP,
+    FK_GENERALS
 };
 
 typedef void fk_run_part(const void *request, int64_t part, int64_t parts,

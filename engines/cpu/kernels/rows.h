@@ -210,8 +210,6 @@ static void fk_rows_run(const void *request, int64_t part, int64_t parts,
     (void)workspace;
     const struct fk_rows *r = request;
     const int64_t rows = fk_rows_count(r);
-    if (r->n == 0)
-        return;
     for (int64_t i = part * rows / parts; i < (part + 1) * rows / parts; i++) {
         int64_t x = 0, residual = 0, y = 0, sum = 0, rest = i;
         for (int64_t d = r->rank - 1; d >= 0; d--) {

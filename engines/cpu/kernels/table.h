@@ -9,6 +9,8 @@
 #include "data.h"
 #include "reduce.h"
 #include "rotary.h"
+#include "top.h"
+#include "where.h"
 
 const struct fk_table FK_TABLE = {
     .kernels =
@@ -31,6 +33,10 @@ const struct fk_table FK_TABLE = {
                                   fk_reduce_run, NULL},
             [FK_KERNEL_ROTARY] = {fk_rotary_parts, fk_no_workspace,
                                   fk_rotary_run, fk_rotary_check},
+            [FK_KERNEL_WHERE] = {fk_where_parts, fk_no_workspace, fk_where_run,
+                                 NULL},
+            [FK_KERNEL_TOP] = {fk_top_parts, fk_top_workspace, fk_top_run,
+                               NULL},
         },
     .packed_bytes = fk_packed_bytes,
 };

@@ -1,0 +1,114 @@
+/*
+ * The largest or smallest elements of lines. A tile is read as F32, and vectors
+ * without an element that is better than the worst of the k best are passed over.
+ * So a line of logits is read at about the speed of memory.
+ */
+#ifndef FK_TOP_H
+#define FK_TOP_H
+
+#include "order.h"
+#include "rows.h"
+
+static int64_t fk_top_lines(const struct fk_top *r) {
+    int64_t lines = 1;
+    for (int64_t d = 0; d < r->rank; d++)
+        lines *= r->dims[d];
+    return lines;
+}
+
+static int64_t fk_top_parts(const void *request) {
+    const struct fk_top *r = request;
+    int64_t lines = fk_top_lines(r), parts = 1 + lines * r->n / 16384;
+    parts = parts < lines ? parts : lines;
+    return parts > 1 ? parts : 1;
+}
+
+/* The place of a number in the order. NaN is the largest, and both zeros are
+ * equal. */
+FK_INLINE int64_t fk_key_of(float value) {
+    int32_t bits;
+    value += 0.0f;
+    memcpy(&bits, &value, 4);
+    if (value != value)
+        return INT32_MAX;
+    return bits < 0 ? bits ^ INT32_MAX : bits;
+}
+
+/* The number with a key, for comparisons with vectors. */
+FK_INLINE float fk_number_of(int64_t key) {
+    int32_t bits = (int32_t)key;
+    float value;
+    bits = bits < 0 ? bits ^ INT32_MAX : bits;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+/* Whether a vector may have an element that the heap takes. */
+FK_INLINE int fk_may_enter(const struct fk_heap *h, fk_v x) {
+    const fk_v worst = fk_splat(fk_number_of(h->items[0].key ^ h->flip));
+    /* Comparisons with NaN are false: NaN may enter, and all may if the worst is. */
+    fk_vi enters = h->flip ? ~(x > worst) : ~(x < worst);
+    if (!h->prefers_last)
+        enters &= x != worst;
+    int32_t any = 0;
+    for (int i = 0; i < FK_LANES; i++)
+        any |= enters[i];
+    return any != 0;
+}
+
+static void fk_offer_tile(struct fk_heap *h, const float *x, int64_t first,
+                          int64_t n) {
+    int64_t i = 0;
+    while (i < n) {
+        if (h->count == h->size && i + FK_LANES <= n &&
+            !fk_may_enter(h, fk_load(x + i))) {
+            i += FK_LANES;
+            continue;
+        }
+        for (int64_t end = fk_least(n, i + FK_LANES); i < end; i++)
+            fk_heap_offer(h, fk_key_of(x[i]), first + i);
+    }
+}
+
+static void fk_top_run(const void *request, int64_t part, int64_t parts,
+                       char *workspace) {
+    const struct fk_top *r = request;
+    const int64_t lines = fk_top_lines(r), bytes = fk_bytes(r->x_type);
+    float buffer[FK_TILE_ELEMENTS];
+    struct fk_heap heap;
+    for (int64_t i = part * lines / parts; i < (part + 1) * lines / parts;
+         i++) {
+        int64_t x = 0, values = 0, indices = 0, rest = i;
+        for (int64_t d = r->rank - 1; d >= 0; d--) {
+            const int64_t at = rest % r->dims[d];
+            rest /= r->dims[d];
+            x += at * r->x_strides[d];
+            values += at * r->values_strides[d];
+            indices += at * r->indices_strides[d];
+        }
+        fk_heap_start(&heap, workspace, r);
+        for (int64_t first = 0; first < r->n && r->k > 0;
+             first += FK_TILE_ELEMENTS) {
+            int64_t n = fk_least(FK_TILE_ELEMENTS, r->n - first);
+            const char *from = fk_at(r->x, r->x_type, x + first * r->x_step);
+            fk_offer_tile(&heap,
+                          fk_run_of(buffer, r->x_type, from, r->x_step, n),
+                          first, n);
+        }
+        fk_heap_sort(&heap);
+        for (int64_t j = 0; j < r->k; j++) {
+            const int64_t chosen = heap.items[j].index;
+            if (r->values)
+                memcpy((char *)fk_at(r->values, r->x_type,
+                                     values + j * r->values_step),
+                       fk_at(r->x, r->x_type, x + chosen * r->x_step),
+                       (size_t)bytes);
+            if (r->indices)
+                memcpy((char *)(uintptr_t)r->indices +
+                           8 * (indices + j * r->indices_step),
+                       &chosen, 8);
+        }
+    }
+}
+
+#endif

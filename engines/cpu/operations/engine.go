@@ -1,0 +1,94 @@
+package operations
+
+import (
+	"strconv"
+
+	"ferrum_mem/core/compute"
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/operator"
+	"ferrum_mem/engines/cpu"
+)
+
+const (
+	opPlan = "cpu.plan"
+	opBind = "cpu.bind"
+	opPack = "cpu.pack"
+)
+
+// version is the version of the engine: it changes when results or packed layouts do.
+const version = "1"
+
+// Engine computes operators on the processors of this machine.
+type Engine struct {
+	cpu          *cpu.Engine
+	capabilities compute.Capabilities
+}
+
+var _ compute.Engine = (*Engine)(nil)
+
+// Open starts the engine. Errors: those of cpu.Open.
+func Open(c cpu.Config) (*Engine, error) {
+	kernels, err := cpu.Open(c)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{cpu: kernels}
+	e.capabilities = compute.Capabilities{
+		Name: "cpu", Version: version, Threads: kernels.Threads(), AlignmentBytes: 64,
+		Details:    map[string]string{"instructions": kernels.Instructions(), "threads": strconv.Itoa(kernels.Threads())},
+		Operations: map[string][]dtype.DType{},
+	}
+	var all operator.Types
+	for _, domain := range []string{operator.ONNX, operator.Ferrum} {
+		for _, name := range operator.Names(domain) {
+			types := typesOf(domain, name)
+			all |= types
+			e.capabilities.Operations[nameOf(domain, name)] = types.List()
+		}
+	}
+	e.capabilities.Types = all.List()
+	return e, nil
+}
+
+// Capabilities states what the engine computes.
+func (e *Engine) Capabilities() compute.Capabilities { return e.capabilities }
+
+// Close ends the threads. The caller makes sure that no other call is in progress.
+func (e *Engine) Close() { e.cpu.Close() }
+
+// Bind joins steps to one program. Errors: CodeInvalidArgument for a plan of another engine.
+func (e *Engine) Bind(steps []compute.Step) (run func() error, err error) {
+	parts := make([]cpu.Bound, len(steps))
+	for i, s := range steps {
+		p, isOurs := s.Plan.(*plan)
+		if !isOurs || p.engine != e {
+			return nil, device.Errorf(device.CodeInvalidArgument, opBind, "step %d is the plan of another engine", i)
+		}
+		parts[i] = cpu.Bound{
+			Program:  p.program,
+			Operands: cpu.Operands{Inputs: s.Inputs, Outputs: s.Outputs, Workspace: s.Workspace},
+		}
+	}
+	program := e.cpu.Join(parts)
+	return func() error { return program.Run(&cpu.Operands{}) }, nil
+}
+
+// nameOf is the name of an operator in capabilities.
+func nameOf(domain, name string) string {
+	if domain == operator.ONNX {
+		return name
+	}
+	return domain + "." + name
+}
+
+// typesOf returns the types of the first input of an operator, in all of its forms. The engine
+// computes them all: the general kernels take every type.
+func typesOf(domain, name string) (types operator.Types) {
+	for opset := operator.FerrumOpset; opset <= operator.NewestOpset; opset++ {
+		if s, err := operator.Find(domain, name, opset); err == nil {
+			types |= s.Inputs[0].Types
+		}
+	}
+	return types
+}

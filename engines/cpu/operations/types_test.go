@@ -1,0 +1,221 @@
+//go:build cgo && (amd64 || arm64) && linux
+
+package operations
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/operator"
+)
+
+// small has a call of each operator: attributes, and the shapes of the inputs. The elements of inputs
+// that carry numbers follow a colon.
+func small(name string) (attributes, inputs string) {
+	switch name {
+	case "Add", "Sub", "Mul", "Div", "Pow", "silu_mul":
+		return "", "2,3 2,3"
+	case "ArgMax", "Softmax":
+		return `{"axis":1}`, "2,3"
+	case "Where":
+		return "", "3 2,3 2,1"
+	case "Expand":
+		return "", "1,3 2:2,3"
+	case "Reshape":
+		return "", "2,3 2:3,2"
+	case "Concat":
+		return `{"axis":0}`, "2,3 1,3"
+	case "Split":
+		return "", "4,3 2:1,3"
+	case "Slice":
+		return "", "4,3 1:1 1:3"
+	case "Squeeze", "Unsqueeze":
+		return "", "1,3 1:0"
+	case "Gather":
+		return "", "2,3 2"
+	case "ReduceSum", "ReduceMean", "ReduceMax":
+		return "", "2,3 1:1"
+	case "TopK":
+		return "", "2,4 1:2"
+	case "MatMul":
+		return "", "2,3 3,2"
+	case "Gemm":
+		return `{"alpha":0.5}`, "2,3 3,2 2"
+	case "LayerNormalization":
+		return "", "2,3 3 3"
+	case "RMSNormalization":
+		return "", "2,3 3"
+	case "RotaryEmbedding":
+		return "", "1,1,2,4 3,2 3,2 1,2"
+	case "Attention":
+		return "", "1,2,2,4 1,1,3,4 1,1,3,4 2,3"
+	case "rms_norm_residual":
+		return "", "2,3 2,3 3"
+	case "linear":
+		return "", "2,3 4,3 4"
+	case "quantized_linear":
+		return "", "2,32 4,32 4"
+	}
+	return "", "2,3"
+}
+
+// combinations visits every choice of a type for each variable of an operator.
+func combinations(s *operator.Schema, visit func(types map[string]dtype.DType)) {
+	var variables []operator.Parameter
+	for _, p := range s.Inputs {
+		if !slices.ContainsFunc(variables, func(v operator.Parameter) bool { return v.Variable == p.Variable }) {
+			variables = append(variables, p)
+		}
+	}
+	chosen := map[string]dtype.DType{}
+	var choose func(left []operator.Parameter)
+	choose = func(left []operator.Parameter) {
+		if len(left) == 0 {
+			visit(chosen)
+			return
+		}
+		for _, kind := range left[0].Types.List() {
+			chosen[left[0].Variable] = kind
+			choose(left[1:])
+		}
+	}
+	choose(variables)
+}
+
+// numbers reads the elements behind a colon.
+func numbers(t *testing.T, text string) (shape []uint64, elements []int64) {
+	t.Helper()
+	sizes, values, _ := strings.Cut(text, ":")
+	require.NoError(t, json.Unmarshal([]byte("["+sizes+"]"), &shape))
+	if values != "" {
+		require.NoError(t, json.Unmarshal([]byte("["+values+"]"), &elements))
+	}
+	return shape, elements
+}
+
+// smallCalls visits a call of an operator with every combination of types.
+func smallCalls(t *testing.T, s *operator.Schema, visit func(c call, types map[string]dtype.DType)) {
+	t.Helper()
+	text, shapes := small(s.Name)
+	combinations(s, func(types map[string]dtype.DType) {
+		for _, to := range targets(s) {
+			given := text
+			if s.Name == "Cast" {
+				given = `{"to":"` + to.String() + `"}`
+			}
+			op, err := s.Prepare([]byte(given))
+			require.NoError(t, err)
+			g := &generator{elements: rand.New(rand.NewPCG(3, 4))}
+			c := call{op: op, wanted: slices.Repeat([]bool{true}, max(len(s.Outputs), strings.Count(s.Name, "Split")*2))}
+			for i, shape := range strings.Fields(shapes) {
+				p := s.Inputs[min(i, len(s.Inputs)-1)]
+				sizes, elements := numbers(t, shape)
+				switch {
+				case elements != nil:
+					a := list(elements...)
+					a.Type = types[p.Variable]
+					c.inputs = append(c.inputs, a)
+				case p.Name == "indices" || p.Name == "position_ids" || s.Name == "Pow":
+					c.inputs = append(c.inputs, ones(types[p.Variable], sizes))
+				default:
+					c.inputs = append(c.inputs, g.tensor(types[p.Variable], sizes...))
+				}
+			}
+			visit(c, types)
+		}
+	})
+}
+
+// ones has integers that are possible indices, and powers without rounding.
+func ones(kind dtype.DType, shape []uint64) *argument {
+	g := &generator{elements: rand.New(rand.NewPCG(5, 6))}
+	if kind.IsFloat() {
+		return g.tensor(kind, shape...)
+	}
+	return g.between(kind, 0, 1, shape...)
+}
+
+func targets(s *operator.Schema) []dtype.DType {
+	if s.Name != "Cast" {
+		return []dtype.DType{dtype.F32}
+	}
+	return s.Inputs[0].Types.List()
+}
+
+// Every operator computes every combination of its types, with each pattern of the inputs and of
+// the outputs, with every instruction set of the machine.
+func TestEveryTypeAndPattern(t *testing.T) {
+	onEachSet(t, 1, func(t *testing.T, e *Engine) {
+		eachOperator(t, func(t *testing.T, s *operator.Schema) {
+			ran := 0
+			smallCalls(t, s, func(c call, _ map[string]dtype.DType) {
+				for _, in := range inputPatterns {
+					out := outputPatterns[ran%len(outputPatterns)]
+					if s.Name != "Cast" && s.Name != "Attention" {
+						for _, out = range outputPatterns[1:] {
+							c.prepare(t, patternsOf(c, in), out).run(t, e)
+						}
+						out = inOrder
+					}
+					c.prepare(t, patternsOf(c, in), out).run(t, e)
+					ran++
+				}
+			})
+			assert.Positive(t, ran)
+		})
+	})
+}
+
+// patternsOf returns a pattern for the inputs. Numbers that are sizes do not repeat.
+func patternsOf(c call, p pattern) []pattern {
+	in := slices.Repeat([]pattern{p}, len(c.inputs))
+	for i, a := range c.inputs {
+		if i > 0 && a != nil && a.Type == dtype.I64 && len(a.Shape) == 1 && p == repeated {
+			in[i] = inOrder
+		}
+	}
+	return in
+}
+
+// Capabilities state exactly the types of the first inputs that a plan takes.
+func TestCapabilitiesAreWhatPlans(t *testing.T) {
+	e := open(t, 2)
+	stated := e.Capabilities()
+	assert.Equal(t, "cpu", stated.Name)
+	assert.Equal(t, 2, stated.Threads)
+	assert.Equal(t, e.cpu.Instructions(), stated.Details["instructions"])
+	all := map[dtype.DType]bool{}
+	eachOperator(t, func(t *testing.T, s *operator.Schema) {
+		planned := map[dtype.DType]bool{}
+		for opset := 1; opset <= operator.NewestOpset; opset++ {
+			form, err := operator.Find(s.Domain, s.Name, opset)
+			if err != nil || s.Domain == operator.ONNX && form.Since < s.Since && s.Name != "Erf" {
+				continue
+			}
+			smallCalls(t, form, func(c call, _ map[string]dtype.DType) {
+				_, err := e.Plan(c.prepare(t, []pattern{inOrder}, inOrder).request)
+				if assert.NoError(t, err, "%v", c) {
+					planned[c.inputs[0].Type], all[c.inputs[0].Type] = true, true
+				}
+			})
+		}
+		name := nameOf(s.Domain, s.Name)
+		assert.ElementsMatch(t, keys(planned), stated.Operations[name])
+	})
+	assert.ElementsMatch(t, keys(all), stated.Types)
+	assert.Len(t, stated.Operations, len(lowerings))
+}
+
+func keys(set map[dtype.DType]bool) (list []dtype.DType) {
+	for k := range set {
+		list = append(list, k)
+	}
+	return list
+}
