@@ -117,6 +117,9 @@ func mayImport(from, to string) bool {
 		return true
 	case within(from, "drivers"):
 		return within(to, "core/device") || within(to, "drivers/internal") || roomOf(to) == roomOf(from)
+	// The list of all engines may import every engine.
+	case from == "engines" && (within(to, "engines") || to == "core/backend"):
+		return true
 	case within(from, "engines"):
 		return slices.Contains(belowEngines, to) || roomOf(to) == roomOf(from)
 	case within(from, "core"):
@@ -208,6 +211,7 @@ func TestArrowRuleRefuses(t *testing.T) {
 		{"cmd/ferrum-mem", "drivers/testdevice"},
 		{"engines/cpu", "core/pool"},
 		{"engines/cpu", "drivers/host"},
+		{"engines/cpu", "core/backend"},
 		{"core/pool", "engines/cpu"},
 	}
 	for _, pair := range refused {
@@ -224,6 +228,8 @@ func TestArrowRuleRefuses(t *testing.T) {
 		{"drivers/host", "core/device"},
 		{"engines/cpu", "core/dtype"},
 		{"engines/cpu", "engines/cpu/avx2"},
+		{"engines", "engines/cpu/operations"},
+		{"engines", "core/backend"},
 		{"core/manager", "core/pool"},
 		{"core/rangealloc/conformance", "core/rangealloc"},
 	}

@@ -11,7 +11,7 @@
 // Pack names the layout of a packed matrix by the instruction set and by the dimension that the
 // product sums over, because no other product can read it.
 //
-// It owns the engine that Open starts. Nothing is kept for a plan outside of it.
+// It owns the engine that New starts. Nothing is kept for a plan outside of it.
 //
 // Lock order: the package has no locks.
 //

@@ -27,15 +27,23 @@ type Engine struct {
 
 var _ compute.Engine = (*Engine)(nil)
 
-// Open starts the engine. Errors: those of cpu.Open.
-func Open(c cpu.Config) (*Engine, error) {
-	kernels, err := cpu.Open(c)
+// New starts the engine, which is the same at all levels. Errors: those of cpu.Open.
+func New(o compute.Options) (compute.Engine, error) {
+	e, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func open(o compute.Options) (*Engine, error) {
+	kernels, err := cpu.Open(cpu.Config{Instructions: o.InstructionSet, Threads: o.Threads})
 	if err != nil {
 		return nil, err
 	}
 	e := &Engine{cpu: kernels}
 	e.capabilities = compute.Capabilities{
-		Name: "cpu", Version: version, Threads: kernels.Threads(), AlignmentBytes: 64,
+		Name: "cpu", Version: version, Threads: kernels.Threads(), AlignmentBytes: 64, HasTiledAttention: true,
 		Details:    map[string]string{"instructions": kernels.Instructions(), "threads": strconv.Itoa(kernels.Threads())},
 		Operations: map[string][]dtype.DType{},
 	}

@@ -174,7 +174,11 @@ func (g *generator) inputs(s *operator.Schema) drawn {
 		if s.Name == "Pow" && !kind.IsFloat() {
 			base = g.between(kind, -9, 9, shape...) // others round to different integers
 		}
-		return drawn{inputs: []*argument{base, g.tensor(other, g.narrowed(shape)...)}}
+		exponent := g.tensor(other, g.narrowed(shape)...)
+		if s.Name == "Pow" && kind.IsFloat() && !other.IsFloat() {
+			exponent = g.between(other, 0, 9, exponent.Shape...)
+		}
+		return drawn{inputs: []*argument{base, exponent}}
 	case "silu_mul":
 		shape := g.sizes(0, 4)
 		return drawn{inputs: []*argument{g.tensor(kind, shape...), g.tensor(kind, shape...)}}

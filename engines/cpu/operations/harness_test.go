@@ -400,7 +400,7 @@ func onEachSet(t *testing.T, threads int, test func(t *testing.T, e *Engine)) {
 	t.Helper()
 	for _, name := range cpu.Sets() {
 		t.Run(name, func(t *testing.T) {
-			e, err := Open(cpu.Config{Instructions: name, Threads: threads})
+			e, err := open(compute.Options{InstructionSet: name, Threads: threads})
 			require.NoError(t, err)
 			defer e.Close()
 			test(t, e)

@@ -14,12 +14,11 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/operator"
-	"ferrum_mem/engines/cpu"
 )
 
-func open(t testing.TB, threads int) *Engine {
+func opened(t testing.TB, threads int) *Engine {
 	t.Helper()
-	e, err := Open(cpu.Config{Threads: threads})
+	e, err := open(compute.Options{Threads: threads})
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	return e
@@ -42,7 +41,7 @@ func random(kind dtype.DType, shape ...uint64) *argument {
 
 // An index out of range is an error, and no output is written.
 func TestIndicesOutOfRange(t *testing.T) {
-	e := open(t, 1)
+	e := opened(t, 1)
 	angles := []*argument{random(dtype.F32, 3, 2), random(dtype.F32, 3, 2)}
 	for _, c := range []call{
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 3), list(0, 4)),
@@ -105,7 +104,7 @@ func runInPlace(t *testing.T, e *Engine, c call, input int) bool {
 
 // A bound sequence has the results of its steps, and reports an index out of range.
 func TestBoundSteps(t *testing.T) {
-	e := open(t, 2)
+	e := opened(t, 2)
 	var runs []*execution
 	var steps []compute.Step
 	var checks []func() // they keep the workspaces
@@ -145,14 +144,14 @@ func TestBoundSteps(t *testing.T) {
 	err = run()
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	assert.ErrorContains(t, err, "the index 7 of Gather, at place 1")
-	other := open(t, 1)
+	other := opened(t, 1)
 	_, err = other.Bind(steps[:1])
 	assert.ErrorIs(t, err, device.CodeInvalidArgument)
 }
 
 // A run allocates nothing, whatever the operator is.
 func TestRunsAllocateNothing(t *testing.T) {
-	e := open(t, 1)
+	e := opened(t, 1)
 	eachOperator(t, func(t *testing.T, s *operator.Schema) {
 		done := false
 		smallCalls(t, s, func(c call, _ map[string]dtype.DType) {
@@ -176,7 +175,7 @@ func TestRunsAllocateNothing(t *testing.T) {
 
 // One plan runs on several threads at the same time, each with its own memory.
 func TestOnePlanOnSeveralThreads(t *testing.T) {
-	e := open(t, 2)
+	e := opened(t, 2)
 	c := callOf(t, operator.ONNX, "MatMul", "", random(dtype.F32, 40, 64), random(dtype.F32, 64, 72))
 	first := c.prepare(t, []pattern{inOrder}, transposed)
 	p, err := e.Plan(first.request)
@@ -199,7 +198,7 @@ func TestOnePlanOnSeveralThreads(t *testing.T) {
 }
 
 func TestRefusedPlans(t *testing.T) {
-	e := open(t, 1)
+	e := opened(t, 1)
 	x := callOf(t, operator.ONNX, "MatMul", "", random(dtype.F32, 2, 3), random(dtype.F32, 3, 2)).prepare(t, []pattern{inOrder}, inOrder)
 	x.request.Inputs[1].Packing = "another layout"
 	_, err := e.Plan(x.request)
@@ -210,6 +209,8 @@ func TestRefusedPlans(t *testing.T) {
 	_, err = e.Plan(x.request)
 	assert.ErrorIs(t, err, device.CodeUnsupported)
 	e.Close()
+	_, err = New(compute.Options{InstructionSet: "mmx"})
+	require.ErrorIs(t, err, device.CodeInvalidConfig)
 	x = callOf(t, operator.ONNX, "Relu", "", random(dtype.F32, 2)).prepare(t, []pattern{inOrder}, inOrder)
 	p, err := e.Plan(x.request)
 	require.NoError(t, err)

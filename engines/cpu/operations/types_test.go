@@ -186,7 +186,7 @@ func patternsOf(c call, p pattern) []pattern {
 
 // Capabilities state exactly the types of the first inputs that a plan takes.
 func TestCapabilitiesAreWhatPlans(t *testing.T) {
-	e := open(t, 2)
+	e := opened(t, 2)
 	stated := e.Capabilities()
 	assert.Equal(t, "cpu", stated.Name)
 	assert.Equal(t, 2, stated.Threads)
