@@ -86,4 +86,8 @@ ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
                                      char *name, uintptr_t user_data,
                                      uint64_t token);
 
+/** Runs with the restrictions of a host function, because it may run on the
+ *  thread of a stream. */
+void fm_call_release(ferrum_release_fn release, uintptr_t user_data);
+
 #endif

@@ -32,7 +32,7 @@ func progressOf(progress C.ferrum_weights_progress_fn, data C.uintptr_t) *librar
 }
 
 // memoriesOf reads the memories of a load.
-func memoriesOf(from *C.ferrum_weights_load_request) ([]library.WeightMemory, error) {
+func memoriesOf(from *C.ferrum_weights_load_request) ([]library.TensorMemory, error) {
 	f := fields{argument: "request"}
 	if from.memory_count > C.FERRUM_WEIGHTS_MEMORIES_MAX {
 		f.wrong(device.CodeInvalidArgument, "memory_count is %d: want at most %d", uint32(from.memory_count), C.FERRUM_WEIGHTS_MEMORIES_MAX)
@@ -42,20 +42,12 @@ func memoriesOf(from *C.ferrum_weights_load_request) ([]library.WeightMemory, er
 		f.wrong(device.CodeNullPointer, "memories is NULL and memory_count %d", uint32(from.memory_count))
 		return nil, f.err
 	}
-	var list []library.WeightMemory
-	for at, given := range unsafe.Slice(from.memories, int(from.memory_count)) {
-		f := fields{argument: fmt.Sprintf("request->memories[%d]", at)}
-		memory := library.WeightMemory{
-			Pool: uint64(given.pool.id), VPool: uint64(given.vpool.id), ElasticPool: uint64(given.elastic_pool.id),
-			Device: uint64(given.device.id), OffsetBytes: uint64(given.offset_bytes),
-		}
-		f.text(&memory.Model, given.model, "model")
-		f.text(&memory.Tag, given.tag, "tag")
-		if given.reserved != 0 {
-			f.wrong(device.CodeInvalidStruct, "reserved is %d: want 0", uint64(given.reserved))
-		}
-		if f.err != nil {
-			return nil, f.err
+	var list []library.TensorMemory
+	given := unsafe.Slice(from.memories, int(from.memory_count))
+	for at := range given {
+		memory, err := weightsMemoryOf(fmt.Sprintf("request->memories[%d]", at), &given[at])
+		if err != nil {
+			return nil, err
 		}
 		list = append(list, memory)
 	}
@@ -116,7 +108,7 @@ func fmgo_weights_convert(handle C.uint64_t, path *C.char, request *C.ferrum_wei
 	}
 	f := fields{argument: "request"}
 	var r library.ConvertRequest
-	f.reserved(request.reserved, "reserved")
+	f.reserved(uint64(request.reserved), "reserved")
 	f.known(request.flags, C.FERRUM_WEIGHTS_CONVERT_REPLACE, "only FERRUM_WEIGHTS_CONVERT_REPLACE (0x1) is")
 	r.Replace = request.flags&C.FERRUM_WEIGHTS_CONVERT_REPLACE != 0
 	read(&r.Format, request.format)
@@ -198,7 +190,7 @@ func fmgo_weights_decoder_add(decoder *C.ferrum_weights_decoder, number *C.uint3
 	defer guard(&status)
 	f := fields{argument: "decoder"}
 	made := library.WeightDecoder{Token: newToken()}
-	f.reserved(decoder.reserved, "reserved")
+	f.reserved(uint64(decoder.reserved), "reserved")
 	f.text(&made.Name, decoder.format, "format")
 	if f.err != nil {
 		return fail(f.err)

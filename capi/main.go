@@ -41,6 +41,7 @@ var lib = library.New(library.Options{
 	ThreadCaches:   threadcache.Caches{},
 	Mirrors:        mirrors.Mirrors{},
 	Lending:        largeblocks.Places{},
+	DLPack:         dlpackStructs{},
 	Host:           hostInfo,
 	Surveyors:      drivers.Surveyors(),
 	ProbeHelpers:   probeHelpers(),
@@ -51,6 +52,9 @@ var lib = library.New(library.Options{
 
 // loader is the part of the library that opens files of weights.
 var loader = &lib.Loader
+
+// tensors is the part of the library that makes tensors.
+var tensors = &lib.Tensors
 
 // The environment of the host process is not meant for the runtime of this library. A
 // memory limit or a disabled collector would starve or flood the library, and an unset

@@ -152,9 +152,9 @@ func (f *fields) truth(to *bool, from C.uint32_t, name string) {
 	*to = from == 1
 }
 
-func (f *fields) reserved(from C.uint32_t, name string) {
+func (f *fields) reserved(from uint64, name string) {
 	if from != 0 {
-		f.wrong(device.CodeInvalidStruct, "%s is %d: want 0", name, uint32(from))
+		f.wrong(device.CodeInvalidStruct, "%s is %d: want 0", name, from)
 	}
 }
 

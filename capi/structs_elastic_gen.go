@@ -96,7 +96,7 @@ func modelLimitsOf(argument string, from *C.ferrum_model_limits) (to vmm.ModelLi
 	read(&to.GuaranteedBytes, from.guaranteed_bytes)
 	read(&to.MaxBytes, from.max_bytes)
 	f.truth(&to.GuaranteeMayWait, from.guarantee_may_wait, "guarantee_may_wait")
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }
 

@@ -12,7 +12,7 @@ import "ferrum_mem/core/estimate"
 // modelShapeOf reads a ferrum_model_shape.
 func modelShapeOf(argument string, from *C.ferrum_model_shape) (to estimate.InferenceShape, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.HiddenSize, from.hidden_size)
 	read(&to.IntermediateSize, from.intermediate_size)
 	read(&to.Layers, from.num_layers)
@@ -27,7 +27,7 @@ func modelShapeOf(argument string, from *C.ferrum_model_shape) (to estimate.Infe
 // kvCacheShapeOf reads a ferrum_kv_cache_shape.
 func kvCacheShapeOf(argument string, from *C.ferrum_kv_cache_shape) (to estimate.KVCacheShape, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.Layers, from.num_layers)
 	read(&to.KVHeads, from.num_kv_heads)
 	read(&to.HeadDim, from.head_dim)

@@ -43,7 +43,7 @@ func putMemoryConfig(to *C.ferrum_memory_config, from *fallback.MemoryConfig) {
 // memoryStatsOf reads a ferrum_memory_stats.
 func memoryStatsOf(argument string, from *C.ferrum_memory_stats) (to fallback.MemoryStats, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.TotalAllocatedBytes, from.total_allocated_bytes)
 	read(&to.InUseBytes, from.in_use_bytes)
 	read(&to.PooledBytes, from.pooled_bytes)
@@ -83,7 +83,7 @@ func bufferMetadataOf(argument string, from *C.ferrum_buffer_metadata) (to libra
 	read(&to.Age, from.age_ns)
 	read(&to.Device, from.device.id)
 	read(&to.Side, from.location)
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	f.fixedText(&to.Tag, from.tag[:], "tag")
 	return to, f.err
 }

@@ -33,7 +33,7 @@ func allocationRequestOf(argument string, from *C.ferrum_allocation_request) (to
 	f.text(&to.Tag, from.tag, "tag")
 	f.known(from.flags, C.FERRUM_ALLOCATE_RELOCATABLE, "only FERRUM_ALLOCATE_RELOCATABLE (0x1) is")
 	to.Relocatable = from.flags&C.FERRUM_ALLOCATE_RELOCATABLE != 0
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }
 
@@ -62,7 +62,7 @@ func putHandleInfo(to *C.ferrum_handle_info, from *library.HandleInfo) {
 // transferOf reads a ferrum_transfer.
 func transferOf(argument string, from *C.ferrum_transfer) (to manager.Transfer, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.Src, from.src.id)
 	read(&to.Dst, from.dst.id)
 	read(&to.SizeBytes, from.size_bytes)
@@ -79,7 +79,7 @@ func fillOf(argument string, from *C.ferrum_fill) (to manager.Fill, err error) {
 	read(&to.OffsetBytes, from.offset_bytes)
 	read(&to.SizeBytes, from.size_bytes)
 	read(&to.Pattern.Value, from.pattern)
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }
 

@@ -32,7 +32,7 @@ func putMapping(to *C.ferrum_mapping, from *manager.Mapping) {
 // linkRequestOf reads a ferrum_link_request.
 func linkRequestOf(argument string, from *C.ferrum_link_request) (to manager.LinkRequest, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.SizeBytes, from.size_bytes)
 	read(&to.AlignmentBytes, from.alignment_bytes)
 	f.text(&to.Tag, from.tag, "tag")
@@ -66,6 +66,6 @@ func adoptionOf(argument string, from *C.ferrum_adoption) (to manager.Adoption, 
 	read(&to.SizeBytes, from.size_bytes)
 	f.text(&to.Tag, from.tag, "tag")
 	f.truth(&to.ReadOnly, from.is_read_only, "is_read_only")
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }

@@ -22,7 +22,7 @@ func monitorConfigOf(argument string, from *C.ferrum_monitor_config) (to library
 	readWait(&to.Interval, from.interval_ns)
 	f.known(from.flags, C.FERRUM_MONITOR_IGNORE_SYSTEM, "only FERRUM_MONITOR_IGNORE_SYSTEM (0x1) is")
 	to.IgnoreSystem = from.flags&C.FERRUM_MONITOR_IGNORE_SYSTEM != 0
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }
 

@@ -35,7 +35,7 @@ func poolConfigOf(argument string, from *C.ferrum_pool_config) (to pool.Config, 
 	f.idlePages(&to.ReadyPages, from.ready_pages, "ready_pages")
 	read(&to.PhysicalPageBytes, from.physical_page_bytes)
 	f.segmentSource(&to.StreamOrdered, from.segment_source, "segment_source")
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }
 

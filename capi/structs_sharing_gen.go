@@ -16,7 +16,7 @@ import (
 // pageImportOf reads a ferrum_page_import.
 func pageImportOf(argument string, from *C.ferrum_page_import) (to manager.Importation, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	readList(&f, &to.Files, from.descriptors, listLength{uint64(from.count), 1048576, "count", device.CodeInvalidArgument}, "descriptors")
 	read(&to.PageBytes, from.page_bytes)
 	f.text(&to.Tag, from.tag, "tag")
@@ -27,7 +27,7 @@ func pageImportOf(argument string, from *C.ferrum_page_import) (to manager.Impor
 // sharedMemoryOf reads a ferrum_shared_memory.
 func sharedMemoryOf(argument string, from *C.ferrum_shared_memory) (to device.SharedMemory, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.OffsetBytes, from.offset_bytes)
 	read(&to.SizeBytes, from.size_bytes)
 	copyNumbers(to.Handle[:], from.handle[:])
@@ -44,7 +44,7 @@ func putSharedMemory(to *C.ferrum_shared_memory, from *device.SharedMemory) {
 // sharedEventOf reads a ferrum_shared_event.
 func sharedEventOf(argument string, from *C.ferrum_shared_event) (to library.SharedEvent, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	copyNumbers(to.Handle[:], from.handle[:])
 	return to, f.err
 }

@@ -21,7 +21,7 @@ func sleepConfigOf(argument string, from *C.ferrum_sleep_config) (to library.Sle
 	read(&to.StreamHandle, from.stream.id)
 	readWait(&to.Timeout, from.timeout_ns)
 	read(&to.Streams, from.num_streams)
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	return to, f.err
 }
 

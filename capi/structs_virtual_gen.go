@@ -35,7 +35,7 @@ func vpoolConfigOf(argument string, from *C.ferrum_vpool_config) (to vmm.Config,
 // vpoolRequestOf reads a ferrum_vpool_request.
 func vpoolRequestOf(argument string, from *C.ferrum_vpool_request) (to library.RangeRequest, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	read(&to.OffsetBytes, from.offset_bytes)
 	read(&to.SizeBytes, from.size_bytes)
 	f.text(&to.Tag, from.tag, "tag")
@@ -54,7 +54,7 @@ func byteRangeOf(_ string, from *C.ferrum_byte_range) (to vmm.ByteRange, err err
 // batchOptionsOf reads a ferrum_batch_options.
 func batchOptionsOf(argument string, from *C.ferrum_batch_options) (to library.BatchRequest, err error) {
 	f := fields{argument: argument}
-	f.reserved(from.reserved, "reserved")
+	f.reserved(uint64(from.reserved), "reserved")
 	f.text(&to.Tag, from.tag, "tag")
 	readWait(&to.Wait, from.asleep_wait_ns)
 	read(&to.StreamHandle, from.stream.id)

@@ -47,3 +47,17 @@ func putWeightsProgress(to *C.ferrum_weights_progress, from *weights.Progress) {
 	set(&to.total_bytes, from.TotalBytes)
 	set(&to.bytes_per_second, from.BytesPerSecond)
 }
+
+// weightsMemoryOf reads a ferrum_weights_memory.
+func weightsMemoryOf(argument string, from *C.ferrum_weights_memory) (to library.TensorMemory, err error) {
+	f := fields{argument: argument}
+	read(&to.Pool, from.pool.id)
+	read(&to.VPool, from.vpool.id)
+	read(&to.ElasticPool, from.elastic_pool.id)
+	read(&to.Device, from.device.id)
+	f.text(&to.Model, from.model, "model")
+	read(&to.OffsetBytes, from.offset_bytes)
+	f.text(&to.Tag, from.tag, "tag")
+	f.reserved(uint64(from.reserved), "reserved")
+	return to, f.err
+}

@@ -22,6 +22,7 @@
  *   ferrum_mem/mapping.h     Mappings, linked blocks, hints, and external memory, for managers.
  *   ferrum_mem/sharing.h     Contexts of the program, other devices, other processes.
  *   ferrum_mem/weights.h     Weights: files of tensors, and loads of tensors into memory of devices.
+ *   ferrum_mem/tensor.h      Tensors: memory with a type, a shape and strides; views, copies, DLPack.
  *
  * Rules for every function:
  *
@@ -84,6 +85,7 @@
 #include "ferrum_mem/mapping.h"
 #include "ferrum_mem/sharing.h"
 #include "ferrum_mem/weights.h"
+#include "ferrum_mem/tensor.h"
 /* clang-format on */
 
 #endif /* FERRUM_MEM_H */

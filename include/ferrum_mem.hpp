@@ -32,6 +32,7 @@
 #include "ferrum_mem/pool_resource.hpp"
 #include "ferrum_mem/registration.hpp"
 #include "ferrum_mem/stream.hpp"
+#include "ferrum_mem/tensor.hpp"
 #include "ferrum_mem/tensor_set.hpp"
 #include "ferrum_mem/tracker.hpp"
 #include "ferrum_mem/vpool.hpp"

@@ -22,6 +22,7 @@ const (
 	GenericPool     Kind = 15
 	Weights         Kind = 16
 	TensorSet       Kind = 17
+	Tensor          Kind = 18
 )
 
 // String returns the word for the kind, such as "stream".
@@ -61,6 +62,8 @@ func (k Kind) String() string {
 		return "weight source"
 	case TensorSet:
 		return "tensor set"
+	case Tensor:
+		return "tensor"
 	}
 	return "unknown"
 }

@@ -41,6 +41,9 @@ var takes = map[string][]handle.Kind{
 	"Device.GrantPeer": {handle.Device}, "Manager.CreateMapping": {handle.Manager}, "Monitor.Register": {handle.Manager},
 	"Monitor.Unregister": {handle.Manager}, "Monitor.UnregisterDevice": {handle.Device},
 	"Placement.ExplainJSON": {handle.Device}, "Placement.Select": {handle.Device},
+
+	"tensors.Create": {handle.Pool}, "tensors.FromDLPack": {handle.Device}, "tensors.FromSet": {handle.TensorSet},
+	"tensors.Wrap": {handle.Device}, "Tensor.Copy": {handle.Tensor},
 }
 
 // tells lists the calls that only report or record something, or find nothing to do,
@@ -63,7 +66,7 @@ var tells = []string{
 // core/manager tests. A registration has only the call that ends it.
 var ofTheFactory = []string{
 	"lib.MemoryGetAccessStats", "lib.EventShare", "lib.MemoryGetHandleInfo", "lib.MemoryPrefetch", "lib.RegistrationRemove",
-	"lib.StreamDestroy",
+	"lib.StreamDestroy", "tensors.FromMemory",
 }
 
 // untaken lists the calls that take no handle, or that cannot fail.
@@ -72,7 +75,7 @@ var untaken = []string{
 	"lib.DeviceOpenNative", "lib.GenericPoolCreate", "lib.HostGetInfo", "lib.Init", "lib.LeakReportJSON", "lib.Log", "lib.MonitorCreate",
 	"lib.BackendOpen", "lib.PlacementCreate", "lib.PlacementCreateOwn", "lib.ReportDefect", "lib.ReportHandler", "lib.BackendSelect", "lib.SetLog",
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
-	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open",
+	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open", "tensors.EndExport",
 }
 
 // kinds has the kinds whose objects are called.
@@ -80,7 +83,7 @@ var kinds = map[string]handle.Kind{
 	"Device": handle.Device, "Pool": handle.Pool, "VPool": handle.VirtualPool, "ElasticPool": handle.ElasticPool,
 	"Manager": handle.Manager, "Monitor": handle.Monitor, "Placement": handle.Placement, "Tracker": handle.Tracker,
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
-	"Weights": handle.Weights, "TensorSet": handle.TensorSet,
+	"Weights": handle.Weights, "TensorSet": handle.TensorSet, "Tensor": handle.Tensor,
 }
 
 // calls has the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc"
@@ -92,7 +95,7 @@ func exportedCalls() []string {
 	if err != nil || len(files) == 0 {
 		panic(fmt.Sprintf("no exports: %v", err))
 	}
-	found := regexp.MustCompile(`object, err := (?:lib|loader)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader)\.\w+)\(`)
+	found := regexp.MustCompile(`object, err := (?:lib|loader|tensors)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader|tensors)\.\w+)\(`)
 	var names []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -195,6 +198,7 @@ func newDeathbed(t *testing.T) *deathbed {
 	set, err := l.Loader.TensorSet("test", add(w.Load(LoadRequest{Map: true})))
 	require.NoError(t, err)
 	require.NoError(t, set.Wait(device.Forever))
+	add(l.Tensors.Create(TensorMemory{Pool: b.ids[handle.Pool]}, int32(dtype.F32), []int64{6}, 0))
 	return b
 }
 
@@ -216,6 +220,8 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	switch made.Interface().(type) {
 	case fallback.MemoryConfig:
 		return reflect.ValueOf(fallback.DefaultMemoryConfig().WithCPUFallback(false))
+	case TensorMemory:
+		return reflect.ValueOf(TensorMemory{Pool: b.ids[handle.Pool]})
 	case PlacementRequest:
 		return reflect.ValueOf(PlacementRequest{Request: placement.Request{SizeBytes: 64}, Devices: []uint64{b.ids[handle.Device]}})
 	}
@@ -248,6 +254,9 @@ func (b *deathbed) call(name string) error {
 	kind := kindOf(name)
 	if kind == handle.Weights || kind == handle.TensorSet {
 		of = reflect.ValueOf(&b.Library.Loader)
+	}
+	if kind == handle.Tensor || word == "tensors" {
+		of = reflect.ValueOf(&b.Library.Tensors)
 	}
 	if kind != 0 {
 		found := of.MethodByName(word).Call([]reflect.Value{reflect.ValueOf("test"), reflect.ValueOf(b.ids[kind])})
@@ -338,6 +347,11 @@ var ends = map[string]struct {
 		require.NoError(t, entry.release())
 		entry.ended.Store(true)
 	}},
+	"tensor": {handle.Tensor, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.registry.tensors.Get(id)
+		entry.destroying.Lock()
+		require.NoError(t, entry.tensor.Close())
+	}},
 	"placement strategy": {handle.Placement, func(_ *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.registry.placements.Get(id)
 		entry.end(false)
@@ -390,7 +404,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 // ends it.
 var enders = []string{
 	"Pool.Destroy", "VPool.Destroy", "ElasticPool.Destroy", "Manager.Destroy", "FallbackManager.Destroy", "FallbackBuffer.Free",
-	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy",
+	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy", "Tensor.Destroy",
 }
 
 func order(name string) int {

@@ -43,8 +43,11 @@ type TensorSet struct {
 
 	// source is kept open to release the pages of a preload; nil for other loads.
 	source *sharedSource
-	// using is held for reading by Check, and for writing when the memory is freed.
+	// using is held for reading by Check and by work on tensors, and for writing when the memory is
+	// freed.
 	using sync.RWMutex
+	// held knows the tensors over the memory.
+	held  tensorHolder
 	ended atomic.Bool
 }
 
@@ -57,10 +60,12 @@ type tensorPlace struct {
 	isGone func() bool
 }
 
-// tensorHolder is the part of a pool that knows the sets with tensors in it.
+// tensorHolder is the part of a pool that knows the sets with tensors in it, and the tensors. A set has
+// one too, for the tensors over its memory.
 type tensorHolder struct {
-	mu   sync.Mutex
-	sets map[*TensorSet]bool
+	mu      sync.Mutex
+	sets    map[*TensorSet]bool
+	tensors map[*Tensor]bool
 }
 
 // holderOf returns the part of a pool that knows its sets, or nil for a pool that cannot hold
@@ -116,9 +121,12 @@ func (h *tensorHolder) await(ctx context.Context, op, model, tag string, noWait 
 }
 
 // vacate is called before a pool, or one of its models, is destroyed. Without force it returns
-// CodeBusy if a set has tensors there. With force it ends the loads into that memory. The sets
-// stay.
+// CodeBusy if a tensor is there, or a set has tensors there. With force it ends the loads into that
+// memory. The tensors and sets stay.
 func (h *tensorHolder) vacate(op, model string, force bool) error {
+	if err := h.vacant(op, model); err != nil && !force {
+		return err
+	}
 	sets := h.list(model)
 	for _, s := range sets {
 		if !force {
@@ -268,6 +276,9 @@ func (s *TensorSet) end(force bool) error {
 		}
 		s.Cancel()
 		<-s.over
+	}
+	if err := s.held.vacant(op, ""); err != nil && !force {
+		return err
 	}
 	if err := s.release(); err != nil {
 		if !force {

@@ -72,6 +72,8 @@ type Options struct {
 	// Lending has the memory in which pools lend their tables, so that C code can
 	// allocate large blocks; nil: pools lend no tables.
 	Lending Lending
+	// DLPack makes and reads the structs of DLPack; nil: the program uses no DLPack.
+	DLPack DLPackStructs
 	// Host describes the machine; nil: nothing is known.
 	Host func() HostInfo
 	// Surveyors find the devices of vendors.
@@ -127,6 +129,8 @@ type Library struct {
 
 	// Loader opens files of weights.
 	Loader Loader
+	// Tensors makes tensors.
+	Tensors Tensors
 
 	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
@@ -149,6 +153,7 @@ func New(o Options) *Library {
 	}
 	l.registry.init()
 	l.Loader.library = l
+	l.Tensors.library = l
 	l.changed = sync.NewCond(&l.mu)
 	return l
 }

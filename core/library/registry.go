@@ -57,6 +57,7 @@ type registry struct {
 	genericPools     *handle.Table[*GenericPool]
 	weights          *handle.Table[*Weights]
 	tensorSets       *handle.Table[*TensorSet]
+	tensors          *handle.Table[*Tensor]
 	// kinds lists all kinds, including those of the factory. Only New writes it.
 	kinds []kind
 }
@@ -78,6 +79,7 @@ func (g *registry) init() {
 	g.genericPools = handle.New[*GenericPool](handle.GenericPool)
 	g.weights = handle.New[*Weights](handle.Weights)
 	g.tensorSets = handle.New[*TensorSet](handle.TensorSet)
+	g.tensors = handle.New[*Tensor](handle.Tensor)
 	g.registerKinds()
 }
 
@@ -110,6 +112,7 @@ func (g *registry) registerKinds() {
 		&shelf[*GenericPool]{kind: handle.GenericPool, table: g.genericPools},
 		&shelf[*Weights]{kind: handle.Weights, table: g.weights, is: calls},
 		&shelf[*TensorSet]{kind: handle.TensorSet, table: g.tensorSets, is: calls},
+		&shelf[*Tensor]{kind: handle.Tensor, table: g.tensors, is: traits{calls: true, listed: listedLast}},
 	}
 }
 

@@ -42,7 +42,7 @@ func (c *WeightCallback) told(l *Library, cancel func()) func(weights.Progress) 
 type LoadRequest struct {
 	// Map and Preload need no memory. At most one of them is set.
 	Map, Preload bool
-	Memories     []WeightMemory
+	Memories     []TensorMemory
 	Threads      uint32
 	StagingBytes uint64
 	// Specs is the text of the order; nil: all tensors unchanged.

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"fmt"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -8,13 +9,37 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// WeightMemory names the memory for tensors by a handle. Exactly one of the handles is not 0.
-type WeightMemory struct {
+// TensorMemory names the memory for tensors by a handle. Exactly one of the handles is not 0.
+type TensorMemory struct {
 	Pool, VPool, ElasticPool, Device uint64
 	// Model names a model of ElasticPool. OffsetBytes is the offset in VPool.
 	Model       string
 	OffsetBytes uint64
 	Tag         string
+}
+
+// check rejects a request that does not name one memory. argument is the request in messages.
+func (r *TensorMemory) check(op, argument string) error {
+	wrong := func(format string, values ...any) error {
+		return device.Errorf(device.CodeInvalidArgument, op, argument+" "+format, values...)
+	}
+	chosen := 0
+	for _, handle := range []uint64{r.Pool, r.VPool, r.ElasticPool, r.Device} {
+		if handle != 0 {
+			chosen++
+		}
+	}
+	switch {
+	case chosen != 1:
+		return wrong("has %d of pool, vpool, elastic_pool and device: want one", chosen)
+	case r.Model != "" && r.ElasticPool == 0:
+		return wrong("has the model %q and no elastic_pool", r.Model)
+	case r.ElasticPool != 0 && r.Model == "":
+		return wrong("has an elastic_pool and no model")
+	case r.OffsetBytes != 0 && r.VPool == 0:
+		return wrong("has offset_bytes %d and no vpool", r.OffsetBytes)
+	}
+	return nil
 }
 
 // heldMemory is memory in a pool that may be destroyed before the tensors are freed.
@@ -65,28 +90,12 @@ func (m *callersMemory) RecordStream(device.Addr, uint64, device.Stream) error {
 func (m *callersMemory) Free(device.Addr, uint64) error { return nil }
 
 // memories finds the memories of a load, and adds their pools and devices to its set.
-func (l *Loader) memories(op string, requests []WeightMemory, set *TensorSet) ([]weights.Memory, error) {
+func (l *Loader) memories(op string, requests []TensorMemory, set *TensorSet) ([]weights.Memory, error) {
 	memories := make([]weights.Memory, len(requests))
 	for at := range requests {
 		r := &requests[at]
-		wrong := func(format string, values ...any) error {
-			return device.Errorf(device.CodeInvalidArgument, op, "request->memories[%d] "+format, append([]any{at}, values...)...)
-		}
-		chosen := 0
-		for _, handle := range []uint64{r.Pool, r.VPool, r.ElasticPool, r.Device} {
-			if handle != 0 {
-				chosen++
-			}
-		}
-		switch {
-		case chosen != 1:
-			return nil, wrong("has %d of pool, vpool, elastic_pool and device: want one", chosen)
-		case r.Model != "" && r.ElasticPool == 0:
-			return nil, wrong("has the model %q and no elastic_pool", r.Model)
-		case r.ElasticPool != 0 && r.Model == "":
-			return nil, wrong("has an elastic_pool and no model")
-		case r.OffsetBytes != 0 && r.VPool == 0:
-			return nil, wrong("has offset_bytes %d and no vpool", r.OffsetBytes)
+		if err := r.check(op, fmt.Sprintf("request->memories[%d]", at)); err != nil {
+			return nil, err
 		}
 		memory, of, err := l.memory(op, r, set)
 		if err != nil {
@@ -100,7 +109,7 @@ func (l *Loader) memories(op string, requests []WeightMemory, set *TensorSet) ([
 	return memories, nil
 }
 
-func (l *Loader) memory(op string, r *WeightMemory, set *TensorSet) (weights.Memory, *Device, error) {
+func (l *Loader) memory(op string, r *TensorMemory, set *TensorSet) (weights.Memory, *Device, error) {
 	held := func(m weights.Memory, of member, isGone func() bool, holder *tensorHolder) weights.Memory {
 		set.places = append(set.places, tensorPlace{holder: holder, model: r.Model, tag: r.Tag, isGone: isGone})
 		return &heldMemory{Memory: m, of: of, isGone: isGone}

@@ -26,9 +26,10 @@ const tileElements = 1024
 //
 // The stream uses the memory of both tensors, which may be closed at once. Errors:
 // CodeInvalidArgument for different shapes, elements of t that share a place, and tensors that
-// overlap; CodeUnsupportedDevice for another device; CodeUnsupported; CodeBusy while the memory
-// of one sleeps; CodeInvalidState for a closed tensor; those of the stream. After an error
-// nothing was copied, unless the error is one of the stream.
+// overlap; CodePermissionDenied for memory that is read-only; CodeUnsupportedDevice for another
+// device; CodeUnsupported; CodeBusy while the memory of one sleeps; CodeInvalidState for a
+// closed tensor; those of the stream. After an error nothing was copied, unless the error is
+// one of the stream.
 func (t *Tensor) Copy(from *Tensor, stream device.Stream) error {
 	if err := t.mayCopy(from); err != nil {
 		return err
@@ -80,8 +81,8 @@ func (t *Tensor) mayCopy(from *Tensor) error {
 		return wrong(device.CodeUnsupportedDevice, "the elements are on %s", from.storage.engine.ID())
 	case !slices.Equal(to.Shape(), source.Shape()):
 		return wrong(device.CodeInvalidArgument, "a shape of %s does not take the elements of %s", strided.Text(to.Shape()), strided.Text(source.Shape()))
-	case !to.IsInjective():
-		return wrong(device.CodeInvalidArgument, "%v: several elements have one place, so none can be written", to)
+	case t.mayWrite(opCopy) != nil:
+		return t.mayWrite(opCopy)
 	case t.overlaps(from):
 		return wrong(device.CodeInvalidArgument, "%v and %v are tensors over the same memory that overlap", to, source)
 	case t.kind != from.kind && !(t.kind.IsConvertible() && from.kind.IsConvertible()):
@@ -90,6 +91,21 @@ func (t *Tensor) mayCopy(from *Tensor) error {
 		return wrong(device.CodeUnsupported, "%s to %s with other strides than those of a contiguous tensor: several elements share bytes", from.kind, t.kind)
 	case t.kind != from.kind && !t.storage.engine.Info().HostAddressable:
 		return wrong(device.CodeUnsupported, "this device converts no elements: %s to %s", from.kind, t.kind)
+	}
+	return nil
+}
+
+// mayWrite checks that elements can be written.
+func (t *Tensor) mayWrite(op string) error {
+	switch {
+	case t.closed.Load():
+		return t.isClosed()
+	case t.packing != "":
+		return t.isOpaque(op)
+	case t.storage.readOnly:
+		return device.Errorf(device.CodePermissionDenied, op, "the memory of the tensor is read-only").On(t.storage.engine.ID())
+	case !t.layout.IsInjective():
+		return device.Errorf(device.CodeInvalidArgument, op, "%v: several elements have one place, so none can be written", t.layout).On(t.storage.engine.ID())
 	}
 	return nil
 }
@@ -121,16 +137,17 @@ func (t *Tensor) reach() (first, end device.Addr) {
 	return t.storage.addr + device.Addr(start), t.storage.addr + device.Addr((uint64(highest)/each+1)*width)
 }
 
-// copying is a copy with its own tensors, which it closes when it has run.
+// copying is work with its own tensors, which it closes when it has run: of a copy the
+// destination and the source, of a fill the destination.
 type copying struct {
-	to, from *Tensor
+	tensors []*Tensor
 	// awake ends the holds.
 	awake []func()
 }
 
-func newCopying(to, from *Tensor) (*copying, error) {
-	c := &copying{to: to, from: from}
-	for _, t := range []*Tensor{to, from} {
+func newCopying(tensors ...*Tensor) (*copying, error) {
+	c := &copying{tensors: tensors}
+	for _, t := range tensors {
 		release, err := t.Hold()
 		if err != nil {
 			c.wake()
@@ -150,45 +167,74 @@ func (c *copying) wake() {
 // end closes the tensors. It runs after the work, or if there is none.
 func (c *copying) end() {
 	c.wake()
-	_ = closing(nil, c.from, c.to)
+	_ = closing(nil, c.tensors...)
 }
 
-// queue queues the work.
-func (c *copying) queue(stream device.Stream) error {
-	if c.to.layout.Elements() == 0 {
-		c.end()
-		return nil
-	}
-	for _, t := range []*Tensor{c.to, c.from} {
+// record states that the stream uses the memory.
+func (c *copying) record(stream device.Stream) error {
+	for _, t := range c.tensors {
 		if t.storage.record != nil {
 			if err := t.storage.record(stream); err != nil {
 				return err
 			}
 		}
 	}
-	if c.to.storage.engine.Info().HostAddressable {
-		return stream.HostFunction(func() {
-			defer c.end()
-			c.run()
-		})
-	}
-	moves, err := c.moves()
-	if err != nil {
-		return err
-	}
-	if err := stream.CopyBatch(moves); err != nil {
-		return err
+	return nil
+}
+
+// endOn ends the work of a device, which is queued.
+func (c *copying) endOn(stream device.Stream) error {
+	for _, t := range c.tensors {
+		if t.storage.record == nil {
+			// The owner of the memory does not know of the stream.
+			return c.after(stream, stream.HostFunction(c.end))
+		}
 	}
 	// The pools know by now that the stream uses the memory, and a sleep waits for streams.
 	c.end()
 	return nil
 }
 
+// after returns an error. Before that it waits for the work that was queued, which must not
+// outlast the tensors.
+func (c *copying) after(stream device.Stream, err error) error {
+	if err != nil {
+		_ = stream.Synchronize(device.Forever) // the first error says more
+	}
+	return err
+}
+
+// queue queues the copy.
+func (c *copying) queue(stream device.Stream) error {
+	to, from := c.tensors[0], c.tensors[1]
+	if to.layout.Elements() == 0 {
+		c.end()
+		return nil
+	}
+	if err := c.record(stream); err != nil {
+		return err
+	}
+	if to.storage.engine.Info().HostAddressable {
+		return stream.HostFunction(func() {
+			defer c.end()
+			transfer(side{to.kind, to.layout, to.memory()}, side{from.kind, from.layout, from.memory()})
+		})
+	}
+	moves, err := to.moves(from)
+	if err != nil {
+		return err
+	}
+	if err := stream.CopyBatch(moves); err != nil {
+		return c.after(stream, err)
+	}
+	return c.endOn(stream)
+}
+
 // moves returns the adjacent parts to copy on a device.
-func (c *copying) moves() (moves []device.Move, err error) {
-	each, width := c.to.kind.Block()
+func (t *Tensor) moves(source *Tensor) (moves []device.Move, err error) {
+	each, width := t.kind.Block()
 	bytes := func(elements int64) uint64 { return uint64(elements) / each * width }
-	to, from := c.to.layout, c.from.layout
+	to, from := t.layout, source.layout
 	err = strided.Pairs(&from, &to, func(r strided.Run) error {
 		count, parts := int64(1), r.Count
 		if r.Count == 1 || r.FromStep == 1 && r.ToStep == 1 {
@@ -196,12 +242,12 @@ func (c *copying) moves() (moves []device.Move, err error) {
 		}
 		if int64(len(moves))+parts > mostMoves {
 			return device.Errorf(device.CodeUnsupported, opCopy, "%v to %v takes more than %d copies, because the elements are apart", from, to, mostMoves).
-				On(c.to.storage.engine.ID())
+				On(t.storage.engine.ID())
 		}
 		for i := range parts {
 			moves = append(moves, device.Move{
-				Dst:       c.to.storage.addr + device.Addr(bytes(r.To+i*r.ToStep)),
-				Src:       c.from.storage.addr + device.Addr(bytes(r.From+i*r.FromStep)),
+				Dst:       t.storage.addr + device.Addr(bytes(r.To+i*r.ToStep)),
+				Src:       source.storage.addr + device.Addr(bytes(r.From+i*r.FromStep)),
 				SizeBytes: max(bytes(count), width),
 			})
 		}
@@ -210,19 +256,24 @@ func (c *copying) moves() (moves []device.Move, err error) {
 	return moves, err
 }
 
-// run copies elements in memory that this process addresses.
-func (c *copying) run() {
-	to, from := c.to.layout, c.from.layout
-	toBytes, fromBytes := c.to.memory(), c.from.memory()
+// side is one side of a copy that this process makes.
+type side struct {
+	kind   dtype.DType
+	layout strided.Layout
+	bytes  []byte
+}
+
+// transfer copies elements, and converts them if the types differ.
+func transfer(to, from side) {
 	var tile [2][]byte
-	_ = strided.Pairs(&from, &to, func(r strided.Run) error {
+	_ = strided.Pairs(&from.layout, &to.layout, func(r strided.Run) error {
 		if r.FromStep == 1 && r.ToStep == 1 {
-			convert(c.to.kind, toBytes, r.To, c.from.kind, fromBytes, r.From, r.Count)
+			convert(to.kind, to.bytes, r.To, from.kind, from.bytes, r.From, r.Count)
 			return nil
 		}
 		for r.Count > 0 {
 			part := min(r.Count, tileElements)
-			c.scattered(r, part, toBytes, fromBytes, &tile)
+			scattered(r, part, to, from, &tile)
 			r.From, r.To, r.Count = r.From+part*r.FromStep, r.To+part*r.ToStep, r.Count-part
 		}
 		return nil
@@ -250,20 +301,20 @@ func part(kind dtype.DType, memory []byte, at, count int64) []byte {
 }
 
 // scattered copies elements that are apart: it gathers them, converts them and spreads them.
-func (c *copying) scattered(r strided.Run, count int64, to, from []byte, tile *[2][]byte) {
-	_, toWidth := c.to.kind.Block()
-	_, fromWidth := c.from.kind.Block()
+func scattered(r strided.Run, count int64, to, from side, tile *[2][]byte) {
+	_, toWidth := to.kind.Block()
+	_, fromWidth := from.kind.Block()
 	if tile[0] == nil {
 		tile[0], tile[1] = make([]byte, tileElements*fromWidth), make([]byte, tileElements*toWidth)
 	}
 	in, out := tile[0][:uint64(count)*fromWidth], tile[1][:uint64(count)*toWidth]
 	for i := range uint64(count) {
 		at := uint64(r.From+int64(i)*r.FromStep) * fromWidth
-		copy(in[i*fromWidth:(i+1)*fromWidth], from[at:])
+		copy(in[i*fromWidth:(i+1)*fromWidth], from.bytes[at:])
 	}
-	convert(c.to.kind, out, 0, c.from.kind, in, 0, count)
+	convert(to.kind, out, 0, from.kind, in, 0, count)
 	for i := range uint64(count) {
 		at := uint64(r.To+int64(i)*r.ToStep) * toWidth
-		copy(to[at:], out[i*toWidth:(i+1)*toWidth])
+		copy(to.bytes[at:], out[i*toWidth:(i+1)*toWidth])
 	}
 }

@@ -20,5 +20,5 @@
 //
 // # Files in reading order
 //
-// storage.go, tensor.go, opaque.go, views.go, copy.go, use.go.
+// storage.go, tensor.go, opaque.go, views.go, copy.go, fill.go, host.go, use.go.
 package tensor

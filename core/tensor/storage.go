@@ -21,6 +21,8 @@ type storage struct {
 	hold func() (release func(), err error)
 	// record states that work of a stream uses the memory; nil for memory of another owner.
 	record func(stream device.Stream) error
+	// readOnly states that no element may be written.
+	readOnly bool
 
 	mu sync.Mutex
 	// tensors counts the open tensors.

@@ -62,6 +62,11 @@ type Foreign struct {
 	// Release is called once, after the last tensor was closed; nil: nothing is called. If it
 	// fails, the last tensor stays open.
 	Release func() error
+	// Hold keeps the memory awake and mapped until release is called; nil: it always is. It
+	// returns CodeInvalidState while the memory sleeps.
+	Hold func() (release func(), err error)
+	// ReadOnly states that no element may be written.
+	ReadOnly bool
 }
 
 // Wrap makes a tensor over memory of another owner. The layout counts elements from Addr on,
@@ -96,7 +101,7 @@ func Wrap(memory Foreign, kind dtype.DType, layout strided.Layout) (*Tensor, err
 	if release == nil {
 		release = func() error { return nil }
 	}
-	s := &storage{engine: memory.Engine, addr: memory.Addr, bytes: memory.SizeBytes, tensors: 1, free: release}
+	s := &storage{engine: memory.Engine, addr: memory.Addr, bytes: memory.SizeBytes, tensors: 1, free: release, hold: memory.Hold, readOnly: memory.ReadOnly}
 	return &Tensor{storage: s, kind: kind, layout: layout}, nil
 }
 
@@ -105,6 +110,12 @@ func (t *Tensor) Type() dtype.DType { return t.kind }
 
 // Layout returns shape and strides. Places count elements from the start of the storage.
 func (t *Tensor) Layout() strided.Layout { return t.layout }
+
+// IsClosed states that the tensor is closed.
+func (t *Tensor) IsClosed() bool { return t.closed.Load() }
+
+// ReadOnly states that no element may be written.
+func (t *Tensor) ReadOnly() bool { return t.storage.readOnly }
 
 // Engine returns the device of the memory.
 func (t *Tensor) Engine() *engine.Engine { return t.storage.engine }

@@ -87,6 +87,21 @@ func (s *Set) Free() error {
 	return err
 }
 
+// IsMapped states that the tensors are mapped files.
+func (s *Set) IsMapped() bool { return s.mapped != nil }
+
+// KeepAwake keeps the memory of a tensor awake until release is called: a Sleep waits for that. It does
+// nothing for memory that the load did not allocate. Errors: CodeInvalidState while the memory sleeps.
+func (s *Set) KeepAwake(tensor int) (release func(), err error) {
+	addr := s.Tensors[tensor].Addr
+	for _, of := range s.segments {
+		if addr >= of.addr && addr < of.addr+device.Addr(of.size) && of.memory.Engine().ID() == s.Tensors[tensor].Device {
+			return of.memory.KeepAwake()
+		}
+	}
+	return func() {}, nil
+}
+
 // Bytes returns the size of the memory that the load allocated.
 func (s *Set) Bytes() uint64 {
 	all := uint64(0)

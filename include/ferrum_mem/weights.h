@@ -265,15 +265,17 @@ typedef struct ferrum_weights_progress {
 typedef int32_t (*ferrum_weights_progress_fn)(
     const ferrum_weights_progress *progress, void *user_data);
 
-/** Memory for the tensors of a load. Exactly one of pool, vpool, elastic_pool and
- *  device is set.
- *  @by-hand go,python,rust one of several objects */
+/** Memory for the tensors of a load, or for one tensor (ferrum_tensor_create). Exactly one
+ *  of pool, vpool, elastic_pool and device is set.
+ *  @by-hand python,rust one of several objects
+ *  @go library.TensorMemory */
 typedef struct ferrum_weights_memory {
     /** Blocks of this pool.
      *  @optional */
     ferrum_pool pool;
     /** Pages of this virtual pool.
-     *  @optional */
+     *  @optional
+     *  @go VPool */
     ferrum_vpool vpool;
     /** Pages of a model of this elastic pool.
      *  @optional */

@@ -172,7 +172,7 @@ class Structs:
         if tag := field.tag("read"):
             return [f"f.{tag.words[0]}(&{to}, {value}, {quoted})"]
         if field.name in RESERVED and isinstance(written, Scalar):
-            return [f"f.reserved({value}, {quoted})"]
+            return [f"f.reserved(uint64({value}), {quoted})"]
         if field.name == "flags":
             return self._get_flags(field)
         if field.tag("bool"):

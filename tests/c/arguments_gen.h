@@ -18,6 +18,7 @@
     X(sharing) \
     X(sleep) \
     X(streams) \
+    X(tensor) \
     X(virtual) \
     X(weights)
 /* clang-format on */

@@ -155,6 +155,23 @@ static ferrum_tensor_set make_set(ferrum_weights weights, ferrum_pool pool) {
     return set;
 }
 
+static void keep_tensor_memory(void *user_data) { (void)user_data; }
+
+static ferrum_tensor make_tensor(ferrum_device device) {
+    static float memory[24];
+    ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
+    desc.dtype = FERRUM_DTYPE_F32;
+    desc.flags = FERRUM_ELEMENTS_CONTIGUOUS;
+    desc.rank = 2;
+    desc.shape[0] = 4;
+    desc.shape[1] = 6;
+    ferrum_tensor tensor;
+    MUST(ferrum_tensor_wrap(device, (ferrum_address)(uintptr_t)memory,
+                            sizeof memory, &desc, keep_tensor_memory, NULL,
+                            &tensor));
+    return tensor;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -174,6 +191,9 @@ static void make_dead_handles(fixture *f) {
     f->dead[TENSOR_SET] = set.id;
     MUST(ferrum_weights_close(weights, 0));
     f->dead[WEIGHTS] = weights.id;
+    ferrum_tensor tensor = make_tensor(f->device);
+    MUST(ferrum_tensor_destroy(tensor));
+    f->dead[TENSOR] = tensor.id;
     MUST(ferrum_pool_destroy(pool, 0));
     MUST(ferrum_manager_create(f->device, NULL, &manager));
     MUST(ferrum_manager_alloc(manager, 256, &memory));
@@ -257,18 +277,20 @@ void fixture_make(fixture *f) {
     f->generic = make_generic_pool();
     f->weights = make_weights();
     f->set = make_set(f->weights, f->pool);
+    f->tensor = make_tensor(f->device);
     const uint64_t live[KINDS] = {
         f->device.id,       f->stream.id,    f->event.id,
         f->pool.id,         f->manager.id,   f->memory.id,
         f->registration.id, f->vpool.id,     f->shared.id,
         f->monitor.id,      f->placement.id, f->fallback_manager.id,
         f->buffer.id,       f->tracker.id,   f->generic.id,
-        f->weights.id,      f->set.id};
+        f->weights.id,      f->set.id,       f->tensor.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 static void end_everything(fixture *f) {
+    MUST(ferrum_tensor_destroy(f->tensor));
     MUST(ferrum_tensor_set_free(f->set, 0));
     MUST(ferrum_weights_close(f->weights, 0));
     MUST(ferrum_generic_pool_destroy(f->generic, FERRUM_FORCE));

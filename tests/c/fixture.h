@@ -32,6 +32,7 @@ enum kind {
     GENERIC_POOL,
     WEIGHTS,
     TENSOR_SET,
+    TENSOR,
     KINDS
 };
 
@@ -65,6 +66,8 @@ typedef struct {
     /* One tensor without elements in memory, and its set in pool. */
     ferrum_weights weights;
     ferrum_tensor_set set;
+    /* Of shape [4, 6] and type F32, over static memory. */
+    ferrum_tensor tensor;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

@@ -246,6 +246,27 @@ TEST(CppCalls, test_stream) {
     REFUSED(share_event());
 }
 
+static_assert(has<ferrum::tensor, ferrum::tensor_calls>);
+TEST(CppCalls, test_tensor) {
+    ferrum::library started;
+    ferrum::tensor object;
+    BOTH(object., create(ferrum_weights_memory{}, ferrum_dtype{}, nullptr,
+                         std::size_t{}, ferrum_stream{}));
+    REFUSED(narrow(std::int32_t{}, std::int64_t{}, std::int64_t{}));
+    REFUSED(permute(nullptr, std::size_t{}));
+    REFUSED(permute(std::vector<std::int32_t>(1)));
+    REFUSED(reshape(nullptr, std::size_t{}));
+    REFUSED(reshape(std::vector<std::int64_t>(1)));
+    REFUSED(expand(nullptr, std::size_t{}));
+    REFUSED(expand(std::vector<std::int64_t>(1)));
+    REFUSED(copy(ferrum_tensor{}, ferrum_stream{}));
+    REFUSED(to(ferrum_weights_memory{}, ferrum_dtype{}, ferrum_stream{}));
+    REFUSED(read(nullptr, std::uint64_t{}, ferrum_stream{}));
+    REFUSED(write(nullptr, std::uint64_t{}, ferrum_stream{}));
+    REFUSED(fill(double{}, ferrum_stream{}));
+    REFUSED(describe());
+}
+
 static_assert(has<ferrum::tensor_set, ferrum::tensor_set_calls>);
 TEST(CppCalls, test_tensor_set) {
     ferrum::library started;

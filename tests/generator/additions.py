@@ -59,7 +59,7 @@ FAMILY_FILES = ROOT / "tests" / "generator" / "testdata" / "dummy"
 FAMILY = (
     Edit(
         "include/ferrum_mem.h",
-        '#include "ferrum_mem/sharing.h"\n',
+        '#include "ferrum_mem/tensor.h"\n',
         '#include "ferrum_mem/dummy.h"\n',
     ),
     Edit(
@@ -69,12 +69,12 @@ FAMILY = (
     ),
     Edit(
         "core/handle/id.go",
-        "TensorSet       Kind = 17\n",
-        "\tDummy Kind = 18\n\tDummyJob Kind = 19\n",
+        "Tensor          Kind = 18\n",
+        "\tDummy Kind = 19\n\tDummyJob Kind = 20\n",
     ),
     Edit(
         "core/handle/id.go",
-        '		return "tensor set"\n',
+        '		return "tensor"\n',
         '	case Dummy:\n\t\treturn "dummy"\n\tcase DummyJob:\n\t\treturn "job of a dummy"\n',
     ),
     Edit(

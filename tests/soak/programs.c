@@ -439,6 +439,8 @@ static ferrum_status destroy(uint64_t id) {
         return ferrum_weights_close((ferrum_weights){id}, FERRUM_FORCE);
     case TENSOR_SET:
         return ferrum_tensor_set_free((ferrum_tensor_set){id}, FERRUM_FORCE);
+    case TENSOR:
+        return ferrum_tensor_destroy((ferrum_tensor){id});
     default:
         return FERRUM_OK;
     }

@@ -184,7 +184,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 13
+FERRUM_ABI_VERSION = 14
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -626,6 +626,15 @@ FERRUM_WEIGHTS_LOAD_MAP = 1
 FERRUM_WEIGHTS_LOAD_PRELOAD = 2
 # Replace an existing file of that name.
 FERRUM_WEIGHTS_CONVERT_REPLACE = 1
+# Largest number of dimensions of a tensor.
+FERRUM_TENSOR_RANK_MAX = 8
+# The elements lie in the order of the shape, without gaps. As an argument: strides of the
+# description are ignored.
+FERRUM_ELEMENTS_CONTIGUOUS = 1
+# The elements cannot be written.
+FERRUM_ELEMENTS_READ_ONLY = 2
+# The elements are packed for an engine, and nothing else reads them. Not an argument.
+FERRUM_ELEMENTS_PACKED = 4
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -1766,6 +1775,31 @@ STRUCTS = {
             ("user_data", "void *", 32),
         ),
     ),
+    "ferrum_tensor": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_tensor_desc": (
+        224,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("dtype", "ferrum_dtype", 4),
+            ("rank", "uint32_t", 8),
+            ("flags", "uint32_t", 12),
+            ("shape", "int64_t[8]", 16),
+            ("strides", "int64_t[8]", 80),
+            ("address", "ferrum_address", 144),
+            ("size_bytes", "uint64_t", 152),
+            ("device", "char[64]", 160),
+        ),
+    ),
+    "ferrum_dlpack": (
+        16,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("is_versioned", "uint32_t", 4),
+            ("managed", "void *", 8),
+        ),
+    ),
 }
 
 # What is not zero in a struct with the values of its FERRUM_*_INIT.
@@ -1867,6 +1901,8 @@ INITIAL = {
     "ferrum_weights_convert_request": {"struct_size": 64},
     "ferrum_weights_file": {"struct_size": 48},
     "ferrum_weights_decoder": {"struct_size": 40},
+    "ferrum_tensor_desc": {"struct_size": 224},
+    "ferrum_dlpack": {"struct_size": 16},
 }
 
 # Result and parameters of each callback.
@@ -1955,6 +1991,10 @@ CALLBACKS = {
     "ferrum_weights_decode_fn": (
         "ferrum_status",
         "ferrum_weights_file *",
+        "void *",
+    ),
+    "ferrum_release_fn": (
+        "void",
         "void *",
     ),
 }
@@ -3442,6 +3482,122 @@ PROTOTYPES = {
         "ferrum_weights_decoder *",
         "uint32_t *",
         "ferrum_registration *",
+    ),
+    "ferrum_tensor_create": (
+        "ferrum_status",
+        "ferrum_weights_memory *",
+        "ferrum_dtype",
+        "int64_t *",
+        "uint64_t",
+        "ferrum_stream",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_from_memory": (
+        "ferrum_status",
+        "ferrum_memory",
+        "uint64_t",
+        "ferrum_tensor_desc *",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_wrap": (
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_address",
+        "uint64_t",
+        "ferrum_tensor_desc *",
+        "ferrum_release_fn",
+        "void *",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_from_set": (
+        "ferrum_status",
+        "ferrum_tensor_set",
+        "uint64_t",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_narrow": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "int32_t",
+        "int64_t",
+        "int64_t",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_permute": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "int32_t *",
+        "uint64_t",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_reshape": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "int64_t *",
+        "uint64_t",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_expand": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "int64_t *",
+        "uint64_t",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_copy": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "ferrum_tensor",
+        "ferrum_stream",
+    ),
+    "ferrum_tensor_to": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "ferrum_weights_memory *",
+        "ferrum_dtype",
+        "ferrum_stream",
+        "ferrum_tensor *",
+    ),
+    "ferrum_tensor_read": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "void *",
+        "uint64_t",
+        "ferrum_stream",
+    ),
+    "ferrum_tensor_write": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "void *",
+        "uint64_t",
+        "ferrum_stream",
+    ),
+    "ferrum_tensor_fill": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "double",
+        "ferrum_stream",
+    ),
+    "ferrum_tensor_describe": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "ferrum_tensor_desc *",
+    ),
+    "ferrum_tensor_destroy": (
+        "ferrum_status",
+        "ferrum_tensor",
+    ),
+    "ferrum_tensor_to_dlpack": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "uint32_t",
+        "ferrum_dlpack *",
+    ),
+    "ferrum_tensor_from_dlpack": (
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_dlpack *",
+        "ferrum_tensor *",
     ),
 }
 

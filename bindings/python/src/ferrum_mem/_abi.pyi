@@ -125,7 +125,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 13
+FERRUM_ABI_VERSION = 14
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -567,6 +567,15 @@ FERRUM_WEIGHTS_LOAD_MAP = 1
 FERRUM_WEIGHTS_LOAD_PRELOAD = 2
 # Replace an existing file of that name.
 FERRUM_WEIGHTS_CONVERT_REPLACE = 1
+# Largest number of dimensions of a tensor.
+FERRUM_TENSOR_RANK_MAX = 8
+# The elements lie in the order of the shape, without gaps. As an argument: strides of the
+# description are ignored.
+FERRUM_ELEMENTS_CONTIGUOUS = 1
+# The elements cannot be written.
+FERRUM_ELEMENTS_READ_ONLY = 2
+# The elements are packed for an engine, and nothing else reads them. Not an argument.
+FERRUM_ELEMENTS_PACKED = 4
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -2375,8 +2384,8 @@ class ferrum_weights_progress(ctypes.Structure):
         """A struct with the values of FERRUM_WEIGHTS_PROGRESS_INIT."""
 
 class ferrum_weights_memory(ctypes.Structure):
-    """Memory for the tensors of a load. Exactly one of pool, vpool, elastic_pool and device is
-    set.
+    """Memory for the tensors of a load, or for one tensor (ferrum_tensor_create). Exactly one of
+    pool, vpool, elastic_pool and device is set.
     """
 
     # Blocks of this pool.
@@ -2487,6 +2496,48 @@ class ferrum_weights_decoder(ctypes.Structure):
     @classmethod
     def init(cls) -> ferrum_weights_decoder:
         """A struct with the values of FERRUM_WEIGHTS_DECODER_INIT."""
+
+class ferrum_tensor(ctypes.Structure):
+    """A tensor."""
+
+    # 0 is no tensor
+    id: int
+
+class ferrum_tensor_desc(ctypes.Structure):
+    """The type, the shape and the place of a tensor."""
+
+    struct_size: int
+    # The type of the elements.
+    dtype: int
+    # Number of dimensions.
+    rank: int
+    # FERRUM_ELEMENTS_* flags.
+    flags: int
+    # Length of each dimension, the slowest first.
+    shape: Any
+    # Distance from one index of a dimension to the next, in elements. May be 0 or negative.
+    strides: Any
+    # Address of the element whose indices are all 0.
+    address: int
+    # Size of the elements without gaps. As an argument: ignored.
+    size_bytes: int
+    # The device, such as "cpu:0". As an argument: ignored.
+    device: bytes
+    @classmethod
+    def init(cls) -> ferrum_tensor_desc:
+        """A struct with the values of FERRUM_TENSOR_DESC_INIT."""
+
+class ferrum_dlpack(ctypes.Structure):
+    """A tensor in the form of DLPack, with which libraries of tensors exchange memory."""
+
+    struct_size: int
+    # 1: managed is a DLManagedTensorVersioned of DLPack 1; 0: a DLManagedTensor.
+    is_versioned: int
+    # The struct of DLPack. Its receiver calls its deleter once.
+    managed: int | None
+    @classmethod
+    def init(cls) -> ferrum_dlpack:
+        """A struct with the values of FERRUM_DLPACK_INIT."""
 
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
 # may call every function of the library except ferrum_shutdown. The message is valid during the
@@ -2603,6 +2654,10 @@ ferrum_weights_recognises_fn = ctypes.CFUNCTYPE(
 ferrum_weights_decode_fn = ctypes.CFUNCTYPE(
     ferrum_status, ctypes.POINTER(ferrum_weights_file), ctypes.c_void_p
 )
+# Gives memory back to the program. Called once, after the last tensor over the memory has ended and
+# the work on it has run: in the call that ends the tensor, or on a thread of the library. It may
+# call the library, but not a function that waits for a stream, and not ferrum_shutdown.
+ferrum_release_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 class Functions:
     """Every function of the header, with its types, of a loaded library.
@@ -3459,6 +3514,64 @@ class Functions:
     # none of its own formats, in the order of registration. Several threads may call a decoder at a
     # time. ferrum_registration_remove removes the decoder; open sources stay open.
     ferrum_weights_decoder_add: Callable[..., int]
+    # (memory, dtype, shape, count, stream, tensor_out) Allocates memory for a contiguous tensor.
+    # The elements have no value yet.
+    ferrum_tensor_create: Callable[..., int]
+    # (memory, offset_bytes, desc, tensor_out) Makes a tensor over a block of a manager. While it
+    # exists, the block is pinned: it is not moved, and ferrum_memory_free returns
+    # FERRUM_ERROR_BUSY. A block that was adopted as read-only gives a read-only tensor.
+    ferrum_tensor_from_memory: Callable[..., int]
+    # (device, address, size_bytes, desc, release, user_data, tensor_out) Makes a tensor over memory
+    # of the program, which must stay valid until release is called.
+    ferrum_tensor_wrap: Callable[..., int]
+    # (set, index, tensor_out) Makes a tensor over a loaded tensor of a set. While it exists,
+    # ferrum_tensor_set_free without FERRUM_FORCE returns FERRUM_ERROR_BUSY. A mapped tensor is
+    # read-only and of the first open host device.
+    ferrum_tensor_from_set: Callable[..., int]
+    # (tensor, axis, start, length, view_out) Makes a view that keeps some indices of a dimension.
+    ferrum_tensor_narrow: Callable[..., int]
+    # (tensor, axes, count, view_out) Makes a view with the dimensions in another order.
+    ferrum_tensor_permute: Callable[..., int]
+    # (tensor, shape, count, view_out) Makes a view with another shape of the same elements in the
+    # same order.
+    ferrum_tensor_reshape: Callable[..., int]
+    # (tensor, shape, count, view_out) Makes a view that repeats elements along new dimensions, and
+    # along dimensions of length 1, as NumPy broadcasts. Its elements cannot be written if some are
+    # repeated.
+    ferrum_tensor_expand: Callable[..., int]
+    # (tensor, source, stream) Queues a copy of the elements of a tensor to another tensor of the
+    # same shape on the same device. Elements of another type are converted by the rules of
+    # docs/tensors.md.
+    ferrum_tensor_copy: Callable[..., int]
+    # (tensor, memory, dtype, stream, tensor_out) Makes a contiguous tensor with the same elements,
+    # of another type, in other memory, or both. The copy is queued on stream if the memory is of
+    # the same device, and the device can make the copy. Otherwise the elements go through memory of
+    # the host, and the call waits for the work of the stream and for the copy.
+    ferrum_tensor_to: Callable[..., int]
+    # (tensor, destination_out, size_bytes, stream) Copies the elements to memory of the program, in
+    # the order of the shape and without gaps. Waits for the work that is queued on the stream, and
+    # for the copy.
+    ferrum_tensor_read: Callable[..., int]
+    # (tensor, source, size_bytes, stream) Copies memory of the program to the elements, in the
+    # order of the shape. Waits as ferrum_tensor_read does.
+    ferrum_tensor_write: Callable[..., int]
+    # (tensor, value, stream) Queues work that gives every element the value, converted to the type
+    # of the tensor.
+    ferrum_tensor_fill: Callable[..., int]
+    # (tensor, desc_out) Describes a tensor. Works for a tensor whose memory sleeps.
+    ferrum_tensor_describe: Callable[..., int]
+    # (tensor) Ends a tensor. Other tensors over the memory, and work that is queued, keep the
+    # memory.
+    ferrum_tensor_destroy: Callable[..., int]
+    # (tensor, is_versioned, dlpack_out) Exports a tensor to DLPack. The exported struct is a
+    # further view of the memory, until its deleter is called. The deleter may be called on any
+    # thread, also after ferrum_shutdown. The receiver orders its own work after the work that is
+    # queued.
+    ferrum_tensor_to_dlpack: Callable[..., int]
+    # (device, dlpack, tensor_out) Makes a tensor over memory that another library has exported to
+    # DLPack. If the call succeeds, the library owns the struct: it calls the deleter once, under
+    # the conditions of ferrum_release_fn. After an error the caller still owns the struct.
+    ferrum_tensor_from_dlpack: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...
     def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:

@@ -183,7 +183,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
 /// the header's can serve a program that was built with that header, as long as the
 /// SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 13;
+pub const FERRUM_ABI_VERSION: u32 = 14;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: end the object although it is in
@@ -641,6 +641,15 @@ pub const FERRUM_WEIGHTS_LOAD_MAP: u32 = 1;
 pub const FERRUM_WEIGHTS_LOAD_PRELOAD: u32 = 2;
 /// Replace an existing file of that name.
 pub const FERRUM_WEIGHTS_CONVERT_REPLACE: u32 = 1;
+/// Largest number of dimensions of a tensor.
+pub const FERRUM_TENSOR_RANK_MAX: u32 = 8;
+/// The elements lie in the order of the shape, without gaps. As an argument: strides of the
+/// description are ignored.
+pub const FERRUM_ELEMENTS_CONTIGUOUS: u32 = 1;
+/// The elements cannot be written.
+pub const FERRUM_ELEMENTS_READ_ONLY: u32 = 2;
+/// The elements are packed for an engine, and nothing else reads them. Not an argument.
+pub const FERRUM_ELEMENTS_PACKED: u32 = 4;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
 /// no lock held. It may call every function of the library except ferrum_shutdown.
@@ -815,6 +824,12 @@ pub type ferrum_weights_recognises_fn = Option<
 pub type ferrum_weights_decode_fn = Option<
     unsafe extern "C" fn(file: *const ferrum_weights_file, user_data: *mut c_void) -> ferrum_status,
 >;
+
+/// Gives memory back to the program. Called once, after the last tensor over the memory has
+/// ended and the work on it has run: in the call that ends the tensor, or on a thread of the
+/// library. It may call the library, but not a function that waits for a stream, and not
+/// ferrum_shutdown.
+pub type ferrum_release_fn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 /// An open device.
 #[repr(C)]
@@ -4006,8 +4021,8 @@ impl Default for ferrum_weights_progress {
     }
 }
 
-/// Memory for the tensors of a load. Exactly one of pool, vpool, elastic_pool and
-/// device is set.
+/// Memory for the tensors of a load, or for one tensor (ferrum_tensor_create). Exactly one
+/// of pool, vpool, elastic_pool and device is set.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_weights_memory {
@@ -4194,6 +4209,85 @@ impl ferrum_weights_decoder {
 }
 
 impl Default for ferrum_weights_decoder {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A tensor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_tensor {
+    /// 0 is no tensor
+    pub id: u64,
+}
+
+/// The type, the shape and the place of a tensor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_tensor_desc {
+    pub struct_size: u32,
+    /// The type of the elements.
+    pub dtype: ferrum_dtype,
+    /// Number of dimensions.
+    pub rank: u32,
+    /// FERRUM_ELEMENTS_\* flags.
+    pub flags: u32,
+    /// Length of each dimension, the slowest first.
+    pub shape: [i64; 8],
+    /// Distance from one index of a dimension to the next, in elements. May be 0 or
+    /// negative.
+    pub strides: [i64; 8],
+    /// Address of the element whose indices are all 0.
+    pub address: ferrum_address,
+    /// Size of the elements without gaps. As an argument: ignored.
+    pub size_bytes: u64,
+    /// The device, such as "cpu:0". As an argument: ignored.
+    pub device: [c_char; 64],
+}
+
+impl ferrum_tensor_desc {
+    /// The values of `FERRUM_TENSOR_DESC_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_tensor_desc>() as u32,
+        dtype: 0,
+        rank: 0,
+        flags: 0,
+        shape: [0; 8],
+        strides: [0; 8],
+        address: 0,
+        size_bytes: 0,
+        device: [0; 64],
+    };
+}
+
+impl Default for ferrum_tensor_desc {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A tensor in the form of DLPack, with which libraries of tensors exchange memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_dlpack {
+    pub struct_size: u32,
+    /// 1: managed is a DLManagedTensorVersioned of DLPack 1; 0: a DLManagedTensor.
+    pub is_versioned: u32,
+    /// The struct of DLPack. Its receiver calls its deleter once.
+    pub managed: *mut c_void,
+}
+
+impl ferrum_dlpack {
+    /// The values of `FERRUM_DLPACK_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_dlpack>() as u32,
+        is_versioned: 0,
+        managed: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_dlpack {
     fn default() -> Self {
         Self::INIT
     }
@@ -5048,6 +5142,25 @@ const _: () = {
     assert!(offset_of!(ferrum_weights_decoder, recognises) == 16);
     assert!(offset_of!(ferrum_weights_decoder, decode) == 24);
     assert!(offset_of!(ferrum_weights_decoder, user_data) == 32);
+    assert!(size_of::<ferrum_tensor>() == 8);
+    assert!(align_of::<ferrum_tensor>() == 8);
+    assert!(offset_of!(ferrum_tensor, id) == 0);
+    assert!(size_of::<ferrum_tensor_desc>() == 224);
+    assert!(align_of::<ferrum_tensor_desc>() == 8);
+    assert!(offset_of!(ferrum_tensor_desc, struct_size) == 0);
+    assert!(offset_of!(ferrum_tensor_desc, dtype) == 4);
+    assert!(offset_of!(ferrum_tensor_desc, rank) == 8);
+    assert!(offset_of!(ferrum_tensor_desc, flags) == 12);
+    assert!(offset_of!(ferrum_tensor_desc, shape) == 16);
+    assert!(offset_of!(ferrum_tensor_desc, strides) == 80);
+    assert!(offset_of!(ferrum_tensor_desc, address) == 144);
+    assert!(offset_of!(ferrum_tensor_desc, size_bytes) == 152);
+    assert!(offset_of!(ferrum_tensor_desc, device) == 160);
+    assert!(size_of::<ferrum_dlpack>() == 16);
+    assert!(align_of::<ferrum_dlpack>() == 8);
+    assert!(offset_of!(ferrum_dlpack, struct_size) == 0);
+    assert!(offset_of!(ferrum_dlpack, is_versioned) == 4);
+    assert!(offset_of!(ferrum_dlpack, managed) == 8);
 };
 
 extern "C" {
@@ -8106,5 +8219,259 @@ extern "C" {
         decoder: *const ferrum_weights_decoder,
         number_out: *mut u32,
         registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Allocates memory for a contiguous tensor. The elements have no value yet.
+    ///
+    /// While the tensor exists, a call that destroys its pool or model without FERRUM_FORCE
+    /// returns FERRUM_ERROR_BUSY.
+    ///
+    /// - `memory`: a pool, a virtual pool with an offset, or a model of an elastic pool; not
+    ///   a device. Memory that sleeps is FERRUM_ERROR_INVALID_STATE.
+    /// - `shape,count`: the length of each dimension. count is the number of dimensions, at
+    ///   most FERRUM_TENSOR_RANK_MAX; 0: one element. shape is not NULL.
+    /// - `stream`: the first work on the memory is on this stream.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a shape, a type, or elements that do not fill
+    /// whole blocks of the type; FERRUM_ERROR_OVERFLOW; errors of the memory.
+    pub fn ferrum_tensor_create(
+        memory: *const ferrum_weights_memory,
+        dtype: ferrum_dtype,
+        shape: *const i64,
+        count: u64,
+        stream: ferrum_stream,
+        tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a tensor over a block of a manager. While it exists, the block is pinned: it is not
+    /// moved, and ferrum_memory_free returns FERRUM_ERROR_BUSY. A block that was adopted as
+    /// read-only gives a read-only tensor.
+    ///
+    /// - `offset_bytes`: place of the element whose indices are all 0.
+    /// - `desc`: type, shape and strides. Its address is ignored.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for the description;
+    /// FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_INVALID_OFFSET for elements outside
+    /// of the block.
+    pub fn ferrum_tensor_from_memory(
+        memory: ferrum_memory,
+        offset_bytes: u64,
+        desc: *const ferrum_tensor_desc,
+        tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a tensor over memory of the program, which must stay valid until release is called.
+    ///
+    /// - `address,size_bytes`: the memory, as the device addresses it.
+    /// - `desc`: type, shape, strides, and FERRUM_ELEMENTS_READ_ONLY for memory that must
+    ///   not be written. Its address is that of the element whose indices are all
+    ///   0; 0: address.
+    /// - `release`: called once if this call succeeds. After an error it is never called.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written, as far
+    /// as the device can check it; errors of ferrum_tensor_from_memory.
+    pub fn ferrum_tensor_wrap(
+        device: ferrum_device,
+        address: ferrum_address,
+        size_bytes: u64,
+        desc: *const ferrum_tensor_desc,
+        release: ferrum_release_fn,
+        user_data: *mut c_void,
+        tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a tensor over a loaded tensor of a set. While it exists, ferrum_tensor_set_free
+    /// without FERRUM_FORCE returns FERRUM_ERROR_BUSY. A mapped tensor is read-only and of the
+    /// first open host device.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an index without a tensor, and for more than
+    /// FERRUM_TENSOR_RANK_MAX dimensions; FERRUM_ERROR_INVALID_STATE while the load
+    /// runs, and for a mapped tensor while no host device is open; the error of the
+    /// load.
+    pub fn ferrum_tensor_from_set(
+        set: ferrum_tensor_set,
+        index: u64,
+        tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a view that keeps some indices of a dimension.
+    ///
+    /// - `axis`: the dimension; -1 is the last one.
+    /// - `start`: the first index.
+    /// - `length`: the number of indices.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for the axis; FERRUM_ERROR_INVALID_OFFSET for
+    /// indices that the dimension does not have; FERRUM_ERROR_UNSUPPORTED for a type
+    /// with several elements in a block, if the view is not contiguous.
+    pub fn ferrum_tensor_narrow(
+        tensor: ferrum_tensor,
+        axis: i32,
+        start: i64,
+        length: i64,
+        view_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a view with the dimensions in another order.
+    ///
+    /// - `axes,count`: for each dimension of the view the dimension of the tensor. axes is
+    ///   not NULL.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT unless axes has each dimension once;
+    /// FERRUM_ERROR_UNSUPPORTED as for ferrum_tensor_narrow.
+    pub fn ferrum_tensor_permute(
+        tensor: ferrum_tensor,
+        axes: *const i32,
+        count: u64,
+        view_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a view with another shape of the same elements in the same order.
+    ///
+    /// - `shape,count`: as for ferrum_tensor_create.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a shape with another number of elements;
+    /// FERRUM_ERROR_UNSUPPORTED if no strides express the shape. A contiguous copy has
+    /// every shape (ferrum_tensor_to).
+    pub fn ferrum_tensor_reshape(
+        tensor: ferrum_tensor,
+        shape: *const i64,
+        count: u64,
+        view_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Makes a view that repeats elements along new dimensions, and along dimensions of length
+    /// 1, as NumPy broadcasts. Its elements cannot be written if some are repeated.
+    ///
+    /// - `shape,count`: as for ferrum_tensor_create.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a shape to which the tensor does not broadcast;
+    /// FERRUM_ERROR_UNSUPPORTED as for ferrum_tensor_narrow.
+    pub fn ferrum_tensor_expand(
+        tensor: ferrum_tensor,
+        shape: *const i64,
+        count: u64,
+        view_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Queues a copy of the elements of a tensor to another tensor of the same shape on the same
+    /// device. Elements of another type are converted by the rules of docs/tensors.md.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for another shape, tensors that overlap, and a
+    /// destination with repeated elements; FERRUM_ERROR_PERMISSION_DENIED for a
+    /// read-only destination; FERRUM_ERROR_UNSUPPORTED_DEVICE for tensors of different
+    /// devices (ferrum_tensor_to copies between devices); FERRUM_ERROR_UNSUPPORTED for
+    /// types that are not converted, and for a device that cannot make the copy.
+    pub fn ferrum_tensor_copy(
+        tensor: ferrum_tensor,
+        source: ferrum_tensor,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Makes a contiguous tensor with the same elements, of another type, in other memory, or
+    /// both. The copy is queued on stream if the memory is of the same device, and the device
+    /// can make the copy. Otherwise the elements go through memory of the host, and the call
+    /// waits for the work of the stream and for the copy.
+    ///
+    /// - `memory`: as for ferrum_tensor_create. It may be of another device.
+    /// - `stream`: a stream of the device of the tensor.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for types that are not converted; errors of
+    /// ferrum_tensor_create, ferrum_tensor_copy and ferrum_tensor_read.
+    pub fn ferrum_tensor_to(
+        tensor: ferrum_tensor,
+        memory: *const ferrum_weights_memory,
+        dtype: ferrum_dtype,
+        stream: ferrum_stream,
+        tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Copies the elements to memory of the program, in the order of the shape and without gaps.
+    /// Waits for the work that is queued on the stream, and for the copy.
+    ///
+    /// - `size_bytes`: exactly the size of the elements.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE; FERRUM_ERROR_UNSUPPORTED for a device whose memory
+    /// the host cannot address, if the elements lie in more than 4096 parts.
+    pub fn ferrum_tensor_read(
+        tensor: ferrum_tensor,
+        destination_out: *mut c_void,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Copies memory of the program to the elements, in the order of the shape. Waits as
+    /// ferrum_tensor_read does.
+    ///
+    /// - `size_bytes`: exactly the size of the elements.
+    ///
+    /// Returns FERRUM_ERROR_PERMISSION_DENIED for a read-only tensor;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for repeated elements; errors of
+    /// ferrum_tensor_read.
+    pub fn ferrum_tensor_write(
+        tensor: ferrum_tensor,
+        source: *const c_void,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Queues work that gives every element the value, converted to the type of the tensor.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a type to which numbers are not converted, and for a
+    /// device whose memory the host cannot address: if the elements lie in more than
+    /// 4096 parts, or the bytes of an element of 8 bytes do not repeat after 4 bytes;
+    /// otherwise errors of ferrum_tensor_write.
+    pub fn ferrum_tensor_fill(
+        tensor: ferrum_tensor,
+        value: f64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Describes a tensor. Works for a tensor whose memory sleeps.
+    pub fn ferrum_tensor_describe(
+        tensor: ferrum_tensor,
+        desc_out: *mut ferrum_tensor_desc,
+    ) -> ferrum_status;
+
+    /// Ends a tensor. Other tensors over the memory, and work that is queued, keep the memory.
+    ///
+    /// Returns an error of the device that failed to free the memory; the tensor then stays and
+    /// can be destroyed again.
+    pub fn ferrum_tensor_destroy(tensor: ferrum_tensor) -> ferrum_status;
+
+    /// Exports a tensor to DLPack. The exported struct is a further view of the memory, until
+    /// its deleter is called. The deleter may be called on any thread, also after
+    /// ferrum_shutdown. The receiver orders its own work after the work that is queued.
+    ///
+    /// While the struct exists, it counts as a tensor: calls that destroy its memory without
+    /// FERRUM_FORCE return FERRUM_ERROR_BUSY. Memory that sleeps must not be accessed.
+    ///
+    /// - `is_versioned`: 1: export a DLManagedTensorVersioned; 0: a DLManagedTensor, the form
+    ///   of old receivers, which cannot state that memory is read-only.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a type or a device that DLPack does not have, and
+    /// for a read-only tensor in the old form; FERRUM_ERROR_BUSY while the memory
+    /// sleeps.
+    pub fn ferrum_tensor_to_dlpack(
+        tensor: ferrum_tensor,
+        is_versioned: u32,
+        dlpack_out: *mut ferrum_dlpack,
+    ) -> ferrum_status;
+
+    /// Makes a tensor over memory that another library has exported to DLPack. If the call
+    /// succeeds, the library owns the struct: it calls the deleter once, under the conditions of
+    /// ferrum_release_fn. After an error the caller still owns the struct.
+    ///
+    /// - `device`: the open device of the memory; {0}: the open device that the struct names,
+    ///   for memory of the host the first open host device.
+    ///
+    /// Returns FERRUM_ERROR_NULL_POINTER for managed; FERRUM_ERROR_INVALID_ARGUMENT for its
+    /// content, and for memory that is not of the device; FERRUM_ERROR_UNSUPPORTED for a
+    /// version, a type or a device that the library does not know;
+    /// FERRUM_ERROR_INVALID_STATE if the device is not open; errors of
+    /// ferrum_tensor_wrap.
+    pub fn ferrum_tensor_from_dlpack(
+        device: ferrum_device,
+        dlpack: *const ferrum_dlpack,
+        tensor_out: *mut ferrum_tensor,
     ) -> ferrum_status;
 }

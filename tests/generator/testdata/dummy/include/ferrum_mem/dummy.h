@@ -8,6 +8,7 @@
 #define FERRUM_MEM_DUMMY_H
 
 #include "base.h"
+#include "tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -206,12 +207,6 @@ FERRUM_API ferrum_status ferrum_dummy_add_json(ferrum_dummy dummy,
 FERRUM_API ferrum_status ferrum_dummy_names_json(ferrum_dummy dummy,
                                                  char *buffer, size_t capacity,
                                                  size_t *length_out);
-
-/**
- * Releases an object of the caller. The library calls it once and without a lock, on a
- * thread of the library or in the call that ends the holder. It may call the library.
- */
-typedef void (*ferrum_release_fn)(void *user_data);
 
 /**
  * Makes a dummy hold an object of the caller until the dummy ends: a release callback.
