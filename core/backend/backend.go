@@ -275,7 +275,7 @@ func (b *Backend) Close(force bool) error {
 		b.gate.close()
 		b.memory.end()
 	} else if running := b.gate.tryClose(); running > 0 {
-		return device.Errorf(device.CodeBusy, op, "%s of backend %s in progress", device.Count(uint64(running), "call"), b.name).On(b.device.ID())
+		return device.Errorf(device.CodeBusy, op, "%s of backend %s or its memory in progress", device.Count(uint64(running), "use"), b.name).On(b.device.ID())
 	}
 	if err := b.closeIdle(force); err != nil {
 		if !wasClosing && !force && !b.manager.HasEnded() {

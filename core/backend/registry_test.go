@@ -99,8 +99,10 @@ type ownBackend struct {
 	has     backend.Capabilities
 	fail    func(call string) error
 	version string
-	plan    compute.Plan
 	closed  int
+	// refused states that no device is supported.
+	refused  bool
+	makePlan func(compute.Request) (compute.Plan, error)
 }
 
 func (b *ownBackend) failure(call string) error {
@@ -115,10 +117,13 @@ func (b *ownBackend) Capabilities() (backend.Capabilities, error) {
 }
 func (b *ownBackend) Version() string { return b.version }
 func (b *ownBackend) SupportsDevice(device.ID) (bool, error) {
-	return true, b.failure("supports_device")
+	return !b.refused, b.failure("supports_device")
 }
-func (b *ownBackend) Plan(device.ID, compute.Request) (compute.Plan, error) {
-	return b.plan, b.failure("plan")
+func (b *ownBackend) Plan(_ device.ID, r compute.Request) (compute.Plan, error) {
+	if err := b.failure("plan"); err != nil {
+		return nil, err
+	}
+	return b.makePlan(r)
 }
 func (b *ownBackend) Synchronize(device.ID) error { return b.failure("synchronize") }
 func (b *ownBackend) Close() error {

@@ -150,6 +150,17 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
+	return makeRig(t, false)
+}
+
+// newPagedRig returns a rig whose device maps pages. None of its calls fails.
+func newPagedRig(t testing.TB) *rig {
+	t.Helper()
+	return makeRig(t, true)
+}
+
+func makeRig(t testing.TB, isPaged bool) *rig {
+	t.Helper()
 	driver, err := host.New(host.Config{MemoryBytes: 256 << 20})
 	require.NoError(t, err)
 	inner, err := driver.Open(0)
@@ -157,6 +168,9 @@ func newRig(t testing.TB) *rig {
 	r := &rig{t: t, dev: &brittle{Device: inner}, factory: manager.NewFactory()}
 	r.dev.first = &brittleStream{Stream: inner.DefaultStream(), of: r.dev}
 	r.device = engine.New(r.dev, engine.Options{})
+	if isPaged {
+		r.device = engine.New(inner, engine.Options{})
+	}
 	r.made = testEngine{call: r.dev.call, plans: &r.plans, runs: &r.runs, open: &r.open, set: "plain"}
 	r.registry = backend.NewRegistry(backend.Settings{
 		Engines: []backend.Engine{{Type: backend.CPU, DeviceBackend: "cpu", New: func(o compute.Options) (compute.Engine, error) {
@@ -172,7 +186,7 @@ func newRig(t testing.TB) *rig {
 		}}},
 		Devices: func() []device.ID { return []device.ID{r.device.ID(), {Backend: "cuda"}} },
 	})
-	r.stream, err = r.dev.NewStream()
+	r.stream, err = r.device.Device().NewStream()
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		r.dev.failAt(0)
@@ -257,5 +271,7 @@ func closeTensors(t testing.TB, tensors ...*tensor.Tensor) {
 func (r *rig) hold(stream device.Stream) (open func()) {
 	gate := make(chan struct{})
 	require.NoError(r.t, stream.HostFunction(func() { <-gate }))
-	return func() { close(gate) }
+	open = sync.OnceFunc(func() { close(gate) })
+	r.t.Cleanup(open)
+	return open
 }

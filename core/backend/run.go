@@ -33,6 +33,8 @@ type run struct {
 	from, to  []device.Addr
 	plan      *planned
 	workspace workspace
+	// hasAllocated states that the workspace was allocated for this run.
+	hasAllocated bool
 }
 
 // take returns a run for reuse.
@@ -58,7 +60,7 @@ func (r *run) end() {
 	o.backend.memory.workspaces.put(r.workspace)
 	clear(r.made)
 	r.inputs, r.outputs, r.toMake, r.made, r.uses = r.inputs[:0], r.outputs[:0], r.toMake[:0], r.made[:0], r.uses[:0]
-	r.from, r.to, r.plan, r.workspace = r.from[:0], r.to[:0], nil, workspace{}
+	r.from, r.to, r.plan, r.workspace, r.hasAllocated = r.from[:0], r.to[:0], nil, workspace{}, false
 	o.mu.Lock()
 	o.idle = append(o.idle, r)
 	o.mu.Unlock()
@@ -102,6 +104,7 @@ func (o *Op) Run(inputs, outputs []*tensor.Tensor, stream device.Stream) error {
 				_ = t.Close() // in the pool of the backend, which has just allocated it
 			}
 		}
+		r.workspace.isFresh = r.hasAllocated
 		r.end()
 		return o.backend.note(err)
 	}
@@ -134,6 +137,7 @@ func (r *run) start(inputs, outputs []*tensor.Tensor, stream device.Stream) (isQ
 	if r.workspace, err = o.backend.memory.workspaces.take(r.plan.workspaceBytes, stream); err != nil {
 		return false, err
 	}
+	r.hasAllocated = r.workspace.isFresh
 	if err := r.makeOutputs(stream); err != nil {
 		return false, err
 	}
