@@ -59,7 +59,7 @@ func TestInferDescribesOutputs(t *testing.T) {
 	require.Equal(t, []compute.Operand{{Type: dtype.F32, Layout: want}}, outputs)
 	require.EqualValues(t, testWorkspaceBytes, workspace)
 	_, _, err = o.Infer([]compute.Operand{{Layout: right}, {Layout: right}}, nil)
-	requireError(t, device.CodeInvalidArgument, err, "MatMul", "f32[3,4]")
+	requireError(t, device.CodeInvalidArgument, err, "MatMul", "f32[3, 4]")
 	require.Zero(t, b.Pool().Statistics().LiveBlocks.Current)
 	require.NoError(t, o.Close())
 	_, _, err = o.Infer(nil, nil)
@@ -195,14 +195,14 @@ func TestWrongTensorsOfARun(t *testing.T) {
 	}{
 		"device":       {matmul, tensors{x, elsewhere}, tensors{nil}, device.CodeUnsupportedDevice, []string{"MatMul", `input "B"`}},
 		"out device":   {matmul, tensors{x, y}, tensors{elsewhere}, device.CodeUnsupportedDevice, []string{"MatMul", `output "Y"`}},
-		"shapes":       {matmul, tensors{x, wrongShape}, tensors{nil}, device.CodeInvalidArgument, []string{"MatMul", "f32[2,2]", "f32[4]"}},
-		"out shape":    {matmul, tensors{x, y}, tensors{wrongShape}, device.CodeInvalidArgument, []string{"MatMul", `output "Y"`, "f32[4]", "f32[2,2]"}},
-		"out type":     {matmul, tensors{x, y}, tensors{wrongType}, device.CodeInvalidArgument, []string{"i64[1]", "f32[2,2]"}},
+		"shapes":       {matmul, tensors{x, wrongShape}, tensors{nil}, device.CodeInvalidArgument, []string{"MatMul", "f32[2, 2]", "f32[4]"}},
+		"out shape":    {matmul, tensors{x, y}, tensors{wrongShape}, device.CodeInvalidArgument, []string{"MatMul", `output "Y"`, "f32[4]", "f32[2, 2]"}},
+		"out type":     {matmul, tensors{x, y}, tensors{wrongType}, device.CodeInvalidArgument, []string{"i64[1]", "f32[2, 2]"}},
 		"out shared":   {matmul, tensors{x, y}, tensors{shared}, device.CodeInvalidArgument, []string{"one place"}},
 		"closed":       {matmul, tensors{x, closed}, tensors{nil}, device.CodeInvalidState, []string{`input "B"`}},
 		"missing":      {matmul, tensors{x}, tensors{nil}, device.CodeInvalidArgument, []string{"MatMul", "B"}},
 		"too many":     {matmul, tensors{x, y, x}, tensors{nil}, device.CodeInvalidArgument, []string{"MatMul", "3 inputs"}},
-		"overlap":      {matmul, tensors{x, y}, tensors{y}, device.CodeInvalidArgument, []string{"MatMul", `output "Y" f32[2,2] overlaps input "B" f32[2,2]`}},
+		"overlap":      {matmul, tensors{x, y}, tensors{y}, device.CodeInvalidArgument, []string{"MatMul", `output "Y" f32[2, 2] overlaps input "B" f32[2, 2]`}},
 		"not in place": {add, tensors{x, y}, tensors{y}, device.CodeInvalidArgument, []string{"Add", "overlaps"}},
 		"index":        {gather, tensors{x, wrongType}, tensors{nil}, device.CodeInvalidArgument, []string{"Gather", "7"}},
 	} {
