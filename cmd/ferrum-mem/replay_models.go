@@ -60,7 +60,7 @@ func checkModelFlags(cmd *cobra.Command, args []string, f *modelFlags) error {
 	}
 	for _, name := range flagsForOne {
 		if cmd.Flags().Changed(name) {
-			return usagef(cmd, "--%s is for a pool of one trace, and not for --model", name)
+			return usagef(cmd, "--%s is for a pool of one trace, not for --model", name)
 		}
 	}
 	if f.findLimit {

@@ -138,7 +138,7 @@ func TestConvertRejects(t *testing.T) {
 		{[]string{folder, present}, present + ": the file exists already"},
 		{[]string{folder, target + ".pt"}, "the ending is not one of"},
 		{[]string{folder, target, "--format", "pytorch"}, `--format "pytorch" is not one of`},
-		{[]string{folder, target, "--format", "raw"}, "a raw file holds one tensor and not 3"},
+		{[]string{folder, target, "--format", "raw"}, "a raw file holds one tensor, not 3"},
 		{[]string{folder, target, "--dtype", "i8"}, `--dtype "i8"`},
 		{[]string{folder, target, "--filter", "x"}, `"x"`},
 		{[]string{folder, target, "--max-file-size", "much"}, `--max-file-size "much" is not a size`},

@@ -71,7 +71,7 @@ func TestVerifyComparesSums(t *testing.T) {
 	assert.Equal(t, exitDone, invoke(t, "weights", "verify", folder).status)
 	o = invoke(t, "weights", "verify", folder, "--sums", list)
 	assert.Equal(t, exitNo, o.status)
-	assert.Equal(t, "ferrum-mem: "+second+": the SHA-256 is "+sumOf(t, second)+" and not "+before+"\n", o.err)
+	assert.Equal(t, "ferrum-mem: "+second+": the SHA-256 is "+sumOf(t, second)+", not "+before+"\n", o.err)
 	v, o := verifying(t, first, folder, "--sums", list)
 	assert.Equal(t, exitNo, o.status)
 	assert.Empty(t, o.err)

@@ -92,7 +92,7 @@ func (r reader) sizes(m *Model) error {
 		}
 	}
 	if m.Layers > maxLayers {
-		return r.wrong(r.name("num_hidden_layers"), "is %d and not within 1 to %d", m.Layers, maxLayers)
+		return r.wrong(r.name("num_hidden_layers"), "is %d, not within 1 to %d", m.Layers, maxLayers)
 	}
 	m.NormsPerLayer, m.NormsLeftOut, m.NormBias = r.family.normsPerLayer, r.family.normsLeftOut, r.family.normBias
 	m.FinalNorm, m.EmbeddingNorm = r.family.finalNorm, r.family.embeddingNorm

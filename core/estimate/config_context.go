@@ -71,11 +71,11 @@ func (r reader) stretch(m *Model) error {
 func (o *object) scaled(field string, positions uint64) (uint64, error) {
 	value, ok := o.fields[field].(json.Number)
 	if !ok {
-		return 0, o.wrong(field, "is %s and not a number", kindOf(o.fields[field]))
+		return 0, o.wrong(field, "is %s, not a number", kindOf(o.fields[field]))
 	}
 	factor, err := strconv.ParseFloat(value.String(), 64)
 	if err != nil || math.IsNaN(factor) || factor < 1 || factor > maxFactor {
-		return 0, o.wrong(field, "is %s and not within 1 to %d", kindOf(value), maxFactor)
+		return 0, o.wrong(field, "is %s, not within 1 to %d", kindOf(value), maxFactor)
 	}
 	return min(maxNumber, uint64(math.Floor(float64(positions)*factor))), nil
 }

@@ -39,7 +39,7 @@ func (r reader) mlp(m *Model) (err error) {
 
 func (r reader) expertBounds(m *Model) error {
 	if m.MLP.Experts > maxLayers {
-		return r.wrong("num_experts", "is %d and not within 1 to %d", m.MLP.Experts, maxLayers)
+		return r.wrong("num_experts", "is %d, not within 1 to %d", m.MLP.Experts, maxLayers)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (r reader) deepSeekExperts(m *Model) error {
 		return err
 	}
 	if shared > maxLayers {
-		return r.wrong("n_shared_experts", "is %d and not within 0 to %d", shared, maxLayers)
+		return r.wrong("n_shared_experts", "is %d, not within 0 to %d", shared, maxLayers)
 	}
 	var c calculation
 	p.SharedIntermediate = c.product(shared, p.ExpertIntermediate)

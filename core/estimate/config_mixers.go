@@ -132,7 +132,7 @@ func (r reader) stateSpace(names stateNames, hidden, inner uint64) (n stateSpace
 		}
 		var c calculation
 		if all := c.product(n.heads, n.dim); inner > 0 && all != inner {
-			return n, r.wrong(names.heads, "%d heads of %d are %d and not the inner width of %d", n.heads, n.dim, all, inner)
+			return n, r.wrong(names.heads, "%d heads of %d are %d, not the inner width of %d", n.heads, n.dim, all, inner)
 		}
 	} else {
 		if inner%n.heads != 0 {
@@ -156,7 +156,7 @@ func (r reader) widths(places []place) error {
 	}
 	for _, p := range places {
 		if *p.value > maxWidth {
-			return r.wrong(r.name(p.field), "is %d and not within 1 to %d", *p.value, maxWidth)
+			return r.wrong(r.name(p.field), "is %d, not within 1 to %d", *p.value, maxWidth)
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (r reader) kinds(list string, layers uint64) ([]layerKind, error) {
 		name, _ := value.(string)
 		kind, ok := kindNamed(name)
 		if !ok {
-			return nil, r.wrong(fmt.Sprintf("%s[%d]", list, i), "is %s and not a kind of layer that this family has", kindOf(value))
+			return nil, r.wrong(fmt.Sprintf("%s[%d]", list, i), "is %s, not a kind of layer that this family has", kindOf(value))
 		}
 		kinds[i] = kind
 	}
@@ -260,7 +260,7 @@ func (r reader) letters(field string, layers uint64) ([]layerKind, error) {
 	for i, letter := range text {
 		kind, ok := kindOfLetter(letter)
 		if !ok {
-			return nil, r.wrong(field, "letter %d is %s and not one of M, *, - and E", i, quote(string(letter)))
+			return nil, r.wrong(field, "letter %d is %s, not one of M, *, - and E", i, quote(string(letter)))
 		}
 		kinds = append(kinds, kind)
 	}

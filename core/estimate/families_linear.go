@@ -68,7 +68,7 @@ func (r reader) griffinLayers(m *Model) error {
 		return err
 	}
 	if width > maxWidth {
-		return r.wrong("lru_width", "is %d and not within 1 to %d", width, maxWidth)
+		return r.wrong("lru_width", "is %d, not within 1 to %d", width, maxWidth)
 	}
 	heads, h := m.Attention.Heads, m.Hidden
 	if width%heads != 0 {

@@ -134,7 +134,7 @@ func TestGGUFInSeveralFiles(t *testing.T) {
 	assert.ErrorContains(t, err, filepath.Join(folder, "m-00003-of-00003.gguf")+": there is no such file", "with its whole path")
 	copied("split-00002-of-00003.gguf", "m-00003-of-00003.gguf")
 	_, err = Open(folder)
-	assert.ErrorContains(t, err, "m-00003-of-00003.gguf: split.no: is 1 and not 2")
+	assert.ErrorContains(t, err, "m-00003-of-00003.gguf: split.no: is 1: want 2")
 	copied("split-00003-of-00003.gguf", "m-00003-of-00003.gguf")
 	x, err := Open(folder)
 	require.NoError(t, err, "a folder with the files of one model")

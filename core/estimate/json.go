@@ -87,7 +87,7 @@ func parseConfig(op, file string, text []byte) (*object, error) {
 	}
 	top, ok := value.(*object)
 	if !ok {
-		return nil, malformed(op, file, "is %s and not a JSON object", kindOf(value))
+		return nil, malformed(op, file, "is %s, not a JSON object", kindOf(value))
 	}
 	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, malformed(op, file, "something follows the JSON object")
@@ -231,10 +231,10 @@ func (o *object) number(field string, least uint64) (uint64, error) {
 func (o *object) whole(field string, value any, least uint64) (uint64, error) {
 	n, ok := wholeNumber(value)
 	if !ok {
-		return 0, o.wrong(field, "is %s and not a whole number", kindOf(value))
+		return 0, o.wrong(field, "is %s, not a whole number", kindOf(value))
 	}
 	if n < least || n > maxNumber {
-		return 0, o.wrong(field, "is %d and not within %d to %d", n, least, uint64(maxNumber))
+		return 0, o.wrong(field, "is %d, not within %d to %d", n, least, uint64(maxNumber))
 	}
 	return n, nil
 }
@@ -275,7 +275,7 @@ func (o *object) flagOr(field string, otherwise bool) (bool, error) {
 	}
 	flag, ok := o.fields[field].(bool)
 	if !ok {
-		return false, o.wrong(field, "is %s and not true or false", kindOf(o.fields[field]))
+		return false, o.wrong(field, "is %s, not true or false", kindOf(o.fields[field]))
 	}
 	return flag, nil
 }
@@ -286,7 +286,7 @@ func (o *object) textOr(field, otherwise string) (string, error) {
 	}
 	text, ok := o.fields[field].(string)
 	if !ok {
-		return "", o.wrong(field, "is %s and not a text", kindOf(o.fields[field]))
+		return "", o.wrong(field, "is %s, not a text", kindOf(o.fields[field]))
 	}
 	return text, nil
 }
@@ -298,7 +298,7 @@ func (o *object) listOr(field string) ([]any, error) {
 	}
 	list, ok := o.fields[field].([]any)
 	if !ok {
-		return nil, o.wrong(field, "is %s and not a list", kindOf(o.fields[field]))
+		return nil, o.wrong(field, "is %s, not a list", kindOf(o.fields[field]))
 	}
 	return list, nil
 }
@@ -310,7 +310,7 @@ func (o *object) objectOr(field string) (*object, error) {
 	}
 	inner, ok := o.fields[field].(*object)
 	if !ok {
-		return nil, o.wrong(field, "is %s and not an object", kindOf(o.fields[field]))
+		return nil, o.wrong(field, "is %s, not an object", kindOf(o.fields[field]))
 	}
 	return inner, nil
 }

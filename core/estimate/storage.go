@@ -87,7 +87,7 @@ func quantisation(o *object) (*Quantisation, error) {
 func (o *object) quantisedBits(field string) (uint64, error) {
 	bits, err := o.number(field, 2)
 	if err == nil && bits > 8 {
-		err = o.wrong(field, "is %d and not within 2 to 8", bits)
+		err = o.wrong(field, "is %d, not within 2 to 8", bits)
 	}
 	return bits, err
 }
@@ -110,7 +110,7 @@ func (o *object) float8(q *Quantisation) (*Quantisation, error) {
 		return q, err
 	}
 	if len(block) != 2 {
-		return nil, o.wrong("weight_block_size", "has %d entries and not 2", len(block))
+		return nil, o.wrong("weight_block_size", "has %d entries: want 2", len(block))
 	}
 	var sides [2]uint64
 	for i, value := range block {
@@ -119,7 +119,7 @@ func (o *object) float8(q *Quantisation) (*Quantisation, error) {
 			return nil, err
 		}
 		if sides[i] > 1<<20 {
-			return nil, o.wrong(field, "is %d and not within 1 to %d", sides[i], 1<<20)
+			return nil, o.wrong(field, "is %d, not within 1 to %d", sides[i], 1<<20)
 		}
 	}
 	q.GroupElements = sides[0] * sides[1]

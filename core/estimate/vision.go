@@ -30,7 +30,7 @@ func (m *Model) vision(top *object) error {
 		}
 	}
 	if v.Layers > maxLayers {
-		return o.wrong("num_hidden_layers", "is %d and not within 1 to %d", v.Layers, maxLayers)
+		return o.wrong("num_hidden_layers", "is %d, not within 1 to %d", v.Layers, maxLayers)
 	}
 	if v.Patch > v.Image {
 		return o.wrong("patch_size", "is %d, larger than the image of %d", v.Patch, v.Image)

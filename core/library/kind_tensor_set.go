@@ -231,7 +231,7 @@ func (s *TensorSet) Wait(timeout time.Duration) error {
 	case <-s.over:
 		return s.err
 	case <-timer.C:
-		return device.Errorf(device.CodeTimeout, "tensor_set.wait", "the load is not over after %v", timeout)
+		return device.Errorf(device.CodeTimeout, "tensor_set.wait", "the load has not ended after %v", timeout)
 	}
 }
 

@@ -260,7 +260,7 @@ func (s *TensorSet) loaded(op string) ([]weights.Loaded, error) {
 	case s.ended.Load():
 		return nil, endedError(s)
 	case !s.isLoaded():
-		return nil, device.Errorf(device.CodeInvalidState, op, "tensor set handle %#x: the load is not over", s.id())
+		return nil, device.Errorf(device.CodeInvalidState, op, "tensor set handle %#x: the load has not ended", s.id())
 	case s.err != nil:
 		return nil, s.err
 	case slices.ContainsFunc(s.places, func(p tensorPlace) bool { return p.isGone() }):

@@ -44,7 +44,7 @@ func Strided(shape, strides []int64, first int64) (Layout, error) {
 		return Layout{}, err
 	}
 	if len(strides) != len(shape) {
-		return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "%d strides for the %d dimensions of %s", len(strides), len(shape), Text(shape))
+		return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "%d strides are given: a shape of %s has %d dimensions", len(strides), Text(shape), len(shape))
 	}
 	copy(l.strides[:], strides)
 	l.first = first

@@ -10,7 +10,7 @@ func (l *Layout) Axis(axis int) (int, error) {
 		at += l.dimensions
 	}
 	if at < 0 || at >= l.dimensions {
-		return 0, device.Errorf(device.CodeInvalidArgument, op, "axis %d of a shape of %s", axis, Text(l.Shape()))
+		return 0, device.Errorf(device.CodeInvalidArgument, op, "axis %d is out of range: a shape of %s has %d dimensions", axis, Text(l.Shape()), l.dimensions)
 	}
 	return at, nil
 }
@@ -23,7 +23,7 @@ func (l Layout) Narrow(axis int, start, count int64) (Layout, error) {
 		return Layout{}, err
 	}
 	if start < 0 || count < 0 || start > l.shape[at] || count > l.shape[at]-start {
-		return Layout{}, device.Errorf(device.CodeInvalidOffset, op, "%d indices from %d on of dimension %d of %s", count, start, at, Text(l.Shape()))
+		return Layout{}, device.Errorf(device.CodeInvalidOffset, op, "%d indices from %d on are out of range: dimension %d of %s has %d", count, start, at, Text(l.Shape()), l.shape[at])
 	}
 	if count > 0 && l.Elements() > 0 {
 		l.first += start * l.strides[at]

@@ -40,10 +40,10 @@ func TestOnDeviceWrongArguments(t *testing.T) {
 		text   string
 	}{
 		{"no type", block.Addr, 999999, contiguous(1), device.CodeInvalidArgument, "999999 is not a data type"},
-		{"too long", block.Addr, dtype.F32, contiguous(1025), device.CodeInvalidOffset, "elements 0 to 1024 of f32: the memory of 4096 bytes has 1024"},
+		{"too long", block.Addr, dtype.F32, contiguous(1025), device.CodeInvalidOffset, "elements 0 to 1024 of f32 are outside of the memory: its 4096 bytes have 1024 elements"},
 		{"before the memory", block.Addr, dtype.F32, shifted(-1, 2), device.CodeInvalidOffset, "elements -1 to 0"},
 		{"behind the memory", block.Addr, dtype.F32, shifted(1024, 1), device.CodeInvalidOffset, "elements 1024 to 1024"},
-		{"between two elements", block.Addr + 2, dtype.F32, contiguous(1), device.CodeInvalidAlignment, "of elements of f32, which take 4 bytes"},
+		{"between two elements", block.Addr + 2, dtype.F32, contiguous(1), device.CodeInvalidAlignment, "is not a multiple of 4 bytes, the size of an element of f32"},
 		{"half a byte", block.Addr, dtype.U4, contiguous(3), device.CodeInvalidArgument, "a multiple of 2 elements"},
 		{"parts of bytes", block.Addr, dtype.U4, shifted(1, 2), device.CodeInvalidArgument, "a tensor of u4 is contiguous"},
 	} {
@@ -89,7 +89,7 @@ func TestOnDeviceWrongArguments(t *testing.T) {
 		code device.Code
 		text string
 	}{
-		"shapes":   {a.Copy(b, r.stream), device.CodeInvalidArgument, "a shape of [4, 6] does not take the elements of [6, 4]"},
+		"shapes":   {a.Copy(b, r.stream), device.CodeInvalidArgument, "a shape of [4, 6] cannot have the elements of a shape of [6, 4]"},
 		"repeated": {repeated.Copy(a, r.stream), device.CodeInvalidArgument, "several elements have one place"},
 		"overlap":  {a.Copy(repeated, r.stream), device.CodeInvalidArgument, "overlap"},
 		"itself":   {a.Copy(a, r.stream), device.CodeInvalidArgument, "overlap"},

@@ -80,7 +80,7 @@ func (t *Tensor) mayCopy(from *Tensor) error {
 	case t.storage.engine != from.storage.engine:
 		return wrong(device.CodeUnsupportedDevice, "the elements are on %s", from.storage.engine.ID())
 	case !slices.Equal(to.Shape(), source.Shape()):
-		return wrong(device.CodeInvalidArgument, "a shape of %s does not take the elements of %s", strided.Text(to.Shape()), strided.Text(source.Shape()))
+		return wrong(device.CodeInvalidArgument, "a shape of %s cannot have the elements of a shape of %s", strided.Text(to.Shape()), strided.Text(source.Shape()))
 	case t.mayWrite(opCopy) != nil:
 		return t.mayWrite(opCopy)
 	case t.overlaps(from):

@@ -86,7 +86,7 @@ func Wrap(memory Foreign, kind dtype.DType, layout strided.Layout) (*Tensor, err
 		return wrong(device.CodeInvalidArgument, "a layout of %v: a tensor of %s is contiguous, because %d elements share %v", layout, kind, each, device.Size(width))
 	}
 	if each == 1 && width&(width-1) == 0 && uint64(memory.Addr)%width != 0 {
-		return wrong(device.CodeInvalidAlignment, "address %#x of elements of %s, which take %v", uint64(memory.Addr), kind, device.Size(width))
+		return wrong(device.CodeInvalidAlignment, "address %#x is not a multiple of %v, the size of an element of %s", uint64(memory.Addr), device.Size(width), kind)
 	}
 	if _, err := bytesOf(opWrap, kind, &layout); err != nil {
 		return nil, device.About(memory.Engine.ID(), err)
@@ -94,7 +94,7 @@ func Wrap(memory Foreign, kind dtype.DType, layout strided.Layout) (*Tensor, err
 	if lowest, highest, some := layout.Span(); some {
 		fits := memory.SizeBytes / width * each
 		if lowest < 0 || uint64(highest) >= fits {
-			return wrong(device.CodeInvalidOffset, "elements %d to %d of %s: the memory of %v has %d", lowest, highest, kind, device.Size(memory.SizeBytes), fits)
+			return wrong(device.CodeInvalidOffset, "elements %d to %d of %s are outside of the memory: its %v have %d elements", lowest, highest, kind, device.Size(memory.SizeBytes), fits)
 		}
 	}
 	release := memory.Release

@@ -163,7 +163,7 @@ func piecesOf(tensors []named, path string, options ConvertOptions, kept keptKey
 			return numpyPieces(tensors, filepath.Ext(path) == ".npz")
 		}
 		if len(tensors) != 1 {
-			return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "%s: a raw file holds one tensor and not %d", path, len(tensors))
+			return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "%s: a raw file holds one tensor, not %d", path, len(tensors))
 		}
 		return []piece{{plan: tensors[0].plan, size: tensors[0].size}}, nil
 	}

@@ -168,7 +168,7 @@ func TestConversionsThatFail(t *testing.T) {
 	}{
 		"it has no type bf16":               {"a.npz", []weights.Spec{{Name: "a", Tensor: m.order[0], Transformations: f64}}, header.NumPy, device.CodeUnsupported},
 		"cannot be the name of a member":    {"a.npz", slash, header.NumPy, device.CodeUnsupported},
-		"holds one tensor and not 2":        {"a.npy", all(t, s), header.NumPy, device.CodeInvalidArgument},
+		"holds one tensor, not 2":           {"a.npy", all(t, s), header.NumPy, device.CodeInvalidArgument},
 		"a raw file holds one":              {"a", all(t, s), header.RawFormat, device.CodeInvalidArgument},
 		`files of the format "pytorch" are`: {"a", all(t, s), header.PyTorch, device.CodeUnsupported},
 		"there is no such file or folder":   {"no/a", all(t, s), header.Safetensors, device.CodeNotFound},

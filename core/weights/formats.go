@@ -106,7 +106,7 @@ func npyStart(of named) ([]byte, error) {
 // numpyPieces lays out one array as a file of its own and several arrays as an archive.
 func numpyPieces(tensors []named, isArchive bool) ([]piece, error) {
 	if !isArchive && len(tensors) != 1 {
-		return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "a file .npy holds one tensor and not %d: the file .npz holds more", len(tensors))
+		return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "a file .npy holds one tensor, not %d: the file .npz holds more", len(tensors))
 	}
 	var pieces []piece
 	for _, of := range tensors {

@@ -95,11 +95,11 @@ func (s *Source) checked(spec *Spec) (*plan, error) {
 		return nil, err
 	}
 	if spec.Shape != nil && !slices.Equal(spec.Shape, t.Shape) {
-		return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: has a shape of %s and not of %s", t.File(), t.Name, strided.Text(t.Shape), strided.Text(spec.Shape))
+		return nil, device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: has a shape of %s, not of %s", t.File(), t.Name, strided.Text(t.Shape), strided.Text(spec.Shape))
 	}
 	p, err := planOf(t, spec.Transformations)
 	if err == nil && spec.Type != nil && *spec.Type != p.kind {
-		err = device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: the result is of type %s and not %s: a cast changes it", t.File(), t.Name, p.kind, *spec.Type)
+		err = device.Errorf(device.CodeInvalidArgument, opLoad, "%s: %q: the result has the type %s, not %s: add a cast", t.File(), t.Name, p.kind, *spec.Type)
 	}
 	return p, err
 }

@@ -164,9 +164,9 @@ func (s *Source) Load(ctx context.Context, specs []Spec, options LoadOptions) (*
 func (o *LoadOptions) check() error {
 	switch {
 	case o.Threads < 0:
-		return device.Errorf(device.CodeInvalidArgument, opLoad, "threads is %d: it is at least 0", o.Threads)
+		return device.Errorf(device.CodeInvalidArgument, opLoad, "threads is %d: want at least 0", o.Threads)
 	case o.StagingBytes > maxStaging:
-		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: it is at most %d", o.StagingBytes, uint64(maxStaging))
+		return device.Errorf(device.CodeInvalidSize, opLoad, "staging_bytes is %d: want at most %d", o.StagingBytes, uint64(maxStaging))
 	}
 	if o.Threads == 0 {
 		o.Threads = defaultThreads

@@ -90,7 +90,7 @@ func (l *Loading) Wait(timeout time.Duration) error {
 	if l.IsOver() {
 		return nil
 	}
-	return device.Errorf(device.CodeTimeout, opLoad, "the load is not over after %v", timeout)
+	return device.Errorf(device.CodeTimeout, opLoad, "the load has not ended after %v", timeout)
 }
 
 // Result returns the loaded tensors, or the error of Load; with an error no tensor is loaded. The
@@ -98,7 +98,7 @@ func (l *Loading) Wait(timeout time.Duration) error {
 // while the load runs.
 func (l *Loading) Result() (*Set, error) {
 	if !l.IsOver() {
-		return nil, device.Errorf(device.CodeInvalidState, opLoad, "the load is not over")
+		return nil, device.Errorf(device.CodeInvalidState, opLoad, "the load has not ended")
 	}
 	return l.set, l.err
 }

@@ -57,7 +57,7 @@ func (s *Source) openParts(path string) error {
 				return err
 			}
 			if found != field.want {
-				return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s: is %d and not %d", part, field.key, found, field.want)
+				return device.Errorf(device.CodeInvalidFormat, opOpen, "%s: %s: is %d: want %d", part, field.key, found, field.want)
 			}
 		}
 		total, err := whole(h, part, partTotal, stated)

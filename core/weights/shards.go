@@ -51,7 +51,7 @@ func shardContents(tensors []named, path string, options ConvertOptions) ([]cont
 	base, isOne := strings.CutSuffix(path, shardEnding)
 	switch {
 	case options.Format != header.Safetensors:
-		return nil, device.Errorf(device.CodeUnsupported, opConvert, "%s: only safetensors are written to several files, and not %s", path, options.Format)
+		return nil, device.Errorf(device.CodeUnsupported, opConvert, "%s: only safetensors can be written to several files, not %s", path, options.Format)
 	case !isOne || filepath.Base(path) == shardEnding:
 		return nil, device.Errorf(device.CodeInvalidArgument, opConvert, "%s: the name of a checkpoint in several files ends in %s", path, shardEnding)
 	}

@@ -73,8 +73,8 @@ func TestConvertsToSeveralFiles(t *testing.T) {
 		format weights.Format
 		code   device.Code
 	}{
-		"ends in .safetensors":                    {"model.bin", header.Safetensors, device.CodeInvalidArgument},
-		"only safetensors are written to several": {"model.gguf", header.GGUF, device.CodeUnsupported},
+		"ends in .safetensors":                       {"model.bin", header.Safetensors, device.CodeInvalidArgument},
+		"only safetensors can be written to several": {"model.gguf", header.GGUF, device.CodeUnsupported},
 	} {
 		options.Format = of.format
 		err := s.Convert(background, all(t, s), filepath.Join(one, of.name), options)

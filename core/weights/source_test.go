@@ -171,8 +171,8 @@ func TestModelsInSeveralGGUFFiles(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, names(opened(t, path)))
 	assert.Equal(t, []string{"a", "b"}, names(opened(t, filepath.Join(path, "m-00002-of-00002.gguf"))))
 	for says, refused := range map[string]map[string][]byte{
-		"split.no: is 1 and not 0":                        files(ggufPart("a", 1, 2, 2), ggufPart("b", 0, 2, 2)),
-		"split.count: is 3 and not 2":                     files(ggufPart("a", 0, 3, 2), ggufPart("b", 1, 2, 2)),
+		"split.no: is 1: want 0":                          files(ggufPart("a", 1, 2, 2), ggufPart("b", 0, 2, 2)),
+		"split.count: is 3: want 2":                       files(ggufPart("a", 0, 3, 2), ggufPart("b", 1, 2, 2)),
 		"split.tensors.count: is 3, and the files hold 2": files(ggufPart("a", 0, 2, 3), ggufPart("b", 1, 2, 3)),
 		"the tensor is in":                                files(ggufPart("a", 0, 2, 2), ggufPart("a", 1, 2, 2)),
 		"does not end in -00001-of-00002.gguf":            {"m.gguf": ggufPart("a", 0, 2, 2)},

@@ -114,7 +114,7 @@ func (s *Source) Verify(ctx context.Context, known map[string]string, tell func(
 	}
 	for _, of := range sums {
 		if want := known[filepath.Base(of.File)]; want != of.SHA256 {
-			return sums, device.Errorf(device.CodeCorrupted, opVerify, "%s: the SHA-256 is %s and not %s", of.File, of.SHA256, want)
+			return sums, device.Errorf(device.CodeCorrupted, opVerify, "%s: the SHA-256 is %s, not %s", of.File, of.SHA256, want)
 		}
 	}
 	return sums, nil

@@ -97,7 +97,7 @@ func (in Input) zipError(label string, err error) error {
 // content reads the first bytes of a member. The caller has bounded size.
 func (a *archive) content(m member, size uint64) ([]byte, error) {
 	if size > m.file.UncompressedSize64 {
-		return nil, a.in.wrong("%s: has %v and not %d", quote(m.name), device.Size(m.file.UncompressedSize64), size)
+		return nil, a.in.wrong("%s: has %v: want %d", quote(m.name), device.Size(m.file.UncompressedSize64), size)
 	}
 	reader, err := m.file.Open()
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *archive) content(m member, size uint64) ([]byte, error) {
 		return nil, a.in.zipError(quote(m.name)+": ", err)
 	}
 	if uint64(len(data)) != size {
-		return nil, a.in.wrong("%s: ends after %v and not %d", quote(m.name), device.Size(len(data)), size)
+		return nil, a.in.wrong("%s: ends after %v: want %d", quote(m.name), device.Size(len(data)), size)
 	}
 	return data, nil
 }

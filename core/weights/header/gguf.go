@@ -212,7 +212,7 @@ func (r *ggufReader) text(what string, longest uint64, skips bool) string {
 		r.skip(length)
 		return ""
 	}
-	r.fail("%s at byte %d has %v and not at most %d", what, r.at, device.Size(length), longest)
+	r.fail("%s at byte %d has %v: want at most %d", what, r.at, device.Size(length), longest)
 	return ""
 }
 
@@ -368,7 +368,7 @@ func (r *ggufReader) tensor() {
 	case r.seen[name]:
 		r.fail("%s: the tensor is listed twice", label)
 	case sides > maxGGUFSides:
-		r.fail("%s: has %d dimensions and not at most %d", label, sides, maxGGUFSides)
+		r.fail("%s: has %d dimensions: want at most %d", label, sides, maxGGUFSides)
 	}
 	if r.err != nil {
 		return

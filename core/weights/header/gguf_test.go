@@ -94,7 +94,7 @@ func TestGGUFErrorsNameThePlace(t *testing.T) {
 		"a key before byte 32 is empty":                                       with(func(g *gguf) { g.set("", 1) }),
 		"general.alignment: is not a multiple of 8":                           with(func(g *gguf) { g.set("general.alignment", 12) }),
 		`"w": the tensor is listed twice`:                                     with(func(g *gguf) { g.tensor("w", 0, 0, 1).tensor("w", 0, 32, 1) }),
-		`"w": has 5 dimensions and not at most 4`:                             with(func(g *gguf) { g.tensor("w", 0, 0, 1, 1, 1, 1, 1) }),
+		`"w": has 5 dimensions: want at most 4`:                               with(func(g *gguf) { g.tensor("w", 0, 0, 1, 1, 1, 1, 1) }),
 		`"w": rows of 40 elements are not whole blocks of 32, which Q4_0 has`: with(func(g *gguf) { g.tensor("w", 2, 0, 40, 4) }),
 		`"w": begins at 8, no multiple of the alignment of 32`:                with(func(g *gguf) { g.tensor("w", 0, 8, 1) }),
 		`"w": begins at 0, inside the tensor before it, which ends at 4`:      with(func(g *gguf) { g.tensor("v", 0, 0, 1).tensor("w", 0, 0, 2) }),

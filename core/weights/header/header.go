@@ -155,7 +155,7 @@ func (h *Header) Check(in Input) error {
 		case !t.Type.IsKnown():
 			return in.wrong("%s: its type %d is not known", label, int32(t.Type))
 		case len(t.Shape) > MaxDimensions:
-			return in.wrong("%s: has %d dimensions and not at most %d", label, len(t.Shape), MaxDimensions)
+			return in.wrong("%s: has %d dimensions: want at most %d", label, len(t.Shape), MaxDimensions)
 		}
 		seen[t.Name] = true
 		if t.TypeName == "" {

@@ -29,17 +29,17 @@ func TestRefusedIndexes(t *testing.T) {
 		`{"a": 1}`:                                        "weight_map is missing",
 		`{"a": 01, "weight_map": {"x": "a"}}`:             "no value",
 		`{"a": nul, "weight_map": {"x": "a"}}`:            "no value",
-		`{"weight_map": {"x": 3}}`:                        `and not '"'`,
+		`{"weight_map": {"x": 3}}`:                        `expected '"'`,
 		`{"weight_map": {"x": "a"}} 1`:                    "something follows",
-		`{"a": ` + strings.Repeat("[", 100):               "less than 64 deep",
+		`{"a": ` + strings.Repeat("[", 100):               "in fewer than 64 levels",
 		"{\"weight_map\": {\"\xff\": \"a\"}}":             "is not UTF-8",
 		`{"a": "` + "\n" + `", "weight_map": {"x": "a"}}`: "control sign",
 		`{"a": "\q", "weight_map": {"x": "a"}}`:           "unknown escape",
 		`{"a": "\u12", "weight_map": {"x": "a"}}`:         "four digits",
 		`{"a": "` + strings.Repeat("x", 3):                "does not end",
-		`{"a" 3}`:                                         "and not ':'",
-		`{"a": 3 "b": 4}`:                                 "and not ','",
-		`[]`:                                              "and not '{'",
+		`{"a" 3}`:                                         "expected ':'",
+		`{"a": 3 "b": 4}`:                                 "expected ','",
+		`[]`:                                              "expected '{'",
 	} {
 		_, err := ReadIndex(fromMemory("f", []byte(text)))
 		require.ErrorIs(t, err, device.CodeInvalidFormat, text)

@@ -61,7 +61,7 @@ func (s *scanner) expect(sign byte, where string) {
 	}
 	s.spaces()
 	if s.at >= len(s.text) || s.text[s.at] != sign {
-		s.fail("%s: %s at byte %d of the header, and not %q", where, s.found(), s.at, rune(sign))
+		s.fail("%s: %s at byte %d of the header: expected %q", where, s.found(), s.at, rune(sign))
 		return
 	}
 	s.at++
@@ -195,7 +195,7 @@ func (s *scanner) number(where string) uint64 {
 		s.at++
 	}
 	if s.at == start || s.at < len(s.text) && strings.IndexByte(".eE+-", s.text[s.at]) >= 0 {
-		s.fail("%s: %s at byte %d of the header, and not a whole number that is not negative", where, s.found(), start)
+		s.fail("%s: %s at byte %d of the header: expected a whole number from 0 on", where, s.found(), start)
 		return 0
 	}
 	if s.text[start] == '0' && s.at > start+1 {
@@ -211,7 +211,7 @@ const maxJSONNesting = 64
 func (s *scanner) skip(where string, depth int) {
 	s.spaces()
 	if s.err != nil || s.at >= len(s.text) || depth > maxJSONNesting {
-		s.fail("%s: %s at byte %d, and not a value that lies less than %d deep", where, s.found(), s.at, maxJSONNesting)
+		s.fail("%s: %s at byte %d: expected a value in fewer than %d levels", where, s.found(), s.at, maxJSONNesting)
 		return
 	}
 	switch c := s.text[s.at]; c {

@@ -192,7 +192,7 @@ func (r *onnxReader) dims(t *initialiser, kind uint8, size uint64) {
 		}
 		side := r.varint()
 		if side>>63 != 0 {
-			r.fail("a tensor before byte %d has a negative side", r.at)
+			r.fail("a tensor before byte %d has a negative dimension", r.at)
 		}
 		t.Shape = append(t.Shape, side)
 	}
@@ -265,7 +265,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 		return
 	}
 	if len(places) != 1 {
-		r.fail("%s: its values are in %d fields and not in one", label, len(places))
+		r.fail("%s: its values are in %d fields, not in one", label, len(places))
 		return
 	}
 	t.Offset = places[0].offset
@@ -297,7 +297,7 @@ func (r *onnxReader) external(t *initialiser, label string) {
 		}
 		n, err := strconv.ParseUint(text, 10, 63)
 		if err != nil {
-			r.fail("%s: the %s of its external data is %s and no whole number", label, key, quote(text))
+			r.fail("%s: the %s of its external data is %s, not a whole number", label, key, quote(text))
 			return
 		}
 		*into = n
@@ -326,7 +326,7 @@ func Varints(in Input, t *Tensor) ([]byte, error) {
 		return nil, w.err
 	}
 	if w.at != w.end || uint64(len(out)) != t.Size {
-		return nil, in.wrong("%s: its list of numbers has not the %d elements of its shape", quote(t.Name), t.Elements)
+		return nil, in.wrong("%s: its list of numbers does not have the %d elements of its shape", quote(t.Name), t.Elements)
 	}
 	return out, nil
 }

@@ -70,7 +70,7 @@ func (m *machine) run() (any, error) {
 		if op[0] == '.' {
 			value := m.pop()
 			if m.err == nil && len(m.stack) != 0 {
-				m.fail("it ends with %d values and not one", len(m.stack)+1)
+				m.fail("it ends with %d values, not with one", len(m.stack)+1)
 			}
 			return value, m.err
 		}

@@ -175,9 +175,9 @@ func TestRefusedSafetensors(t *testing.T) {
 		`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`:                                                      "has 4 bytes, where 2 elements of F32 take 8",
 		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}}`:                                                      "do not lie in the 4 bytes",
 		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`:                                                      "do not lie in the 4 bytes",
-		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}}`:                                                        "has 1 entries and not 2",
-		`{"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}}`:                                                    "not a whole number",
-		`{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}`:                                                     "not a whole number",
+		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}}`:                                                        "has 1 entries: want 2",
+		`{"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}}`:                                                    "expected a whole number",
+		`{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}`:                                                     "expected a whole number",
 		`{"a":{"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4]}}`:                                   "beyond 64 bits",
 		`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`:                                  "more elements than 64 bits count",
 		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}}`:                                             `"a"."more": is not a field`,
@@ -190,7 +190,7 @@ func TestRefusedSafetensors(t *testing.T) {
 		`{"":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`:                                                       "is empty",
 		`{"a\ud800":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`:                                                "half of a surrogate pair",
 		`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]`:                                                        "the end of the header",
-		`{"__metadata__":{"a":1}}`:                                                                                    `and not '"'`,
+		`{"__metadata__":{"a":1}}`:                                                                                    `expected '"'`,
 		`{"__metadata__":{"a":"1","a":"2"}}`:                                                                          "occurs twice",
 	} {
 		_, err := Read(fromMemory("f", safetensorsFile(header, 4)))

@@ -252,7 +252,7 @@ func (r *safetensorsReader) list(where string, longest int) []uint64 {
 // place compares the shape with the offsets, and the offsets with the file.
 func (r *safetensorsReader) place(t *Tensor, offsets []uint64) {
 	if len(offsets) != 2 {
-		r.fail(".data_offsets: has %d entries and not 2", len(offsets))
+		r.fail(".data_offsets: has %d entries: want 2", len(offsets))
 		return
 	}
 	begin, end, data := offsets[0], offsets[1], r.in.Size-r.start

@@ -111,7 +111,7 @@ func (w *wire) skip(kind uint8, size uint64) {
 // text reads a text value of at most longest bytes.
 func (w *wire) text(what string, size, longest uint64) string {
 	if size > longest {
-		w.fail("%s at byte %d has %v and not at most %d", what, w.at, device.Size(size), longest)
+		w.fail("%s at byte %d has %v: want at most %d", what, w.at, device.Size(size), longest)
 	}
 	if w.err != nil {
 		return ""
