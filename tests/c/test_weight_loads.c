@@ -282,7 +282,7 @@ static void test_wrong_orders_are_named(void **state) {
         {"{\"tensors\":[{\"name\":\"q\"}]}", FERRUM_ERROR_NOT_FOUND, "\"q\""},
         {ONE("\"shape\":[6]"), 0, "[2, 3]"},
         {ONE("\"shape\":[-6]"), 0, "tensors.shape"},
-        {ONE("\"dtype\":\"f16\""), 0, "f32 and not f16"},
+        {ONE("\"dtype\":\"f16\""), 0, "f32, not f16"},
         {ONE("\"dtype\":\"f17\""), 0, "\"f17\""},
         {ONE("\"into\":{\"address\":0,\"size_bytes\":24}"), 0, "address 0"},
         {ONE("\"memory\":-1"), 0, "tensors.memory"},
