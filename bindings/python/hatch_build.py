@@ -161,8 +161,8 @@ def find_library() -> Path:
     if not library.exists() and not named:
         if not (ROOT / "Makefile").exists() or shutil.which("go") is None:
             raise RuntimeError(
-                f"{library} does not exist and cannot be built here: a build needs the checkout and "
-                "Go. Or set FERRUM_MEM_LIBRARY to a library."
+                f"{library} does not exist and cannot be built here: a build needs the checkout "
+                "and Go. Or set FERRUM_MEM_LIBRARY to a library."
             )
         subprocess.run(["make", "-C", str(ROOT), "build"], check=True)
     if not library.exists():

@@ -89,7 +89,7 @@ func (o *openDevice) loadModule(op string, text []byte) (*module, error) {
 func (o *openDevice) notLoaded(op, code string, number int32, said string) error {
 	what := ""
 	if said != "" {
-		what = "the translator says: " + said
+		what = "the translator reports: " + said
 	}
 	err := o.ctx.failure(op, &o.ctx.api.moduleLoad, number, what)
 	if number != resultInvalidPTX || o.ctx.lost.Load() != nil {

@@ -77,7 +77,7 @@ func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 		"\x00.version 7.0":               {device.CodeInvalidFormat, 0, "the text is not PTX"},
 		"\x7fELF\x02":                    {device.CodeInvalidFormat, 0, "the text is not PTX"},
 		".version 7.0\n.entry k(.u64 a)": {device.CodeInvalidFormat, 0, "kernel k: argument 0"},
-		".version 7.0\n.target sm_50\n{": {device.CodeInvalidFormat, 218, "the translator says: ptxas application ptx input"},
+		".version 7.0\n.target sm_50\n{": {device.CodeInvalidFormat, 218, "the translator reports: ptxas application ptx input"},
 		".version 99.0\n.target sm_50\n": {device.CodeUnsupported, 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
 		".version 7.0\n.target sm_999\n": {device.CodeUnsupported, 218, "the text is for sm_999, and the device is sm_90"},
 		".version 7.0\n.target sm_90\n{": {device.CodeInvalidFormat, 218, "CUDA_ERROR_INVALID_PTX"},

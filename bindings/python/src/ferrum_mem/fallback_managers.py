@@ -233,8 +233,8 @@ class FallbackManager(FallbackManagerCalls):
             width = _WIDTHS[DType(dtype)]
             if view.nbytes % width:
                 raise ValueError(
-                    f"data has {view.nbytes} bytes, which is not a multiple of the {width} bytes of "
-                    "an element"
+                    f"data has {view.nbytes} bytes, which is not a multiple of the {width} bytes "
+                    "of an element"
                 )
             buffer = self.alloc(view.nbytes // width, dtype, place=BufferPlace.CPU, tag=tag)
         try:

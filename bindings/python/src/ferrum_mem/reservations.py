@@ -61,7 +61,8 @@ class ReservationArray:
         if self.dtype.hasobject or self.dtype.itemsize == 0:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"dtype {self.dtype} has elements of 0 bytes, or contains references to Python objects",
+                f"dtype {self.dtype} has elements of 0 bytes, or contains references to Python "
+                "objects",
             )
         room = info.virtual_capacity_bytes - offset_bytes
         if shape is None:
