@@ -398,10 +398,7 @@ static int fk_has_nan(const struct fk_panel *p) {
         }
     for (int v = 0; v < FK_VECTORS; v++)
         odd |= p->sum[v] != p->sum[v];
-    int32_t any = 0;
-    for (int i = 0; i < FK_LANES; i++)
-        any |= odd[i];
-    return any != 0;
+    return fk_any(odd);
 }
 
 /* NaN may come from a hidden key: its weight of 0 times a value of infinity. Then

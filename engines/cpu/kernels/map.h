@@ -173,7 +173,13 @@ static void fk_map_tile(const struct fk_map *r, const int64_t *at,
 static void fk_map_run_part(const void *request, int64_t part, int64_t parts,
                             char *workspace) {
     (void)workspace;
-    struct fk_map r = *(const struct fk_map *)request;
+    const struct fk_map *whole = request;
+    if (parts == 1 && whole->rank == 1 && whole->dims[0] > 0 &&
+        whole->dims[0] <= FK_TILE_ELEMENTS) {
+        fk_map_tile(whole, NULL, 0, whole->dims[0]);
+        return;
+    }
+    struct fk_map r = *whole;
     if (!r.z)
         memcpy(r.z_strides, r.x_strides, sizeof r.z_strides);
     if (fk_map_elements(&r) == 0)

@@ -43,29 +43,33 @@ FK_INLINE float fk_number_of(int64_t key) {
     return value;
 }
 
-/* Whether a vector may have an element that the heap takes. */
-FK_INLINE int fk_may_enter(const struct fk_heap *h, fk_v x) {
+/* Vectors that are compared at the same time. */
+#define FK_TOP_VECTORS 4
+
+/* Whether one of some vectors may have an element that the heap takes. NaN may: it
+ * is not less than any number. */
+FK_INLINE int fk_may_enter(const struct fk_heap *h, const float *x) {
     const fk_v worst = fk_splat(fk_number_of(h->items[0].key ^ h->flip));
-    /* Comparisons with NaN are false: NaN may enter, and all may if the worst is. */
-    fk_vi enters = h->flip ? ~(x > worst) : ~(x < worst);
-    if (!h->prefers_last)
-        enters &= x != worst;
-    int32_t any = 0;
-    for (int i = 0; i < FK_LANES; i++)
-        any |= enters[i];
-    return any != 0;
+    fk_vi refused = fk_splat_i(-1);
+    FK_UNROLL for (int i = 0; i < FK_TOP_VECTORS; i++) {
+        const fk_v v = fk_load(x + i * FK_LANES);
+        if (h->prefers_last)
+            refused &= h->flip ? v > worst : v < worst;
+        else
+            refused &= h->flip ? v >= worst : v <= worst;
+    }
+    return fk_any(~refused);
 }
 
 static void fk_offer_tile(struct fk_heap *h, const float *x, int64_t first,
                           int64_t n) {
-    int64_t i = 0;
-    while (i < n) {
-        if (h->count == h->size && i + FK_LANES <= n &&
-            !fk_may_enter(h, fk_load(x + i))) {
-            i += FK_LANES;
+    const int64_t step = FK_TOP_VECTORS * FK_LANES;
+    for (int64_t i = 0; i < n;) {
+        if (h->count == h->size && i + step <= n && !fk_may_enter(h, x + i)) {
+            i += step;
             continue;
         }
-        for (int64_t end = fk_least(n, i + FK_LANES); i < end; i++)
+        for (int64_t end = fk_least(n, i + step); i < end; i++)
             fk_heap_offer(h, fk_key_of(x[i]), first + i);
     }
 }

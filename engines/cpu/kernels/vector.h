@@ -73,6 +73,19 @@ FK_INLINE fk_v fk_select(fk_vi mask, fk_v yes, fk_v no) {
     return (fk_v)((mask & (fk_vi)yes) | (~mask & (fk_vi)no));
 }
 
+/* Whether a mask has a lane with all bits set. */
+FK_INLINE int fk_any(fk_vi mask) {
+#if FK_LANES == 16
+    return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif FK_LANES == 8
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)mask) != 0;
+#else
+    return vmaxvq_u32((uint32x4_t)mask) != 0;
+#endif
+}
+
 FK_INLINE float fk_sum_lanes(fk_v v) {
     float part[FK_LANES];
     memcpy(part, &v, sizeof part);

@@ -11,14 +11,18 @@ import (
 func (l *lowering) mapped(o cpu.Operation, inputs int) *cpu.Map {
 	y := l.out(0)
 	x := l.in(0).expand(y.shape)
+	z := x
+	if inputs == 2 {
+		z = l.in(1).expand(y.shape)
+	}
+	dims, steps := merged(y.shape, x.strides, z.strides, y.strides)
 	m := &cpu.Map{
-		Operation: o, Rank: int64(len(y.shape)), Dims: fill(y.shape), X: x.place(), XType: x.cpuType(),
-		XStrides: fill(x.strides), Y: y.place(), YType: y.cpuType(), YStrides: fill(y.strides),
+		Operation: o, Rank: int64(len(dims)), Dims: fill(dims), X: x.place(), XType: x.cpuType(),
+		XStrides: fill(steps[0]), Y: y.place(), YType: y.cpuType(), YStrides: fill(steps[2]),
 	}
 	l.mayShare(0, 0)
 	if inputs == 2 {
-		z := l.in(1).expand(y.shape)
-		m.Z, m.ZType, m.ZStrides = z.place(), z.cpuType(), fill(z.strides)
+		m.Z, m.ZType, m.ZStrides = z.place(), z.cpuType(), fill(steps[1])
 		l.mayShare(0, 1)
 	}
 	l.add(m)
@@ -56,10 +60,11 @@ func (l *lowering) swish() error {
 func (l *lowering) where() error {
 	y := l.out(0)
 	condition, x, z := l.in(0).expand(y.shape), l.in(1).expand(y.shape), l.in(2).expand(y.shape)
+	dims, steps := merged(y.shape, condition.strides, x.strides, z.strides, y.strides)
 	l.add(&cpu.Where{
-		Bytes: y.elementBytes(), Rank: int64(len(y.shape)), Dims: fill(y.shape),
-		Condition: condition.place(), ConditionStrides: fill(condition.strides), X: x.place(), XStrides: fill(x.strides),
-		Z: z.place(), ZStrides: fill(z.strides), Y: y.place(), YStrides: fill(y.strides),
+		Bytes: y.elementBytes(), Rank: int64(len(dims)), Dims: fill(dims),
+		Condition: condition.place(), ConditionStrides: fill(steps[0]), X: x.place(), XStrides: fill(steps[1]),
+		Z: z.place(), ZStrides: fill(steps[2]), Y: y.place(), YStrides: fill(steps[3]),
 	})
 	l.mayShare(0, 1)
 	l.mayShare(0, 2)

@@ -174,6 +174,36 @@ func fill(values []int64) (list [cpu.Rank]int64) {
 	return list
 }
 
+// merged returns a shape and strides with fewer dimensions and the same elements: dimensions that are
+// adjacent in all lists of strides become one. The result has at least one dimension.
+func merged(shape []int64, strides ...[]int64) (dims []int64, steps [][]int64) {
+	steps = make([][]int64, len(strides))
+	for axis, n := range shape {
+		if n == 1 {
+			continue
+		}
+		last := len(dims) - 1
+		isAdjacent := last >= 0
+		for i := range strides {
+			isAdjacent = isAdjacent && steps[i][last] == n*strides[i][axis]
+		}
+		if !isAdjacent {
+			dims, last = append(dims, 1), last+1
+		}
+		dims[last] *= n
+		for i := range strides {
+			steps[i] = append(steps[i][:last], strides[i][axis])
+		}
+	}
+	if len(dims) == 0 {
+		dims = []int64{1}
+		for i := range steps {
+			steps[i] = []int64{1}
+		}
+	}
+	return dims, steps
+}
+
 // temporary returns an intermediate value in the workspace, without gaps. Errors: CodeOverflow.
 func (l *lowering) temporary(kind dtype.DType, shape []int64) (operand, error) {
 	n, fits := strided.Count(shape)
@@ -202,21 +232,24 @@ func (l *lowering) copy(from, to operand) {
 	if from.elements() == 0 {
 		return
 	}
-	if bytes := from.elementBytes(); bytes > 0 {
-		l.add(&cpu.CopyElements{
-			Bytes: bytes, Rank: int64(len(to.shape)), Dims: fill(to.shape), X: from.place(), XStrides: fill(from.strides),
-			Y: to.place(), YStrides: fill(to.strides),
-		})
+	bytes := from.elementBytes()
+	if bytes == 0 {
+		l.convert(from, to)
 		return
 	}
-	l.convert(from, to)
+	dims, steps := merged(to.shape, from.strides, to.strides)
+	l.add(&cpu.CopyElements{
+		Bytes: bytes, Rank: int64(len(dims)), Dims: fill(dims), X: from.place(), XStrides: fill(steps[0]),
+		Y: to.place(), YStrides: fill(steps[1]),
+	})
 }
 
 // convert adds a request that converts elements. Both have the same shape.
 func (l *lowering) convert(from, to operand) {
+	dims, steps := merged(to.shape, from.strides, to.strides)
 	l.add(&cpu.Map{
-		Operation: cpu.Copy, Rank: int64(len(to.shape)), Dims: fill(to.shape), X: from.place(), XType: from.cpuType(),
-		XStrides: fill(from.strides), Y: to.place(), YType: to.cpuType(), YStrides: fill(to.strides),
+		Operation: cpu.Copy, Rank: int64(len(dims)), Dims: fill(dims), X: from.place(), XType: from.cpuType(),
+		XStrides: fill(steps[0]), Y: to.place(), YType: to.cpuType(), YStrides: fill(steps[1]),
 	})
 }
 
