@@ -96,12 +96,12 @@ CPP_OPTIMISED  := $(CPP_NAMES:%=build/test/optimised/c/%)
 C_ONLY_ASAN    := $(filter-out $(CPP_NAMES:%=build/test/asan/c/%),$(C_TESTS_ASAN))
 
 # The longest packages start first: a long package that starts last leaves processors idle.
-GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./engines/... ./cmd/... ./drivers/... ./core/...
+GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drivers/... ./core/...
 
 # The longest suites start first: a long suite that starts last leaves processors idle.
 CHECKS := check-go check-rust check-c check-abi check-house check-python check-generated check-contract
 TESTS  := test-go test-race test-asan test-report test-bench test-python test-rust test-gpu-parts test-c test-tables \
-    test-wheel test-cuda test-examples test-gorgonia test-consumers test-cache test-kernels test-simcuda
+    test-wheel test-compute test-cuda test-examples test-gorgonia test-consumers test-cache test-kernels test-simcuda
 
 # Number of suites that run at the same time. It is one more than the number of processors,
 # because suites wait for sleeping processes and for the builds of other suites.
@@ -437,6 +437,11 @@ $(eval $(call cache_rule,tsan,-fsanitize=thread))
 
 test-cache: ready-test $(CACHE_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(CACHE_TESTS)
+
+# The engines: kernels and operators with every instruction set of the machine, beside the reference in
+# float64 and the cases of ONNX.
+test-compute: ready-test
+	@GOGC=400 $(SUITE) $@ go -- $(GO_TEST) ./engines/...
 
 # The C code of the CPU engine without Go: threads, forks, and every instruction set of the
 # machine. Each set is compiled with the flags of its Go package. bench_products measures it
