@@ -39,11 +39,3 @@ pub(crate) fn dtype_of(dtype: DataType) -> DType {
         DataType::BOOL => DType::Bool,
     }
 }
-
-/// Bits of an element.
-pub(crate) fn bits_of(dtype: DataType) -> usize {
-    match dtype {
-        DataType::INT4 | DataType::UINT4 => 4,
-        other => other.size_bytes() * 8,
-    }
-}

@@ -56,6 +56,7 @@ mod gated;
 mod hub;
 mod manager;
 mod monitor;
+mod pools;
 mod pressure;
 mod strategy;
 mod stream;

@@ -1,26 +1,26 @@
 use std::any::Any;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ferrum_interfaces::{TensorLike, TensorRef};
-use ferrum_mem::{LoadMemory, LoadRequest, Order, Selection, Tensor, TensorSet, Transformation};
-use ferrum_mem::{Weights, WeightsSource};
+use ferrum_mem::{DType, ErrorKind, LoadMemory, Tensor};
 use ferrum_types::{DataType, Device, FerrumError, Result};
 
-use crate::data_types::{bits_of, data_type_of, dtype_of};
+use crate::config::count;
+use crate::data_types::{data_type_of, dtype_of};
 use crate::error::error_of;
-use crate::weight_loader::Pools;
+use crate::pools::Pools;
 
-/// A tensor that a [`crate::FerrumWeightLoader`] has loaded. Views, reshaped tensors and clones share
-/// its memory, which is freed with the last tensor of its load.
+/// [`TensorLike`] on a [`Tensor`] of ferrum_mem. A [`crate::FerrumWeightLoader`] loads it, and a
+/// `FerrumTensorFactory` makes it. Views, reshaped tensors and clones share its memory, which is
+/// freed with the last of them.
 #[derive(Clone)]
 pub struct FerrumTensor {
-    set: Arc<TensorSet>,
+    tensor: Arc<Tensor>,
     pools: Arc<Pools>,
-    address: u64,
     shape: Vec<usize>,
     dtype: DataType,
     device: Device,
-    is_on_host: bool,
 }
 
 impl std::fmt::Debug for FerrumTensor {
@@ -33,83 +33,85 @@ impl std::fmt::Debug for FerrumTensor {
     }
 }
 
+/// A shape for the library.
+pub(crate) fn sides(shape: &[usize]) -> Vec<u64> {
+    shape.iter().map(|side| *side as u64).collect()
+}
+
 impl FerrumTensor {
-    pub(crate) fn new(
-        set: &Arc<TensorSet>,
-        pools: &Arc<Pools>,
-        of: &Tensor<'_>,
-        device: Device,
-    ) -> Result<Self> {
-        let Some(dtype) = data_type_of(of.dtype()) else {
+    pub(crate) fn new(tensor: Tensor, pools: &Arc<Pools>, device: &Device) -> Result<Self> {
+        let Some(dtype) = data_type_of(tensor.dtype()) else {
             return Err(FerrumError::unsupported(format!(
-                "tensor {:?} has the type {}, which the traits do not have: load it with a cast to another type",
-                of.name(),
-                of.dtype()
+                "the tensor has the type {}, which the traits do not have: convert it to another type",
+                tensor.dtype()
             )));
         };
-        let shape = of.shape().iter().map(|side| usize::try_from(*side));
-        let shape = shape.collect::<std::result::Result<_, _>>();
         Ok(Self {
-            set: set.clone(),
             pools: pools.clone(),
-            address: of.address().unwrap_or(0),
-            shape: shape.map_err(|error| FerrumError::invalid_parameter(error.to_string()))?,
+            shape: tensor.shape().iter().map(|side| count(*side)).collect(),
             dtype,
-            device,
-            is_on_host: of.device().is_none_or(|id| id.starts_with("cpu:")),
+            device: device.clone(),
+            tensor: Arc::new(tensor),
         })
     }
 
-    /// The address of its elements on its device. They are in the order of the shape, without gaps.
-    /// A tensor without elements has the address 0.
-    pub fn address(&self) -> u64 {
-        self.address
+    /// The tensor of the library.
+    pub fn tensor(&self) -> &Arc<Tensor> {
+        &self.tensor
     }
 
-    /// The load that the tensor belongs to. The address is valid while the set exists.
-    pub fn set(&self) -> &Arc<TensorSet> {
-        &self.set
+    /// A view of this tensor.
+    pub(crate) fn viewed(&self, view: ferrum_mem::Result<Tensor>) -> Result<TensorRef> {
+        let view = view.map_err(error_of)?;
+        Ok(Arc::new(Self::new(view, &self.pools, &self.device)?))
     }
 
-    /// Copies the bytes of a tensor that the host can read.
-    fn bytes(&self) -> Result<Vec<u8>> {
-        let size = self.size_bytes();
-        if size == 0 {
-            return Ok(Vec::new());
-        }
-        if !self.is_on_host {
-            return Err(FerrumError::unsupported(format!(
-                "the tensor is in memory of {}, which the host cannot read",
-                self.device
-            )));
-        }
-        // SAFETY: the set keeps the memory alive. It has this many bytes, and nothing writes to it.
-        Ok(unsafe { std::slice::from_raw_parts(self.address as *const u8, size) }.to_vec())
+    /// Copies the elements to a device, as a type of the library, and waits for the copy.
+    fn converted(&self, device: &Device, dtype: DType) -> Result<Tensor> {
+        let pool = self.pools.of(device)?;
+        let memory = LoadMemory::pool(&pool);
+        let made = self.tensor.to(&memory, dtype, None).map_err(error_of)?;
+        self.pools.settle(&self.device)?;
+        Ok(made)
     }
 
     /// Copies the tensor to a device, with elements of the given type.
-    fn copied(&self, device: &Device, dtype: DataType) -> Result<Self> {
-        let shape: Vec<u64> = self.shape.iter().map(|side| *side as u64).collect();
-        let source = WeightsSource::memory("a tensor", self.bytes()?);
-        let source = source.raw(dtype_of(self.dtype), shape);
-        let library = self.pools.library();
-        let weights = Weights::open_source(library, &source).map_err(error_of)?;
-        let pool = self.pools.of(device)?;
-        let cast = Transformation::Cast {
-            dtype: dtype_of(dtype),
+    pub(crate) fn copied(&self, device: &Device, dtype: DataType) -> Result<Self> {
+        // FP8 stands for two types, so a tensor that has it already keeps its own.
+        let dtype = if dtype == self.dtype {
+            self.tensor.dtype()
+        } else {
+            dtype_of(dtype)
         };
-        let request = LoadRequest {
-            order: Order::Chosen(Selection {
-                transformations: (dtype != self.dtype).then_some(cast).into_iter().collect(),
-                ..Default::default()
-            }),
-            ..LoadRequest::to(LoadMemory::pool(&pool))
-        };
-        let set = Arc::new(weights.load(&request).map_err(error_of)?);
-        set.wait(None).map_err(error_of)?;
-        let tensor = set.tensor(0).map_err(error_of)?;
-        Self::new(&set, &self.pools, &tensor, device.clone())
+        Self::new(self.converted(device, dtype)?, &self.pools, device)
     }
+
+    fn is_row(&self) -> bool {
+        !self.shape.is_empty() && self.shape[..self.shape.len() - 1].iter().all(|it| *it == 1)
+    }
+
+    fn wrong_view(&self, start: &[usize], end: &[usize], said: &str) -> FerrumError {
+        let shape = &self.shape;
+        FerrumError::invalid_parameter(format!(
+            "view {start:?} to {end:?} of the shape {shape:?}: {said}"
+        ))
+    }
+}
+
+/// The index of the largest number, the first one of equal numbers. As in NumPy, NaN is the largest.
+/// `None`: there are no numbers.
+pub(crate) fn largest(numbers: &[f64]) -> Option<usize> {
+    let above = |a: f64, b: f64| match a.partial_cmp(&b) {
+        Some(order) => order == Ordering::Greater,
+        None => a.is_nan() && !b.is_nan(),
+    };
+    (0..numbers.len()).reduce(|best, at| {
+        if above(numbers[at], numbers[best]) {
+            at
+        } else {
+            best
+        }
+    })
 }
 
 impl TensorLike for FerrumTensor {
@@ -130,68 +132,48 @@ impl TensorLike for FerrumTensor {
     }
 
     fn is_contiguous(&self) -> bool {
-        true
+        self.tensor.description().is_contiguous
     }
 
     /// Elements of 4 bits are packed: two of them are in one byte.
     fn size_bytes(&self) -> usize {
-        (self.numel() * bits_of(self.dtype)).div_ceil(8)
+        count(self.tensor.description().size_bytes)
     }
 
-    /// The result shares the memory. A part whose elements are not contiguous is unsupported.
+    /// The result shares the memory. For elements of 4 bits, a part with gaps is unsupported.
     fn view(&self, start: &[usize], end: &[usize]) -> Result<TensorRef> {
-        let wrong = |said: String| {
-            let message = format!(
-                "view {start:?} to {end:?} of the shape {:?}: {said}",
-                self.shape
-            );
-            message
-        };
         if start.len() != self.shape.len() || end.len() != self.shape.len() {
-            let said = wrong("each dimension needs a start and an end".into());
-            return Err(FerrumError::invalid_parameter(said));
+            return Err(self.wrong_view(start, end, "each dimension needs a start and an end"));
         }
-        let (mut stride, mut offset, mut has_gaps, mut is_part) = (1, 0, false, false);
-        let mut shape = vec![0; self.shape.len()];
-        for side in (0..self.shape.len()).rev() {
-            if start[side] > end[side] || end[side] > self.shape[side] {
-                let said = wrong(format!("dimension {side} has no such range"));
-                return Err(FerrumError::invalid_parameter(said));
+        let mut view: Option<Tensor> = None;
+        for (side, length) in self.shape.iter().enumerate() {
+            let (from, to) = (start[side], end[side]);
+            if from > to || to > *length {
+                let said = format!("dimension {side} has no such range");
+                return Err(self.wrong_view(start, end, &said));
             }
-            shape[side] = end[side] - start[side];
-            // If a faster dimension is cut, each slower one has the length 1 in a contiguous part.
-            has_gaps |= is_part && shape[side] > 1;
-            is_part |= shape[side] != self.shape[side];
-            offset += start[side] * stride;
-            stride *= self.shape[side];
+            if to - from < *length {
+                let of = view.as_ref().unwrap_or(&self.tensor);
+                let made = of.narrow(side as i32, from as u64, (to - from) as u64);
+                view = Some(made.map_err(error_of)?);
+            }
         }
-        let bits = offset * bits_of(self.dtype);
-        if (has_gaps && !shape.contains(&0)) || !bits.is_multiple_of(8) {
-            let said = wrong("the elements of the part are not contiguous".into());
-            return Err(FerrumError::unsupported(said));
+        match view {
+            Some(view) => self.viewed(Ok(view)),
+            None => Ok(Arc::new(self.clone())),
         }
-        Ok(Arc::new(Self {
-            address: self.address + (bits / 8) as u64,
-            shape,
-            ..self.clone()
-        }))
     }
 
-    /// The result shares the memory.
+    /// The result shares the memory if the strides allow it. Otherwise it is a copy.
     fn reshape(&self, shape: &[usize]) -> Result<TensorRef> {
-        let count = shape
-            .iter()
-            .try_fold(1usize, |all, side| all.checked_mul(*side));
-        if count != Some(self.numel()) {
-            return Err(FerrumError::invalid_parameter(format!(
-                "a tensor of the shape {:?} cannot have the shape {shape:?}",
-                self.shape
-            )));
+        let sides = sides(shape);
+        match self.tensor.reshape(&sides) {
+            Err(error) if error.kind == ErrorKind::Unsupported => {
+                let copy = self.converted(&self.device, self.tensor.dtype())?;
+                self.viewed(copy.reshape(&sides))
+            }
+            view => self.viewed(view),
         }
-        Ok(Arc::new(Self {
-            shape: shape.to_vec(),
-            ..self.clone()
-        }))
     }
 
     fn to_cpu(&self) -> Result<TensorRef> {
@@ -215,24 +197,33 @@ impl TensorLike for FerrumTensor {
     }
 
     fn to_vec_f32(&self) -> Result<Vec<f32>> {
-        if self.dtype != DataType::FP32 {
-            return self.copied(&Device::CPU, DataType::FP32)?.to_vec_f32();
+        if self.dtype == DataType::FP32 {
+            return self.tensor.to_vec(None).map_err(error_of);
         }
-        let bytes = self.bytes()?;
-        let numbers = bytes.chunks_exact(4);
-        Ok(numbers
-            .map(|it| f32::from_ne_bytes([it[0], it[1], it[2], it[3]]))
-            .collect())
+        let numbers = self.converted(&self.device, DType::F32)?;
+        numbers.to_vec(None).map_err(error_of)
     }
 
     fn to_vec_u32(&self) -> Result<Vec<u32>> {
-        if self.dtype != DataType::UINT32 {
-            return self.copied(&Device::CPU, DataType::UINT32)?.to_vec_u32();
+        if self.dtype == DataType::UINT32 {
+            return self.tensor.to_vec(None).map_err(error_of);
         }
-        let bytes = self.bytes()?;
-        let numbers = bytes.chunks_exact(4);
-        Ok(numbers
-            .map(|it| u32::from_ne_bytes([it[0], it[1], it[2], it[3]]))
-            .collect())
+        let numbers = self.converted(&self.device, DType::U32)?;
+        numbers.to_vec(None).map_err(error_of)
+    }
+
+    /// The index of the largest element of a tensor with one row; the first one of equal elements.
+    fn argmax_last_dim_u32(&self) -> Result<u32> {
+        if !self.is_row() {
+            return Err(FerrumError::invalid_parameter(format!(
+                "argmax of the shape {:?}: it has not one row",
+                self.shape
+            )));
+        }
+        let numbers = self.converted(&self.device, DType::F64)?;
+        let numbers = numbers.to_vec(None).map_err(error_of)?;
+        let best = largest(&numbers)
+            .ok_or_else(|| FerrumError::invalid_parameter("argmax of no elements"))?;
+        u32::try_from(best).map_err(|error| FerrumError::invalid_parameter(error.to_string()))
     }
 }

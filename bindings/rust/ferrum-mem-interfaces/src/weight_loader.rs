@@ -8,8 +8,8 @@ use ferrum_interfaces::backend::{
 };
 use ferrum_interfaces::TensorRef;
 use ferrum_mem::{
-    Library, LoadMemory, LoadRequest, Order, Pool, TensorOrder, TensorSet, Transformation, Weights,
-    WeightsFormat, WeightsSource,
+    Library, LoadMemory, LoadRequest, Order, Tensor, TensorOrder, TensorSet, Transformation,
+    Weights, WeightsFormat, WeightsSource,
 };
 use ferrum_types::{DataType, Device, FerrumError, Result};
 use serde_json::json;
@@ -18,31 +18,8 @@ use crate::config::count;
 use crate::data_types::{data_type_of, dtype_of};
 use crate::error::error_of;
 use crate::hub::{locked, Hub};
-use crate::tensor::FerrumTensor;
-
-/// The pools of a loader, one for each device.
-pub(crate) struct Pools {
-    hub: Arc<Hub>,
-    open: Mutex<HashMap<Device, Pool>>,
-}
-
-impl Pools {
-    pub(crate) fn library(&self) -> &Library {
-        self.hub.devices.library()
-    }
-
-    /// The pool of a device. The first call for a device opens the device, which may take seconds.
-    pub(crate) fn of(&self, device: &Device) -> Result<Pool> {
-        let opened = self.hub.devices.open(device)?;
-        let mut open = locked(&self.open);
-        if let Some(pool) = open.get(device) {
-            return Ok(pool.clone());
-        }
-        let pool = opened.create_pool(&Default::default()).map_err(error_of)?;
-        open.insert(device.clone(), pool.clone());
-        Ok(pool)
-    }
-}
+use crate::pools::Pools;
+use crate::tensor::{sides, FerrumTensor};
 
 /// [`WeightLoader`] on ferrum_mem. [`crate::FerrumMem::create_weight_loader`] creates it.
 ///
@@ -66,10 +43,7 @@ impl std::fmt::Debug for FerrumWeightLoader {
 impl FerrumWeightLoader {
     pub(crate) fn new(hub: Arc<Hub>) -> Self {
         Self {
-            pools: Arc::new(Pools {
-                hub: hub.clone(),
-                open: Mutex::default(),
-            }),
+            pools: Pools::new(hub.clone()),
             hub,
             warm: Arc::default(),
         }
@@ -108,10 +82,6 @@ fn no_network(address: &str) -> FerrumError {
     FerrumError::unsupported(format!(
         "{address:?}: the library does not use the network; load a local file"
     ))
-}
-
-fn sides(shape: &[usize]) -> Vec<u64> {
-    shape.iter().map(|side| *side as u64).collect()
 }
 
 /// Whether two specs can be read from one open source.
@@ -211,11 +181,8 @@ fn load(pools: &Arc<Pools>, specs: &[(usize, TensorSpec)]) -> Result<Vec<(usize,
     let set = Arc::new(weights.load(&request).map_err(error_of)?);
     set.wait(None).map_err(error_of)?;
     let mut loaded = Vec::new();
-    for (place, spec) in specs {
-        let tensor = set.get(&place.to_string()).map_err(error_of)?;
-        let tensor = tensor.ok_or_else(|| {
-            FerrumError::internal("the tensor set lacks a tensor that was loaded")
-        })?;
+    for (index, (place, spec)) in specs.iter().enumerate() {
+        let tensor = Tensor::from_set(&set, index as u64).map_err(error_of)?;
         if data_type_of(tensor.dtype()) != Some(spec.dtype) {
             return Err(FerrumError::invalid_parameter(format!(
                 "tensor {:?} has the type {}, not {:?}: add a cast to the spec",
@@ -224,7 +191,7 @@ fn load(pools: &Arc<Pools>, specs: &[(usize, TensorSpec)]) -> Result<Vec<(usize,
                 spec.dtype
             )));
         }
-        let tensor = FerrumTensor::new(&set, pools, &tensor, spec.device.clone())?;
+        let tensor = FerrumTensor::new(tensor, pools, &spec.device)?;
         loaded.push((*place, tensor));
     }
     Ok(loaded)

@@ -275,25 +275,45 @@ impl Registration {
     }
 }
 
+/// A closure that C calls once, behind `user_data`.
+pub(crate) struct Once(*mut c_void);
+
+impl Once {
+    pub(crate) fn new(closure: Box<dyn FnOnce() + Send>) -> Self {
+        Self(Box::into_raw(Box::new(closure)).cast())
+    }
+
+    /// The function that C calls with [`Once::data`].
+    pub(crate) unsafe extern "C" fn call(data: *mut c_void) {
+        // SAFETY: data is the box of new(), and this is its only call.
+        let closure = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
+        run(closure);
+    }
+
+    pub(crate) fn data(&self) -> *mut c_void {
+        self.0
+    }
+
+    /// Drops the closure of a call that failed. Otherwise C calls it.
+    pub(crate) fn settle<T>(self, called: Result<T>) -> Result<T> {
+        if called.is_err() {
+            // SAFETY: after the error the library does not have the closure.
+            drop(unsafe { Box::from_raw(self.0.cast::<Box<dyn FnOnce() + Send>>()) });
+        }
+        called
+    }
+}
+
 /// Queues a closure on a stream. It runs once, or is dropped if the call fails.
 pub(crate) fn host_function(
     stream: sys::ferrum_stream,
     closure: Box<dyn FnOnce() + Send>,
 ) -> Result<()> {
-    unsafe extern "C" fn call(data: *mut c_void) {
-        // SAFETY: data is the box that was queued, and this is its only call.
-        let closure = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
-        run(closure);
-    }
-    let data = Box::into_raw(Box::new(closure));
-    // SAFETY: the box is valid until its call.
+    let once = Once::new(closure);
+    // SAFETY: the closure is valid until its call.
     let queued =
-        check(unsafe { sys::ferrum_stream_host_function(stream, Some(call), data.cast()) });
-    if queued.is_err() {
-        // SAFETY: after the error the library does not have the closure.
-        drop(unsafe { Box::from_raw(data) });
-    }
-    queued
+        check(unsafe { sys::ferrum_stream_host_function(stream, Some(Once::call), once.data()) });
+    once.settle(queued)
 }
 
 type LogFn = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;

@@ -75,6 +75,7 @@ mod mapping;
 mod memory_config;
 mod monitor;
 mod names;
+mod parent;
 mod placement;
 mod pool;
 mod pool_block;
@@ -87,6 +88,7 @@ mod rejected;
 mod sharing;
 mod sleep;
 mod stream;
+mod tensor;
 mod tracker;
 mod virtual_pool;
 mod weights;
@@ -136,12 +138,14 @@ pub use rejected::Rejected;
 pub use sharing::StreamWork;
 pub use sleep::{SleepBacking, SleepReport, SleepRequest, WakeRequest};
 pub use stream::{Event, Stream};
+pub use tensor::{DlPack, Tensor, TensorDescription, TensorLayout};
 pub use tracker::{AllocationTracker, BufferId, BufferMetadata, TrackerView};
 pub use virtual_pool::VirtualPool;
 pub use weights::{
     ConvertRequest, DecodedFile, DescribedTensor, Description, Element, FileSum, FoundTensor,
-    LoadMemory, LoadRequest, Order, Selection, Tensor, TensorMetadata, TensorOrder, TensorSet,
-    Transformation, Weights, WeightsCapabilities, WeightsDecoder, WeightsMetadata, WeightsSource,
+    LoadMemory, LoadRequest, LoadedTensor, Order, Selection, TensorMetadata, TensorOrder,
+    TensorSet, Transformation, Weights, WeightsCapabilities, WeightsDecoder, WeightsMetadata,
+    WeightsSource,
 };
 
 /// The C ABI.

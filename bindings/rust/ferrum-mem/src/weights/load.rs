@@ -2,15 +2,16 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::error::check;
+use crate::parent::Parent;
 use crate::raw::{optional_text, pointer};
 use crate::weights::convert;
 use crate::weights::order::Order;
 use crate::weights::progress::{of_load, OnProgress};
 use crate::weights::source::Weights;
-use crate::weights::tensors::{Parent, TensorSet};
+use crate::weights::tensors::TensorSet;
 use crate::{sys, Device, Model, Pool, Result, VirtualPool, WeightsProgress};
 
-/// Memory for the tensors of a load.
+/// Memory for the tensors of a load, or for a [`Tensor`](crate::Tensor).
 #[derive(Clone, Debug)]
 pub struct LoadMemory<'a> {
     kind: Kind<'a>,
@@ -58,13 +59,25 @@ impl<'a> LoadMemory<'a> {
         self
     }
 
-    fn parent(&self) -> Parent {
+    pub(crate) fn parent(&self) -> Parent {
         match self.kind {
             Kind::Pool(pool) => Parent::Pool(pool.clone()),
             Kind::VirtualPool(pool, _) => Parent::VirtualPool(pool.clone()),
             Kind::Model(model) => Parent::Model(model.clone()),
             Kind::Caller(device) => Parent::Device(device.clone()),
         }
+    }
+
+    /// Calls the closure with the memory in the form of C, with its tag.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_weights_memory) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        let mut raw = self.raw();
+        raw.tag = pointer(&tag);
+        call(&raw)
     }
 
     fn raw(&self) -> sys::ferrum_weights_memory {

@@ -16,4 +16,4 @@ pub use load::{LoadMemory, LoadRequest};
 pub use metadata::{FoundTensor, TensorMetadata, WeightsCapabilities, WeightsMetadata};
 pub use order::{Order, Selection, TensorOrder, Transformation};
 pub use source::{Weights, WeightsSource};
-pub use tensors::{Element, Tensor, TensorSet};
+pub use tensors::{Element, LoadedTensor, TensorSet};

@@ -6,21 +6,12 @@ use crate::ending::dropped;
 use crate::error::{check, stated_text};
 use crate::kept::Kept;
 use crate::library::{c_text, Library};
+use crate::parent::Parent;
 use crate::rejected::{ended, Rejected};
 use crate::weights::metadata::shape_of;
 use crate::weights::progress::OnProgress;
 use crate::weights::source::Weights;
-use crate::{sys, DType, Device, Error, Model, Pool, Result, VirtualPool};
-
-/// An owner of memory that a set keeps alive.
-#[derive(Debug)]
-#[allow(dead_code)] // It is only kept.
-pub(super) enum Parent {
-    Pool(Pool),
-    VirtualPool(VirtualPool),
-    Model(Model),
-    Device(Device),
-}
+use crate::{sys, DType, Error, Result};
 
 /// What a set keeps alive while its load runs and its tensors exist.
 #[derive(Default)]
@@ -159,7 +150,7 @@ impl TensorSet {
     /// after a failure.
     ///
     /// C function: [`ferrum_tensor_set_find`](crate::sys::ferrum_tensor_set_find).
-    pub fn get(&self, name: &str) -> Result<Option<Tensor<'_>>> {
+    pub fn get(&self, name: &str) -> Result<Option<LoadedTensor<'_>>> {
         let text = c_text("ferrum_tensor_set_find", "name", name)?;
         let mut info = sys::ferrum_tensor_info::default();
         // SAFETY: the text is valid during the call, info is an output of it, with its size set.
@@ -168,7 +159,7 @@ impl TensorSet {
             return Ok(None);
         }
         check(status)?;
-        Ok(Some(Tensor::of(self, name.to_owned(), info)))
+        Ok(Some(LoadedTensor::of(self, name.to_owned(), info)))
     }
 
     /// A tensor by its index in the order of the load.
@@ -179,11 +170,11 @@ impl TensorSet {
     /// tensor; the errors of [`TensorSet::get`].
     ///
     /// C function: [`ferrum_tensor_set_get_tensor`](crate::sys::ferrum_tensor_set_get_tensor).
-    pub fn tensor(&self, place: u64) -> Result<Tensor<'_>> {
+    pub fn tensor(&self, place: u64) -> Result<LoadedTensor<'_>> {
         let mut info = sys::ferrum_tensor_info::default();
         // SAFETY: info is an output of the call, with its size set.
         check(unsafe { sys::ferrum_tensor_set_get_tensor(self.raw, place, &mut info) })?;
-        Ok(Tensor::of(self, self.tensor_name(place)?, info))
+        Ok(LoadedTensor::of(self, self.tensor_name(place)?, info))
     }
 
     /// All tensors in the order of the load.
@@ -193,22 +184,23 @@ impl TensorSet {
     /// The errors of [`TensorSet::get`].
     ///
     /// C function: [`ferrum_tensor_set_get_tensor`](crate::sys::ferrum_tensor_set_get_tensor).
-    pub fn iter(&self) -> Result<std::vec::IntoIter<Tensor<'_>>> {
+    pub fn iter(&self) -> Result<std::vec::IntoIter<LoadedTensor<'_>>> {
         let tensors: Result<Vec<_>> = (0..self.count()?).map(|at| self.tensor(at)).collect();
         Ok(tensors?.into_iter())
     }
 }
 
-/// A tensor in memory.
+/// A loaded tensor in its set. [`Tensor::from_set`](crate::Tensor::from_set) makes a [`Tensor`](crate::Tensor)
+/// of it.
 #[derive(Clone, Debug)]
-pub struct Tensor<'set> {
+pub struct LoadedTensor<'set> {
     _set: &'set TensorSet,
     name: String,
     info: sys::ferrum_tensor_info,
     device: Option<String>,
 }
 
-impl<'set> Tensor<'set> {
+impl<'set> LoadedTensor<'set> {
     fn of(set: &'set TensorSet, name: String, info: sys::ferrum_tensor_info) -> Self {
         Self {
             _set: set,
@@ -264,9 +256,9 @@ impl<'set> Tensor<'set> {
     ///
     /// # Safety
     ///
-    /// As for [`Tensor::bytes`].
+    /// As for [`LoadedTensor::bytes`].
     pub unsafe fn as_slice<T: Element>(&self) -> Result<&'set [T]> {
-        let wrong = |message| Err(Error::argument("Tensor::as_slice", message));
+        let wrong = |message| Err(Error::argument("LoadedTensor::as_slice", message));
         if self.dtype() != T::DTYPE {
             return wrong(format!(
                 "tensor {:?} has the type {}, not {}",
@@ -314,7 +306,7 @@ impl<'set> Tensor<'set> {
                 "tensor {:?} is in memory of {device}: the host cannot read it",
                 self.name
             );
-            return Err(Error::argument("Tensor::bytes", message));
+            return Err(Error::argument("LoadedTensor::bytes", message));
         }
         // SAFETY: the set keeps the memory, and the caller guarantees the rest.
         Ok(unsafe { std::slice::from_raw_parts(address as *const u8, self.size_bytes() as usize) })
@@ -326,7 +318,7 @@ mod sealed {
 }
 
 /// A type of Rust for the elements of tensors.
-pub trait Element: Copy + sealed::Sealed {
+pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The type of such elements.
     const DTYPE: DType;
 }
