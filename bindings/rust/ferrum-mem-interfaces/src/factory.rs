@@ -16,8 +16,10 @@ use crate::error::{check, error_of};
 use crate::hub::Hub;
 use crate::manager::FerrumMemoryManager;
 use crate::monitor::FerrumMemoryMonitor;
+use crate::pools::Pools;
 use crate::strategy::FerrumAllocationStrategy;
 use crate::stream::FerrumStreamManager;
+use crate::tensor_factory::FerrumTensorFactory;
 use crate::weight_loader::FerrumWeightLoader;
 
 /// Settings that the traits lack.
@@ -98,6 +100,12 @@ impl FerrumMem {
     /// Creates a loader of weights. Its tensors are in pools of its own.
     pub fn create_weight_loader(&self) -> FerrumWeightLoader {
         FerrumWeightLoader::new(self.hub.clone())
+    }
+
+    /// Creates a factory of tensors. Its tensors are in pools of its own. The seed determines its
+    /// random numbers.
+    pub fn create_tensor_factory(&self, seed: u64) -> FerrumTensorFactory {
+        FerrumTensorFactory::new(Pools::new(self.hub.clone()), seed)
     }
 
     /// The library, for calls that the traits lack, such as

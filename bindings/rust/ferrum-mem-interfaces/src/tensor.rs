@@ -12,7 +12,7 @@ use crate::error::error_of;
 use crate::pools::Pools;
 
 /// [`TensorLike`] on a [`Tensor`] of ferrum_mem. A [`crate::FerrumWeightLoader`] loads it, and a
-/// `FerrumTensorFactory` makes it. Views, reshaped tensors and clones share its memory, which is
+/// [`crate::FerrumTensorFactory`] makes it. Views, reshaped tensors and clones share its memory, which is
 /// freed with the last of them.
 #[derive(Clone)]
 pub struct FerrumTensor {
