@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A DLPack capsule keeps a block until its last user ends. One file of the library and one
-// of the Python package produce capsules, and every type that other packages use as an array
-// calls it. The header names the structs.
+// A struct of DLPack keeps a block until its last user ends. One file of the library, one of
+// the Python package and one of the Rust crate handle them, and every type that other packages
+// use as an array calls it. The header names the structs.
 func TestDLPackIsProducedInOnePlace(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
@@ -29,5 +29,5 @@ func TestDLPackIsProducedInOnePlace(t *testing.T) {
 			producers = append(producers, path)
 		}
 	}
-	require.Equal(t, []string{"bindings/python/src/ferrum_mem/_dlpack.py", "capi/dlpack.c", "include/ferrum_mem/tensor.h"}, producers)
+	require.Equal(t, []string{"bindings/python/src/ferrum_mem/_dlpack.py", "bindings/rust/ferrum-mem/src/tensor/dlpack.rs", "capi/dlpack.c", "include/ferrum_mem/tensor.h"}, producers)
 }

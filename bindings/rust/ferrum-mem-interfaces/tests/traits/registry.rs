@@ -145,7 +145,8 @@ fn test_the_best_backend_is_chosen_by_a_documented_order() {
     };
     assert!(registry.find_best_compute_backend(&required).is_none());
     // Each one is better than all before it.
-    let chain: [(&str, fn(&mut BackendCapabilities)); 6] = [
+    type Change = fn(&mut BackendCapabilities);
+    let chain: [(&str, Change); 6] = [
         ("z", |_| ()),
         ("y", |_| ()),
         ("batch", |it| it.max_batch_size = 17),
