@@ -65,6 +65,12 @@ def test_the_program_of_the_page_on_asynchronous_programs(run_python):
     assert "ResourceWarning" not in result.stderr
 
 
+def test_the_program_of_the_page_on_tensors(run_python):
+    result = run_python(program_of("tensors.md", "Python"))
+    assert (result.returncode, result.stdout) == (0, "(3, 3) BF16 40.5\n"), result.stderr
+    assert result.stderr == ""
+
+
 def test_the_page_on_choosing_puts_a_model_to_sleep(run_python):
     result = run_python(program_of("choosing.md", "Sleep and wake of a model"))
     assert (result.returncode, result.stdout, result.stderr) == (0, "awake: 24 MiB\n", "")

@@ -190,6 +190,7 @@ if TYPE_CHECKING:
     from .sharing import AdoptedStream
     from .sleep import SleepReport
     from .streams import Event, Stream
+    from .tensors import Tensor
     from .tracking import AllocationTracker, BufferId, BufferMetadata, TrackerView
     from .types import (
         BackendDevice,
@@ -202,7 +203,7 @@ if TYPE_CHECKING:
         ProcessUse,
     )
     from .virtual_pools import VirtualPool
-    from .weights import DecodedFile, Decoder, Tensor, TensorInfo, TensorSet, Weights, load
+    from .weights import DecodedFile, Decoder, TensorInfo, TensorSet, Weights, WeightTensor, load
 
 __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FERRUM_VERSION_PATCH}"
 
@@ -372,6 +373,7 @@ __all__ = [
     "VirtualPoolConfig",
     "VirtualPoolInfo",
     "WakeReport",
+    "WeightTensor",
     "Weights",
     "WeightsCapabilities",
     "WeightsMetadata",
@@ -626,6 +628,7 @@ _HOMES = {
         "Event",
         "Stream",
     ),
+    "tensors": ("Tensor",),
     "tracking": (
         "AllocationTracker",
         "BufferId",
@@ -646,9 +649,9 @@ _HOMES = {
     "weights": (
         "DecodedFile",
         "Decoder",
-        "Tensor",
         "TensorInfo",
         "TensorSet",
+        "WeightTensor",
         "Weights",
         "load",
     ),

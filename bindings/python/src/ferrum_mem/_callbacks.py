@@ -42,9 +42,11 @@ _progress_functions: dict[int, Callable[[Any], object]] = {}
 _progress_errors: dict[int, BaseException] = {}
 _decoder_functions: dict[int, tuple[Callable[[bytes, int], object], Callable[[Any], bytes]]] = {}
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
+_release_functions: dict[int, Callable[[], object]] = {}
 
-# Whether a host function was ever queued. Only then does the exit wait for them.
-_host_functions_used = False
+# Whether queued work may ever have had to call a function here. Only then does the exit wait
+# for the work.
+_work_calls_back = False
 
 # Keys of log functions that were set. The next log function replaces them.
 _log_keys_set: set[int] = set()
@@ -84,15 +86,29 @@ class _Inside:
 
     def __enter__(self) -> None:
         self.thread = threading.get_ident()
+        # A call of a callback may lead to another callback on the same thread.
+        self.is_first = self.thread not in _native.callback_threads
         _native.callback_threads.add(self.thread)
 
     def __exit__(self, *_: object) -> None:
-        _native.callback_threads.discard(self.thread)
+        if self.is_first:
+            _native.callback_threads.discard(self.thread)
 
 
 def _run_host(key: int) -> None:
     # Removed from the dictionary, so that it is released after its run.
     function = _host_functions.pop(key, None)
+    if function is None:
+        return
+    with _Inside():
+        try:
+            function()
+        except BaseException as error:
+            _report(function, error)
+
+
+def _run_release(key: int) -> None:
+    function = _release_functions.pop(key, None)
     if function is None:
         return
     with _Inside():
@@ -228,6 +244,7 @@ def _run_decode(file: Any, key: int) -> int:
 _recognises_trampoline = _abi.ferrum_weights_recognises_fn(_run_recognises)
 _decode_trampoline = _abi.ferrum_weights_decode_fn(_run_decode)
 _progress_trampoline = _abi.ferrum_weights_progress_fn(_run_progress)
+_release_trampoline = _abi.ferrum_release_fn(_run_release)
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
 _log_trampoline = _abi.ferrum_log_fn(_run_log)
 _pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
@@ -239,14 +256,29 @@ _placement_trampoline = _abi.ferrum_placement_fn(_run_placement)
 
 
 def queue_host_function(stream: Any, function: HostFunction) -> None:
-    global _host_functions_used
-    _host_functions_used = True
+    global _work_calls_back
+    _work_calls_back = True
     key = next(_keys)
     _host_functions[key] = function
     status = _native.functions().ferrum_stream_host_function(stream, _host_trampoline, key)
     if status < 0:
         error = _native.error_of(status)
         _host_functions.pop(key, None)
+        raise error
+
+
+def wrap_memory(call: Callable[[Any, int], int], function: Callable[[], object]) -> None:
+    """Calls the library with a C function that calls the Python function once, and with its
+    user_data. After an error the function is not called.
+    """
+    global _work_calls_back
+    _work_calls_back = True
+    key = next(_keys)
+    _release_functions[key] = function
+    status = call(_release_trampoline, key)
+    if status < 0:
+        error = _native.error_of(status)
+        _forget(_release_functions, key)
         raise error
 
 
@@ -473,5 +505,5 @@ def has_log_callback() -> bool:
     return bool(_log_functions)
 
 
-def host_functions_used() -> bool:
-    return _host_functions_used
+def work_calls_back() -> bool:
+    return _work_calls_back

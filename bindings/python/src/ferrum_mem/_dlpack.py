@@ -9,7 +9,6 @@ capsule is created.
 from __future__ import annotations
 
 import ctypes
-import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +19,12 @@ from .errors import InvalidHandleError, UnsupportedError
 
 _CPU, _CUDA = 1, 2
 _UINT = 1
+# DLPack's device types, by the name of the backend. Page-locked and managed memory is memory of
+# the host.
+_BACKENDS = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 11: "cpu", 13: "cpu"}
+# A capsule keeps a pointer to its name.
 _NAME, _NAME_VERSIONED = b"dltensor", b"dltensor_versioned"
+_USED, _USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"
 
 
 class _Tensor(ctypes.Structure):
@@ -63,6 +67,12 @@ class _ManagedVersioned(ctypes.Structure):
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype = ctypes.c_void_p
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_rename = ctypes.pythonapi.PyCapsule_SetName
+_rename.restype = ctypes.c_int
+_rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype = ctypes.c_int
 _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -78,25 +88,13 @@ _ended: list[_Export] = []
 class _Export:
     """A capsule, and the array that has taken it, if one has."""
 
-    def __init__(self, block: DeviceArray, versioned: bool) -> None:
+    def __init__(
+        self, block: DeviceArray, managed: Any, versioned: bool, release: Callable[[], None]
+    ) -> None:
         self._block: DeviceArray | None = block
+        self._release = release
         self._name = _NAME_VERSIONED if versioned else _NAME
-        address, size_bytes, self._release = block._held_range()
-        shape, code, bits = block._elements() or ((size_bytes,), _UINT, 8)
-        places = ctypes.c_int64 * max(len(shape), 1)
-        self._shape = places(*shape)
-        self._strides = places(*(math.prod(shape[at + 1 :]) for at in range(len(shape))))
-        kind, ordinal = block.__dlpack_device__()
-        managed: Any = _ManagedVersioned() if versioned else _Managed()
-        if versioned:
-            managed.major, managed.minor = 1, 0
-            managed.flags = _READ_ONLY if block._read_only else 0
-        managed.tensor.data = address
-        managed.tensor.device_type, managed.tensor.device_id = kind, ordinal
-        managed.tensor.code, managed.tensor.bits, managed.tensor.lanes = code, bits, 1
-        managed.tensor.ndim = len(shape)
-        managed.tensor.shape, managed.tensor.strides = self._shape, self._strides
-        managed.deleter = _Deleter(self._deleted)
+        self._deleter = managed.deleter = _Deleter(self._deleted)
         self._managed = managed
         # The capsule has no destructor: the destructor would have to run Python code with
         # an exception pending, for example when a consumer rejects the capsule. This object
@@ -140,9 +138,30 @@ class DeviceArray(_owned.Resource):
         """
         raise NotImplementedError
 
-    def _elements(self) -> tuple[tuple[int, ...], int, int] | None:
-        """Shape, and DLPack's code and number of bits of the elements; None: bytes."""
+    def _elements(self) -> tuple[tuple[int, ...], tuple[int, ...], int, int] | None:
+        """Shape and strides, and DLPack's code and number of bits of the elements; None: bytes."""
         return None
+
+    def _managed(self, versioned: bool) -> tuple[Any, Callable[[], None]]:
+        """DLPack's struct without a deleter, and a function that releases what it uses."""
+        address, size_bytes, release = self._held_range()
+        try:
+            shape, strides, code, bits = self._elements() or ((size_bytes,), (1,), _UINT, 8)
+            kind, ordinal = self.__dlpack_device__()
+        except BaseException:
+            release()
+            raise
+        managed: Any = _ManagedVersioned() if versioned else _Managed()
+        if versioned:
+            managed.major, managed.minor = 1, 0
+            managed.flags = _READ_ONLY if self._read_only else 0
+        managed.tensor.data = address
+        managed.tensor.device_type, managed.tensor.device_id = kind, ordinal
+        managed.tensor.code, managed.tensor.bits, managed.tensor.lanes = code, bits, 1
+        managed.tensor.ndim = len(shape)
+        places = ctypes.c_int64 * max(len(shape), 1)
+        managed.tensor.shape, managed.tensor.strides = places(*shape), places(*strides)
+        return managed, release
 
     def _held_range(self) -> tuple[int, int, Callable[[], None]]:
         """Address, length, and a function that releases the address."""
@@ -205,13 +224,18 @@ class DeviceArray(_owned.Resource):
         device = self._array_range()[2]
         if stream != -1 and device is not None:
             device.synchronize()
-        with _owned.views_lock:
-            self._check_alive()
-            _ended.clear()
-            for export in list(_exports):
-                if export.is_abandoned():
-                    export.end()
-            return _Export(self, versioned).capsule
+        managed, release = self._managed(versioned)
+        try:
+            with _owned.views_lock:
+                self._check_alive()
+                _ended.clear()
+                for export in list(_exports):
+                    if export.is_abandoned():
+                        export.end()
+                return _Export(self, managed, versioned, release).capsule
+        except BaseException:
+            release()
+            raise
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -230,3 +254,45 @@ class DeviceArray(_owned.Resource):
             "strides": None,
             "stream": None,
         }
+
+
+def device_of(source: Any) -> str:
+    """The id of the device of an object with __dlpack_device__.
+
+    Raises:
+        UnsupportedError: no device here has that memory.
+    """
+    kind, ordinal = source.__dlpack_device__()
+    backend = _BACKENDS.get(int(kind))
+    if backend is None:
+        raise UnsupportedError(
+            _abi.FERRUM_ERROR_UNSUPPORTED, f"DLPack's device type {int(kind)} is not known here"
+        )
+    return f"{backend}:{0 if backend == 'cpu' else ordinal}"
+
+
+def take(source: Any, call: Callable[[_abi.ferrum_dlpack], int]) -> None:
+    """Calls the library with the memory of an object with __dlpack__. The library has taken it
+    if the call succeeds; otherwise it still belongs to the object's capsule.
+    """
+    try:
+        capsule = source.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        # An exporter from before version 1.0.
+        capsule = source.__dlpack__()
+    versioned = bool(_is_valid(capsule, _NAME_VERSIONED))
+    given = _abi.ferrum_dlpack.init()
+    given.is_versioned = versioned
+    given.managed = _pointer_of(capsule, _NAME_VERSIONED if versioned else _NAME)
+    _native.check(call(given))
+    _rename(capsule, _USED_VERSIONED if versioned else _USED)
+
+
+def exported(given: _abi.ferrum_dlpack) -> tuple[Any, Callable[[], None]]:
+    """The struct that the library has exported, and a function that calls its deleter."""
+    address = given.managed or 0
+    kind: Any = _ManagedVersioned if given.is_versioned else _Managed
+    managed = kind.from_address(address)
+    # A copy: the field will have another deleter.
+    deleter = _Deleter(ctypes.cast(managed.deleter, ctypes.c_void_p).value or 0)
+    return managed, lambda: deleter(address)

@@ -114,6 +114,10 @@ class Owned(Node):
         at_end: called once it has ended, whoever ended it.
     """
 
+    # Whether a wrapper may be collected without close() and without a warning.
+    is_silent = False
+    # The tag of its memory, where a sleep may name it.
+    tag: str | None = None
     # Whether to force the destruction of an object without a wrapper that was BUSY.
     may_force = True
     # Errors after which the destruction can succeed later.
@@ -212,7 +216,8 @@ class Owned(Node):
             # A note of an exception has reported it.
             return
         try:
-            warnings.warn(f"unclosed ferrum_mem.{self.label}", ResourceWarning, stacklevel=2)
+            if not self.is_silent:
+                warnings.warn(f"unclosed ferrum_mem.{self.label}", ResourceWarning, stacklevel=2)
         finally:
             if threading.get_ident() in _native.callback_threads:
                 in_background(self.end_quietly)

@@ -55,7 +55,7 @@ class _OpenDevice(Owned):
     def at_exit(self) -> None:
         for owned in list(self.node.below):
             owned.at_exit()
-        if _callbacks.host_functions_used():
+        if _callbacks.work_calls_back():
             synchronize = _native.functions().ferrum_device_synchronize
             while synchronize(self.handle, SLICE_NS) == _abi.FERRUM_ERROR_TIMEOUT:
                 # Python handles Ctrl-C between two waits.

@@ -15,7 +15,7 @@ from ._owned import Owned, end_beside, ending
 from ._values import u64
 from .devices import Device, Registration, device_for
 from .errors import InvalidOffsetError
-from .memory import _address_of
+from .memory import address_of
 from .memory_config import MemoryConfig, MemoryStats, abi_memory_config, stats_of
 from .streams import Stream, optional_handle
 from .tracking import BufferId, TrackerView, tracker_of
@@ -442,7 +442,7 @@ class FallbackBuffer(FallbackBufferCalls):
         """
         offset = u64("offset_bytes", offset_bytes)
         with memoryview(data) as view:
-            source = _address_of(view)
+            source = address_of(view)
             _native.check(
                 _native.functions().ferrum_fallback_buffer_write(
                     self._handle, offset, source, view.nbytes
@@ -464,7 +464,7 @@ class FallbackBuffer(FallbackBufferCalls):
         with memoryview(target) as view:
             _native.check(
                 _native.functions().ferrum_fallback_buffer_read(
-                    self._handle, offset, _address_of(view), view.nbytes
+                    self._handle, offset, address_of(view), view.nbytes
                 )
             )
         return bytes(target)

@@ -125,7 +125,7 @@ class Memory(AdvancedBlock, DeviceArray):
         offset = u64("offset_bytes", offset_bytes)
         with memoryview(data) as view:
             size = view.nbytes
-            source = _address_of(view)
+            source = address_of(view)
             _native.check(
                 _native.functions().ferrum_memory_write(self._handle, offset, source, size)
             )
@@ -161,7 +161,7 @@ class Memory(AdvancedBlock, DeviceArray):
         with memoryview(target) as view:
             if view.readonly:
                 raise TypeError(f"target must be a writable buffer, not {type(target).__name__}")
-            destination = _address_of(view)
+            destination = address_of(view)
             _native.check(
                 _native.functions().ferrum_memory_read(
                     self._handle, offset, destination, view.nbytes
@@ -304,7 +304,7 @@ class Memory(AdvancedBlock, DeviceArray):
         return self.info().host_pointer, self.size_bytes
 
 
-def _address_of(view: memoryview) -> Any:
+def address_of(view: memoryview) -> Any:
     """A pointer argument to the bytes of a view. The argument keeps the view alive.
 
     ctypes can point into a writable buffer of any format. Of read-only buffers it accepts

@@ -68,8 +68,8 @@ class Sleeper(Resource):
         """Raises if a range of the call has a view, and prevents new views until it is left."""
         _native.refuse_forked()
         with views_lock:
-            for owned in list(self._owned.below):
-                if owned.views and self._takes(tag, getattr(owned, "tag", None)):
+            for owned in self._owned.everything_below():
+                if owned.views and self._takes(tag, owned.tag):
                     raise owned.in_use(f"sleep of {self._owned.label}")
             self._dozing.append(tag)
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,74 +11,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
-from ._buffers import HostBuffer
+from ._arrays import TypedArray
 from ._calls import TensorSetCalls, WeightsCalls
-from ._dlpack import DeviceArray
+from ._dtypes import dtype_of, name_of, numpy_dtype
 from ._enums import DType, WeightsFormat
 from ._held import HeldBuffer
 from ._owned import Node, Owned, Resource
+from ._places import raw_memory
 from ._records import WeightsProgress
 from ._values import u32, u64
 from .devices import Device
 from .elastic_pools import Model
-from .errors import InvalidArgumentError, NotFoundError, UnsupportedError
-from .pools import Pool
+from .errors import NotFoundError
 from .virtual_pools import VirtualPool
 
 if TYPE_CHECKING:
     import numpy
 
+    from ._places import Place
     from .results import LoadedTensors, WeightsCapabilities, WeightsMetadata
 
     Array = numpy.ndarray[Any, numpy.dtype[Any]]
 
 Progress = Callable[[WeightsProgress], object]
-
-# The types of NumPy, by the number of a type; those of the package ml_dtypes are texts.
-_NUMPY = {
-    DType.F32: "float32",
-    DType.F16: "float16",
-    DType.F64: "float64",
-    DType.I8: "int8",
-    DType.U8: "uint8",
-    DType.I16: "int16",
-    DType.I32: "int32",
-    DType.I64: "int64",
-    DType.U16: "uint16",
-    DType.U32: "uint32",
-    DType.U64: "uint64",
-    DType.BOOL: "bool",
-    DType.C64: "complex64",
-}
-_ML_DTYPES = {
-    DType.BF16: "bfloat16",
-    DType.F8: "float8_e4m3fn",
-    DType.F8_E5M2: "float8_e5m2",
-    DType.F8_E8M0: "float8_e8m0fnu",
-    DType.F8_E4M3FNUZ: "float8_e4m3fnuz",
-    DType.F8_E5M2FNUZ: "float8_e5m2fnuz",
-}
-
-
-# DLPack's code and number of bits of a type.
-_DLPACK = {
-    DType.I8: (0, 8),
-    DType.I16: (0, 16),
-    DType.I32: (0, 32),
-    DType.I64: (0, 64),
-    DType.U8: (1, 8),
-    DType.U16: (1, 16),
-    DType.U32: (1, 32),
-    DType.U64: (1, 64),
-    DType.F16: (2, 16),
-    DType.F32: (2, 32),
-    DType.F64: (2, 64),
-    DType.BF16: (4, 16),
-    DType.C64: (5, 64),
-    DType.BOOL: (6, 8),
-}
-# The letters of the CUDA array interface, by DLPack's code. It has no letter for bf16.
-_LETTERS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 
 
 @dataclass(frozen=True)
@@ -120,42 +74,6 @@ def _info(name: str, raw: _abi.ferrum_tensor_info) -> TensorInfo:
     )
 
 
-def numpy_dtype(dtype: DType) -> Any:
-    """The type of NumPy for a type of elements.
-
-    Raises:
-        UnsupportedError: NumPy has no such type, or the package ml_dtypes is not installed.
-    """
-    import numpy
-
-    if dtype in _NUMPY:
-        return numpy.dtype(_NUMPY[dtype])
-    if dtype in _ML_DTYPES:
-        try:
-            ml_dtypes: Any = importlib.import_module("ml_dtypes")
-        except ImportError:
-            raise UnsupportedError(
-                _abi.FERRUM_ERROR_UNSUPPORTED,
-                f"arrays of {dtype.name.lower()} need the package ml_dtypes",
-            ) from None
-        return numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype]))
-    raise UnsupportedError(
-        _abi.FERRUM_ERROR_UNSUPPORTED,
-        f"NumPy has no type for {dtype.name.lower()}: use view(), which has the bytes",
-    )
-
-
-def _dtype_of(dtype: DType | str) -> DType:
-    if isinstance(dtype, DType):
-        return dtype
-    name = {"f8_e4m3": "F8"}.get(dtype, dtype.upper())
-    if name not in DType.__members__:
-        raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"dtype {dtype!r} is not known"
-        )
-    return DType[name]
-
-
 def _found(function: Any, handle: Any, name: str) -> TensorInfo:
     """A tensor of a source or of a set, by its name."""
     raw = _abi.ferrum_tensor_info.init()
@@ -185,7 +103,6 @@ def _order(
             return None if given is None else [given]
         return list(given)
 
-    names = {DType.F8: "f8_e4m3"}
     return _Order(
         {
             "include": patterns(include),
@@ -194,9 +111,7 @@ def _order(
             if rename is None
             else [{"from": old, "to": new} for old, new in rename.items()],
             "prefix": prefix,
-            "float_dtype": names.get(dtype, dtype.name.lower())
-            if isinstance(dtype, DType)
-            else dtype,
+            "float_dtype": name_of(dtype) if isinstance(dtype, DType) else dtype,
             "tensors": None if tensors is None else [dict(each) for each in tensors],
         }
     )
@@ -257,7 +172,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
             NotFoundError, PermissionDeniedError, IoError: for a file.
         """
         raw = _abi.ferrum_weights_source.init()
-        raw.format, raw.raw_dtype = WeightsFormat.RAW, _dtype_of(dtype)
+        raw.format, raw.raw_dtype = WeightsFormat.RAW, dtype_of(dtype)
         sides = [u64("shape", side) for side in shape]
         raw.raw_rank = len(sides)
         raw.raw_shape[: len(sides)] = sides[: len(raw.raw_shape)]
@@ -340,7 +255,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
 
     def load(
         self,
-        memory: Pool | VirtualPool | Model,
+        memory: Place,
         *,
         include: Iterable[str] | str | None = None,
         exclude: Iterable[str] | str | None = None,
@@ -379,22 +294,13 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
             OutOfMemoryError and others: of the memory.
             What progress raises: it cancels the load.
         """
-        raw = _abi.ferrum_weights_memory()
-        if isinstance(memory, Model):
-            raw.elastic_pool = memory._pool._handle
-            raw.model = _native.encode("model", memory.id)
-        elif isinstance(memory, VirtualPool):
-            raw.vpool = memory._handle
-            raw.offset_bytes = u64("offset_bytes", offset_bytes)
-        else:
-            raw.pool = memory._handle
-        raw.tag = _native.encode("tag", tag)
+        raw = raw_memory(memory, offset_bytes, tag)
         request = _abi.ferrum_weights_load_request.init()
         request.memories, request.memory_count = ctypes.pointer(raw), 1
         request.threads = u32("threads", threads)
         request.staging_bytes = u64("staging_bytes", staging_bytes)
         order = _order(include, exclude, rename, prefix, dtype, tensors)
-        made = self._start(request, order, memory._owned, progress, device=memory.device)
+        made = self._start(request, order, memory._owned, progress, memory=memory, tag=tag)
         if not wait:
             return made
         with _freed_after_error(made):
@@ -445,10 +351,12 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         parent: Node,
         progress: Progress | None,
         *,
-        device: Device | None = None,
+        memory: Place | None = None,
+        tag: str | None = None,
     ) -> TensorSet:
         request.specs_json, request.specs_bytes = order.text, order.size
         library, handle = _native.functions(), _abi.ferrum_tensor_set()
+        device = None if memory is None else memory.device
         with _callbacks.progress_of(progress) as (function, key, forget):
             request.progress, request.user_data = function, key
             _native.check(
@@ -456,7 +364,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
                     self._handle, ctypes.byref(request), ctypes.byref(handle)
                 )
             )
-        return TensorSet(self._owned.label, handle, parent, forget, device, key)
+        return TensorSet(self._owned.label, handle, parent, forget, device, key, memory, tag)
 
     def verify(
         self, sums: str | None = None, *, progress: Progress | None = None
@@ -546,8 +454,9 @@ def _freed_after_error(made: TensorSet) -> Iterator[None]:
         raise
 
 
-class Tensor(HostBuffer, DeviceArray):
-    """A tensor in memory. Its set owns the memory and cannot be freed while a view exists.
+class WeightTensor(TypedArray):
+    """A loaded tensor. Its set owns the memory and cannot be freed while a view exists.
+    Tensor.from_set() makes a Tensor over it.
 
     Attributes:
         info: its name, type, shape and place.
@@ -566,29 +475,8 @@ class Tensor(HostBuffer, DeviceArray):
     def _array_range(self) -> tuple[int, int, Device | None]:
         return self.info.address, self.info.size_bytes, self._set._device
 
-    def _elements(self) -> tuple[tuple[int, ...], int, int]:
-        if self.info.dtype not in _DLPACK:
-            raise UnsupportedError(
-                _abi.FERRUM_ERROR_UNSUPPORTED,
-                f"DLPack has no type for {self.info.dtype.name.lower()} here: use view()",
-            )
-        return (self.info.shape, *_DLPACK[self.info.dtype])
-
     def close(self) -> None:
         """Does nothing: the set owns the memory."""
-
-    def numpy(self) -> numpy.ndarray[Any, Any]:
-        """The tensor as an array of NumPy without a copy; read-only for mapped tensors.
-
-        Raises:
-            UnsupportedError: the host cannot address it, or NumPy has no such type.
-        """
-        import numpy
-
-        element = numpy_dtype(self.info.dtype)
-        if self.info.size_bytes == 0:
-            return numpy.empty(self.info.shape, element)
-        return self.as_numpy(element, self.info.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -600,45 +488,11 @@ class Tensor(HostBuffer, DeviceArray):
         """The type of its elements."""
         return self.info.dtype
 
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        array: dict[str, Any] = self.numpy().__array_interface__
-        return {**array, "data": self.numpy()} if not array["data"] else array
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The tensor of a CUDA device, with its type and shape. Types that the interface does not
-        have, such as bf16, are shown as bytes: use DLPack for bf16.
-        """
-        array = super().__cuda_array_interface__
-        code, bits = _DLPACK.get(self.info.dtype, (-1, 0))
-        if code in _LETTERS:
-            order = "|" if bits == 8 else "<"
-            array["shape"], array["typestr"] = self.shape, f"{order}{_LETTERS[code]}{bits // 8}"
-        return array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype, copy=bool(copy))
-
     def __repr__(self) -> str:
-        return f"<ferrum_mem.Tensor {self.info.name} {self.dtype.name} {list(self.shape)}>"
+        return f"<ferrum_mem.WeightTensor {self.info.name} {self.dtype.name} {list(self.shape)}>"
 
 
-class _SetOwned(Owned):
-    """The record of a set. A silent one ends without a warning when its wrapper is collected."""
-
-    is_silent = False
-
-    def abandon(self) -> None:
-        if not self.is_silent:
-            super().abandon()
-        elif not self.ended and not _native.is_forked():
-            self.is_abandoned = True
-            self.end_quietly()
-
-
-class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
+class TensorSet(TensorSetCalls, Mapping[str, WeightTensor]):
     """A load, and a mapping of names to its loaded tensors."""
 
     def __init__(
@@ -649,14 +503,19 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
         forget: Callable[[], None],
         device: Device | None,
         progress_key: int,
+        memory: Place | None,
+        tag: str | None,
     ) -> None:
         end = _native.functions().ferrum_tensor_set_free
         label = f"TensorSet of the {source}"
-        self._owned: _SetOwned
-        self._own(_SetOwned(label, lambda flags: end(handle, flags), parent, forget), handle)
+        self._own(Owned(label, lambda flags: end(handle, flags), parent, forget), handle)
+        self._owned.tag = tag
         # None for mapped tensors, which are read-only.
         self._device = device
+        # The virtual pool or model with the memory, which may sleep.
+        self._space = memory if isinstance(memory, (VirtualPool, Model)) else None
         self._progress_key = progress_key
+        self._indices: dict[str, int] = {}
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Waits until the load is over, and returns its result.
@@ -686,7 +545,7 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
         """
         return _found(_native.functions().ferrum_tensor_set_find, self._handle, name)
 
-    def tensor(self, index: int) -> Tensor:
+    def tensor(self, index: int) -> WeightTensor:
         """A tensor by its index in the order of the load.
 
         Raises:
@@ -698,11 +557,21 @@ class TensorSet(TensorSetCalls, Mapping[str, Tensor]):
                 self._handle, u64("index", index), ctypes.byref(raw)
             )
         )
-        return Tensor(self, _info(self.tensor_name(index), raw))
+        return WeightTensor(self, _info(self.tensor_name(index), raw))
 
-    def __getitem__(self, name: str) -> Tensor:
+    def _index_of(self, name: str | int) -> int:
+        """The index of a tensor in the order of the load."""
+        if not isinstance(name, str):
+            return name
+        if not self._indices:
+            self._indices = {each: at for at, each in enumerate(self)}
+        if name not in self._indices:
+            self.find(name)  # raises
+        return self._indices[name]
+
+    def __getitem__(self, name: str) -> WeightTensor:
         try:
-            return Tensor(self, self.find(name))
+            return WeightTensor(self, self.find(name))
         except NotFoundError:
             raise KeyError(name) from None
 
@@ -821,9 +690,9 @@ def load(path: str | os.PathLike[str]) -> dict[str, Array]:
 __all__ = [
     "DecodedFile",
     "Decoder",
-    "Tensor",
     "TensorInfo",
     "TensorSet",
+    "WeightTensor",
     "Weights",
     "load",
     "numpy_dtype",
