@@ -56,10 +56,11 @@ func capabilitiesOf(c compute.Capabilities, devices Devices) (Capabilities, erro
 	for name, list := range c.Operations {
 		operations[name] = list
 	}
-	extra := map[string]any{"engine": c.Name, "version": c.Version, "threads": c.Threads, "operations": operations}
+	extra := map[string]any{}
 	for name, value := range c.Details {
 		extra[name] = value
 	}
+	extra["engine"], extra["version"], extra["threads"], extra["operations"] = c.Name, c.Version, c.Threads, operations
 	for name, value := range extra {
 		text, err := json.Marshal(value)
 		if err != nil {

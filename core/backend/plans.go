@@ -18,6 +18,34 @@ type planned struct {
 	workspaceBytes uint64
 	// isContiguous states for each output whether it is contiguous.
 	isContiguous []bool
+	// from and to are the bytes that inputs and outputs reach.
+	from, to []extent
+}
+
+// extent is the bytes that an operand reaches, relative to its address: from low to before high.
+type extent struct{ low, high int64 }
+
+// extentOf returns the extent of an operand that is not packed. It is empty without elements.
+func extentOf(of *compute.Operand) extent {
+	lowest, highest, some := of.Layout.Span()
+	if !some || of.IsAbsent {
+		return extent{}
+	}
+	each, width := of.Type.Block()
+	return extent{lowest / int64(each) * int64(width), (highest/int64(each) + 1) * int64(width)}
+}
+
+func extentsOf(operands []compute.Operand) []extent {
+	list := make([]extent, len(operands))
+	for i := range operands {
+		list[i] = extentOf(&operands[i])
+	}
+	return list
+}
+
+// at returns the addresses that are reached.
+func (e extent) at(addr device.Addr) (first, end device.Addr) {
+	return addr + device.Addr(e.low), addr + device.Addr(e.high)
 }
 
 // fits states whether the plan is for these operands. An output without a tensor is contiguous.
@@ -124,6 +152,7 @@ func (o *Op) planFor(r *run) (*planned, error) {
 		return nil, err
 	}
 	made.workspaceBytes = made.plan.WorkspaceBytes()
+	made.from, made.to = extentsOf(made.request.Inputs), extentsOf(made.request.Outputs)
 	o.plans.add(made)
 	return made, nil
 }

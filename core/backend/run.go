@@ -129,7 +129,7 @@ func (r *run) start(inputs, outputs []*tensor.Tensor, stream device.Stream) (isQ
 	if r.plan, err = o.planFor(r); err != nil {
 		return false, err
 	}
-	if err := r.checkOverlaps(inputs, outputs); err != nil {
+	if err := r.checkOverlaps(inputs); err != nil {
 		return false, err
 	}
 	// Memory is allocated before the stream is seen idle: then all work that was queued on it before, and
@@ -268,35 +268,35 @@ func (r *run) wanted() []bool {
 }
 
 // checkOverlaps checks the outputs that the caller gives. Memory that the run has made overlaps nothing.
-func (r *run) checkOverlaps(inputs, outputs []*tensor.Tensor) error {
-	for i, to := range outputs {
-		if to == nil || to == Unwanted {
+func (r *run) checkOverlaps(inputs []*tensor.Tensor) error {
+	for i := range r.outputs {
+		if r.toMake[i] || r.outputs[i].IsAbsent {
 			continue
 		}
-		first, end := to.Reach()
-		for j, from := range inputs {
-			if from == nil {
-				continue
+		first, end := r.plan.to[i].at(r.to[i])
+		for j := range r.inputs {
+			start, stop := r.plan.from[j].at(r.from[j])
+			if r.inputs[j].Packing != "" {
+				start, stop = inputs[j].Reach()
 			}
-			start, stop := from.Reach()
-			if first >= stop || start >= end {
-				continue
-			}
-			isSame := r.from[j] == r.to[i] && r.inputs[j].Type == r.outputs[i].Type && r.inputs[j].Layout == r.outputs[i].Layout && r.inputs[j].Packing == ""
-			if !isSame || !r.plan.plan.InPlace(i, j) {
+			if first < stop && start < end && !r.isInPlace(i, j) {
 				return r.op.wrong("output %q %v overlaps input %q %v: it is not computed in place", r.op.outputName(i), describe(r.outputs[i]), r.op.inputName(j), describe(r.inputs[j]))
 			}
 		}
-		for j, other := range outputs[:i] {
-			if other == nil || other == Unwanted {
-				continue
-			}
-			if start, stop := other.Reach(); first < stop && start < end {
+		for j := range i {
+			start, stop := r.plan.to[j].at(r.to[j])
+			if !r.toMake[j] && first < stop && start < end {
 				return r.op.wrong("output %q %v overlaps output %q %v", r.op.outputName(i), describe(r.outputs[i]), r.op.outputName(j), describe(r.outputs[j]))
 			}
 		}
 	}
 	return nil
+}
+
+// isInPlace states whether an output and an input are the same elements, and the engine allows that.
+func (r *run) isInPlace(output, input int) bool {
+	to, from := &r.outputs[output], &r.inputs[input]
+	return r.to[output] == r.from[input] && to.Type == from.Type && to.Layout == from.Layout && from.Packing == "" && r.plan.plan.InPlace(output, input)
 }
 
 // makeOutputs makes the outputs that the caller wants and does not give.

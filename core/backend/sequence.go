@@ -137,7 +137,7 @@ func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor) (kept []*tensor
 	if r.plan, err = r.op.planFor(r); err != nil {
 		return nil, err
 	}
-	if err := r.checkOverlaps(inputs, outputs); err != nil {
+	if err := r.checkOverlaps(inputs); err != nil {
 		return nil, err
 	}
 	if err := r.makeOutputs(stream); err != nil {

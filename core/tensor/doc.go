@@ -16,7 +16,7 @@
 // Types with several elements in a byte or block (the 4-bit types and those of GGUF) have only
 // contiguous tensors, whose parts begin and end at whole blocks.
 //
-// Lock order: storage.mu is held alone. No call of a driver or of the program is made with it.
+// Lock order: the package has no locks.
 //
 // # Files in reading order
 //

@@ -1,7 +1,7 @@
 package tensor
 
 import (
-	"sync"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -24,14 +24,14 @@ type storage struct {
 	// readOnly states that no element may be written.
 	readOnly bool
 
-	mu sync.Mutex
-	// tensors counts the open tensors.
-	tensors int
+	// tensors counts the open tensors and uses. Once it is 0, no tensor is added.
+	tensors atomic.Int64
 }
 
 // newStorage allocates memory for the first tensor over it.
 func newStorage(memory weights.Memory, size uint64, stream device.Stream) (*storage, error) {
-	s := &storage{engine: memory.Engine(), bytes: size, tensors: 1, free: func() error { return nil }}
+	s := &storage{engine: memory.Engine(), bytes: size, free: func() error { return nil }}
+	s.tensors.Store(1)
 	if size == 0 {
 		return s, nil
 	}
@@ -47,30 +47,26 @@ func newStorage(memory weights.Memory, size uint64, stream device.Stream) (*stor
 
 // join counts another tensor. It fails if the last tensor has been closed.
 func (s *storage) join() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tensors == 0 {
-		return device.Errorf(device.CodeInvalidState, "tensor", "the tensor is closed").On(s.engine.ID())
+	for {
+		open := s.tensors.Load()
+		if open == 0 {
+			return device.Errorf(device.CodeInvalidState, "tensor", "the tensor is closed").On(s.engine.ID())
+		}
+		if s.tensors.CompareAndSwap(open, open+1) {
+			return nil
+		}
 	}
-	s.tensors++
-	return nil
 }
 
 // leave counts a closed tensor, and frees the memory after the last one. If that fails, the
 // tensor stays open.
 func (s *storage) leave() error {
-	s.mu.Lock()
-	s.tensors--
-	isLast := s.tensors == 0
-	s.mu.Unlock()
-	if !isLast {
+	if s.tensors.Add(-1) > 0 {
 		return nil
 	}
 	err := s.free()
 	if err != nil {
-		s.mu.Lock()
-		s.tensors++
-		s.mu.Unlock()
+		s.tensors.Add(1)
 	}
 	return err
 }

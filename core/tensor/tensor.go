@@ -101,7 +101,8 @@ func Wrap(memory Foreign, kind dtype.DType, layout strided.Layout) (*Tensor, err
 	if release == nil {
 		release = func() error { return nil }
 	}
-	s := &storage{engine: memory.Engine, addr: memory.Addr, bytes: memory.SizeBytes, tensors: 1, free: release, hold: memory.Hold, readOnly: memory.ReadOnly}
+	s := &storage{engine: memory.Engine, addr: memory.Addr, bytes: memory.SizeBytes, free: release, hold: memory.Hold, readOnly: memory.ReadOnly}
+	s.tensors.Store(1)
 	return &Tensor{storage: s, kind: kind, layout: layout}, nil
 }
 
