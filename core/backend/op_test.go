@@ -183,6 +183,9 @@ func TestWrongTensorsOfARun(t *testing.T) {
 	require.NoError(t, err)
 	shared, err := spread.Expand(2, 2)
 	require.NoError(t, err)
+	layout := x.Layout()
+	readOnly, err := tensor.Wrap(tensor.Foreign{Engine: r.device, Addr: y.Addr(), SizeBytes: 16, ReadOnly: true}, dtype.F32, layout.FromZero())
+	require.NoError(t, err)
 	closed := r.put(b, []float32{1}, 1)
 	closeTensors(t, closed)
 	before := b.Manager().Statistics()
@@ -199,6 +202,7 @@ func TestWrongTensorsOfARun(t *testing.T) {
 		"out shape":    {matmul, tensors{x, y}, tensors{wrongShape}, device.CodeInvalidArgument, []string{"MatMul", `output "Y"`, "f32[4]", "f32[2, 2]"}},
 		"out type":     {matmul, tensors{x, y}, tensors{wrongType}, device.CodeInvalidArgument, []string{"i64[1]", "f32[2, 2]"}},
 		"out shared":   {matmul, tensors{x, y}, tensors{shared}, device.CodeInvalidArgument, []string{"one place"}},
+		"read-only":    {matmul, tensors{x, x}, tensors{readOnly}, device.CodePermissionDenied, []string{"MatMul", `output "Y"`, "read-only"}},
 		"closed":       {matmul, tensors{x, closed}, tensors{nil}, device.CodeInvalidState, []string{`input "B"`}},
 		"missing":      {matmul, tensors{x}, tensors{nil}, device.CodeInvalidArgument, []string{"MatMul", "B"}},
 		"too many":     {matmul, tensors{x, y, x}, tensors{nil}, device.CodeInvalidArgument, []string{"MatMul", "3 inputs"}},
@@ -229,7 +233,7 @@ func TestWrongTensorsOfARun(t *testing.T) {
 	two, err := wrongShape.Narrow(0, 0, 2)
 	require.NoError(t, err)
 	requireError(t, device.CodeInvalidArgument, add.Run(tensors{part, part}, tensors{two}, r.stream), "overlaps")
-	closeTensors(t, flat, part, two, x, y, wrongShape, wrongType, spread, shared)
+	closeTensors(t, flat, part, two, readOnly, x, y, wrongShape, wrongType, spread, shared)
 	require.NoError(t, elsewhere.Close())
 	for _, o := range []*backend.Op{matmul, add, gather} {
 		require.NoError(t, o.Close())

@@ -85,10 +85,10 @@ func (r *run) end() {
 //
 // Errors: CodeInvalidArgument for inputs and outputs that do not fit, overlap, or have an index out of
 // range; CodeUnsupported for a combination that the engine does not compute, and for a packed tensor
-// that it cannot read; CodeUnsupportedDevice for a tensor of another device; CodeBusy for a tensor whose
-// memory sleeps; CodeInvalidState for a closed tensor or operation; CodeInvalidHandle for a closed
-// backend; CodeOutOfMemory; those of the stream. After an error, outputs are as before and nothing stays
-// allocated.
+// that it cannot read; CodeUnsupportedDevice for a tensor of another device; CodePermissionDenied for an
+// output in memory that is read-only; CodeBusy for a tensor whose memory sleeps; CodeInvalidState for a
+// closed tensor or operation; CodeInvalidHandle for a closed backend; CodeOutOfMemory; those of the
+// stream. After an error, outputs are as before and nothing stays allocated.
 func (o *Op) Run(inputs, outputs []*tensor.Tensor, stream device.Stream) error {
 	if err := o.enter(opRun); err != nil {
 		return err
@@ -188,7 +188,11 @@ func (r *run) gather(inputs, outputs []*tensor.Tensor, stream device.Stream) err
 			r.outputs, r.to = append(r.outputs, compute.Operand{IsAbsent: true}), append(r.to, 0)
 			continue
 		}
-		if err := r.use(t, false); err != nil {
+		err := r.use(t, false)
+		if err == nil && t.ReadOnly() {
+			err = device.Errorf(device.CodePermissionDenied, opRun, "the memory of the tensor is read-only")
+		}
+		if err != nil {
 			return r.op.about("output", r.op.outputName(i), err)
 		}
 		r.outputs, r.to = append(r.outputs, operandOf(t)), append(r.to, t.Addr())

@@ -330,3 +330,18 @@ func TestText(t *testing.T) {
 	assert.Equal(t, "[]", Layout{}.String())
 	assert.EqualValues(t, 1, (&Layout{}).Elements())
 }
+
+func TestFromZeroKeepsShapeAndStrides(t *testing.T) {
+	whole, err := Contiguous(4, 6)
+	require.NoError(t, err)
+	upper, err := whole.Narrow(0, 1, 2)
+	require.NoError(t, err)
+	lower, err := whole.Narrow(0, 2, 2)
+	require.NoError(t, err)
+	require.NotEqual(t, upper, lower)
+	require.Equal(t, upper.FromZero(), lower.FromZero())
+	moved := lower.FromZero()
+	require.Zero(t, moved.First())
+	require.Equal(t, lower.Shape(), moved.Shape())
+	require.Equal(t, lower.Strides(), moved.Strides())
+}
