@@ -44,7 +44,7 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size);
  *  must stay small: all of it is static TLS, because Go's is. */
 extern _Thread_local int32_t fm_inside;
 
-/** What a thread runs, and the token of it. Callbacks nest: one callback may
+/** The kind of callback that a thread runs, and its token. Callbacks nest: one callback may
  *  lead to another on the same thread. */
 struct fm_mark {
     int32_t inside;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/** What is done with a handler that lacks the flag. */
+/** The action for a handler without the flag. */
 enum fm_handlers {
     FM_HANDLERS_UNSEEN = 0, /**< nothing, and no check: before init */
     FM_HANDLERS_MEND = 1,   /**< the flag is added */

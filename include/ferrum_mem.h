@@ -6,21 +6,21 @@
  * Programs include this header alone. It is the whole C ABI and its reference, in parts:
  *
  *   ferrum_mem/base.h        Version, status codes, handles, and the library itself: start, stop, errors, log.
- *   ferrum_mem/devices.h     Backends and devices: list, describe, open and close them.
+ *   ferrum_mem/devices.h     Backends and devices: lists, capabilities, and calls that open and close devices.
  *   ferrum_mem/books.h       Counters: memory information, statistics, snapshots and leaks.
- *   ferrum_mem/streams.h     Streams and events: queues of work, and points in them.
+ *   ferrum_mem/streams.h     Streams and events: queues of work, and points in these queues.
  *   ferrum_mem/pools.h       Pools: blocks by address, in the order of streams.
  *   ferrum_mem/managers.h    Managers: blocks by handle, which the library may move.
  *   ferrum_mem/callbacks.h   Callbacks of a device: pressure and reclaim.
- *   ferrum_mem/virtual.h     Virtual pools: reserved address space, with memory behind parts of it.
+ *   ferrum_mem/virtual.h     Virtual pools: reserved address space into which memory is mapped.
  *   ferrum_mem/elastic.h     Elastic pools: several models under one physical limit.
  *   ferrum_mem/sleep.h       Sleep and wake of virtual pools and models.
  *   ferrum_mem/monitor.h     Placement over several devices, and the monitor over several managers.
- *   ferrum_mem/estimate.h    Estimation: whether a model fits.
+ *   ferrum_mem/estimate.h    Estimates of the memory of a model.
  *   ferrum_mem/dtype.h       The types of the elements of tensors and buffers.
  *   ferrum_mem/fallback.h    Fallback managers: buffers that fall back to the host, with their trackers, generic pools, settings and size helpers.
  *   ferrum_mem/mapping.h     Mappings, linked blocks, hints, and external memory, for managers.
- *   ferrum_mem/sharing.h     Contexts of the program, other devices, other processes.
+ *   ferrum_mem/sharing.h     Sharing with contexts of the program, other devices and other processes.
  *   ferrum_mem/weights.h     Weights: files of tensors, and loads of tensors into memory of devices.
  *   ferrum_mem/tensor.h      Tensors: memory with a type, a shape and strides; views, copies, DLPack.
  *
@@ -28,20 +28,21 @@
  *
  *   Result.    Every function that can fail returns a ferrum_status: 0 is success,
  *              errors are negative. Results are in the trailing *_out parameters,
- *              which are zero after a failure. A required pointer that is NULL is
- *              FERRUM_ERROR_NULL_POINTER.
+ *              which are zero after a failure. If a required pointer is NULL, the call
+ *              returns FERRUM_ERROR_NULL_POINTER.
  *   Errors.    The detail of a failure is kept per thread; ferrum_last_error copies
  *              it out. A failed call changes nothing, unless its comment states
  *              otherwise.
  *   Threads.   Every function may be called from any thread, at any time, unless
- *              its comment says otherwise.
+ *              its comment states otherwise.
  *   Memory.    The library never returns memory that the caller must free. It keeps
- *              no pointer of the caller after a call, except where a comment says
- *              so. Text is UTF-8.
- *   Handles.   A handle is one 64-bit word with its kind and its generation. 0, a
- *              handle of another kind, a destroyed handle and an invented number are
- *              FERRUM_ERROR_INVALID_HANDLE, never a crash. {0} as an *optional*
- *              stream means the default stream of the device that the call works on.
+ *              no pointer of the caller after a call, except where a comment
+ *              states that. Text is UTF-8.
+ *   Handles.   A handle is one 64-bit word with its kind and its generation. A call
+ *              with 0, a handle of another kind, a destroyed handle or an invented
+ *              number returns FERRUM_ERROR_INVALID_HANDLE and never crashes. {0} as an
+ *              *optional* stream means the default stream of the device that the call
+ *              works on.
  *   Ending.    A call that destroys, closes, frees, removes or unregisters an object
  *              without FERRUM_FORCE either ends the object, or returns
  *              FERRUM_ERROR_BUSY and changes nothing; the message states what still

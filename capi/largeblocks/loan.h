@@ -1,6 +1,6 @@
 /*
- * What a pool lends: lending.State of Go, field for field. Fields that Go writes
- * have no qualifier, because cgo does not know _Atomic.
+ * The tables that a pool lends: lending.State of Go, field for field. Fields
+ * that Go writes have no qualifier, because cgo does not know _Atomic.
  */
 #ifndef FERRUM_LARGEBLOCKS_LOAN_H
 #define FERRUM_LARGEBLOCKS_LOAN_H

@@ -252,7 +252,7 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
 
 /* ------------------------------- order.c: streams of live blocks */
 
-/** What is known of the two streams of a free. */
+/** The known state of the two streams of a free. */
 struct fm_order {
     /** The stream of the block; 0: the core was not asked. */
     uint64_t own;

@@ -6,7 +6,7 @@
 #include "library.h"
 #include "parts.h"
 
-/* What a thread may keep of a pool by default. docs/rationale.md has the
+/* The bytes of a pool that a thread may keep by default. docs/rationale.md has the
  * measurement. */
 #define FM_THREAD_BYTES (UINT64_C(128) << 20)
 struct fm_cache **fm_caches;

@@ -172,7 +172,8 @@ func TestForcedDestructionIsLogged(t *testing.T) {
 	require.Contains(t, text, `tag "weights"`)
 }
 
-// What a forced stop or close frees is in the log once, whichever call frees it.
+// The log has each object that a forced stop or close frees once, whichever call frees
+// it.
 func TestForcedStopLogsEachLeakOnce(t *testing.T) {
 	for name, stop := range map[string]func(b *bench) error{
 		"shutdown": func(b *bench) error { return b.Shutdown(true) },

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// What is written for a slot can be read again, whether it fits into a short word or not.
-// The reference model is a map.
+// A value that is written for a slot can be read again, whether it fits into a short word
+// or not. The reference model is a map.
 func TestInfoTableAgainstAMap(t *testing.T) {
 	for _, exactSizes := range []bool{true, false} {
 		rapid.Check(t, func(t *rapid.T) {

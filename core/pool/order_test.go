@@ -93,7 +93,8 @@ func (d *orderDevice) touch(s *orderStream, owner int, from device.Addr, size ui
 			err = fmt.Errorf("block %d, used on stream %d at [%#x, %#x), may run beside piece %d of stream %d, which uses it for block %d",
 				owner, s.number, uint64(mine.from), uint64(mine.to), other.place, other.stream, other.owner)
 		}
-		// What the host has seen completed comes before all that is queued later.
+		// Work that the host has seen completed comes before all work that is queued
+		// later.
 		if !d.host.covers(other.stream, other.place) {
 			kept = append(kept, other)
 		}

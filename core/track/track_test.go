@@ -330,7 +330,8 @@ func TestOutsideStaysConsistent(t *testing.T) {
 		counters := NewCounters(true, &totals)
 		counters.AddSegment(Segment{UsableBytes: 64 << 10})
 		const size = 1024
-		// What the caches really hold, and what the counters were told last.
+		// The true contents of the caches, and the contents that the counters were given
+		// last.
 		var live, idle, own, free uint64 = 0, 0, 0, 64
 		record := func() Outside {
 			return Outside{RequestedBytes: live * 1000, LiveBytes: live * size, LiveBlocks: live,

@@ -16,7 +16,7 @@
 // worker of a Physical, which ends with it; those of the reclaim callbacks, which end with
 // their removal; and those of a Sleep or Wake, which end before the call does.
 //
-// # What an allocation costs
+// # Cost of an allocation
 //
 // The caller of Alloc waits for one Map and one SetAccess for each run of fresh pages. It
 // waits for no driver call if the range was freed recently and still has its pages (space:

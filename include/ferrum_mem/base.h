@@ -117,7 +117,7 @@ FERRUM_API const char *ferrum_version_string(void);
     X(FERRUM_ERROR_PERMISSION_DENIED, -43, "not permitted") \
     X(FERRUM_ERROR_NETWORK, -44, "the network failed") \
     X(FERRUM_ERROR_AUTHENTICATION, -45, "not authenticated") \
-    X(FERRUM_ERROR_RATE_LIMITED, -46, "asked too often") \
+    X(FERRUM_ERROR_RATE_LIMITED, -46, "called too often") \
     X(FERRUM_ERROR_SERIALIZATION, -47, "a value cannot be written or read as text") \
     X(FERRUM_ERROR_CORRUPTED, -48, "bytes beside a block, or of a freed block, were overwritten")
 /* clang-format on */
@@ -253,11 +253,11 @@ typedef struct ferrum_config {
  * Starts the library. If the library runs already, the call joins it. Each
  * successful call must be undone by one ferrum_shutdown.
  *
- * The Go runtime inside the library ends the process when it cannot get what it
- * needs. So ferrum_init preallocates it: two file descriptors, as many threads as
- * there are processors and 10 more, and 32 MiB of untouched memory. They stay after
- * ferrum_shutdown. docs/hosts.md lists the other resources that a program must
- * keep available.
+ * The Go runtime inside the library ends the process when a resource that it needs
+ * is not available. So ferrum_init preallocates these resources: two file
+ * descriptors, as many threads as there are processors and 10 more, and 32 MiB of
+ * untouched memory. They stay after ferrum_shutdown. docs/hosts.md lists the other
+ * resources that a program must keep available.
  *
  * A signal handler without SA_ONSTACK runs on a stack of the runtime that is too
  * small for it, and overwrites memory. So ferrum_init adds the flag to the
@@ -323,8 +323,8 @@ typedef struct ferrum_error_info {
     char operation[64];
     /** Device of the failing call, for example "cpu:0", or empty. */
     char device[32];
-    /** What was wrong, with the name and the value of the argument. A longer text
-     *  is cut at the end of a character. */
+    /** The reason of the failure, with the name and the value of the argument. A longer
+     *  text is cut at the end of a character. */
     char message[1024];
     /** FERRUM_FACT_* flags of the numbers below that the failure states; the other
      *  numbers are 0. For virtual and elastic pools, INVALID_OFFSET states offset,
@@ -424,11 +424,12 @@ typedef size_t (*ferrum_call_site_fn)(char *buffer, size_t capacity,
                                       void *user_data);
 
 /**
- * Sets what knows the lines of an interpreted program. Then call sites of pools with
- * FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the log,
- * ferrum_device_get_call_site_json) have these lines before the native functions.
- * The Python package sets it when it loads the library. Without such a pool the
- * callback is never called; with one, every function of the library calls it.
+ * Sets a callback that returns the lines of an interpreted program. Then call sites
+ * of pools with FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the
+ * log, ferrum_device_get_call_site_json) have these lines before the native
+ * functions. The Python package sets it when it loads the library. Without such a
+ * pool the callback is never called; with one, every function of the library calls
+ * it.
  *
  * Works before ferrum_init, and stays set after ferrum_shutdown. A call waits for
  * running calls of the former callback.

@@ -1,5 +1,5 @@
 /*
- * The books: memory information, statistics, snapshots and leaks.
+ * Counters: memory information, statistics, snapshots and leaks.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -64,8 +64,8 @@ typedef struct ferrum_memory_info {
      *  @go Bandwidth() */
     float bandwidth_gbps;
     /** Age of the latest reading of the device; 0: it was read just now. The
-     *  numbers include what this library has allocated and released since that
-     *  reading.
+     *  numbers include the memory that this library has allocated and released since
+     *  that reading.
      *  @go ReadingAge */
     uint64_t reading_age_ns;
     /** Longest run that can be allocated now: from cached memory, or from the free
@@ -77,8 +77,8 @@ typedef struct ferrum_memory_info {
     /** Capacity of the device itself, without the limit; 0 means unknown.
      *  @none 0 */
     uint64_t device_total_bytes;
-    /** What is free in the device itself, without the limit: what neither this library
-     *  nor anybody else holds. */
+    /** Free memory of the device itself, without the limit: memory that neither this
+     *  library nor other programs hold. */
     uint64_t device_free_bytes;
 } ferrum_memory_info;
 
@@ -98,8 +98,8 @@ FERRUM_API ferrum_status ferrum_device_get_memory_info(
  * reading, and does not delay other threads.
  *
  * The result does not contain changes that other processes made since the reading.
- * In pools with thread caches it does not contain what another thread allocated or
- * freed since the cache of that thread last exchanged blocks with the pool. It
+ * In pools with thread caches it does not contain the allocations and frees of another
+ * thread since the cache of that thread last exchanged blocks with the pool. It
  * contains everything that the calling thread did.
  *
  * @param max_age_ns  greatest age of a reading that is used; 0 always reads the
@@ -210,8 +210,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
                                               size_t *length_out);
 
 /**
- * Lists what is live now as JSON, or, after ferrum_shutdown, what was live when the
- * library stopped:
+ * Lists the objects and blocks that are live now as JSON, or, after ferrum_shutdown,
+ * those that were live when the library stopped:
  *
  * {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
  *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4

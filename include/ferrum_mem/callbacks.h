@@ -54,7 +54,7 @@ typedef struct ferrum_reclaim_config {
      *  the order of registration. */
     int32_t priority;
     /** The longest time that an allocation waits for the callback; 0: 100 ms. A
-     *  value above INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
+     *  value above INT64_MAX returns FERRUM_ERROR_INVALID_ARGUMENT.
      *  @none 0 */
     uint64_t deadline_ns;
 } ferrum_reclaim_config;

@@ -1,5 +1,5 @@
 /*
- * Backends and devices: what there is, what it can do, opening and closing it.
+ * Backends and devices: lists, capabilities, and calls that open and close devices.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -18,26 +18,28 @@ extern "C" {
 #endif
 
 /*
- * An elastic pool has models, each named by a text of 1 to 63 bytes, with address
- * space of its own, as a virtual pool has. The physical memory of all of them
- * together is under one limit. The address spaces together may be larger than it.
+ * An elastic pool has models. A text of 1 to 63 bytes names each model. Each model
+ * has its own address space, as a virtual pool has. One limit applies to the
+ * physical memory of all models together. The sum of the address spaces may be
+ * larger than the limit.
  *
- * A model may be guaranteed a part of the limit, which nobody else gets, and may
- * have a maximum. The rest goes to whoever asks. When it does not suffice for an
- * allocation, room is looked for in this order, until there is enough:
+ * A model may have a guarantee, a part of the limit that no other model can use,
+ * and a maximum. All models can use the rest of the limit. If free pages do not
+ * suffice for an allocation, the pool takes these steps until there are enough:
  *
- *   1. Pages that no range uses; of models of lower priority first.
- *   2. Freed ranges whose queued work is about to be done are waited for.
- *   3. Models above their guarantee have their reclaim callbacks called, one
- *      after the other: lower priority first, then those that are further above
- *      their guarantee, then in the order of registration.
+ *   1. It uses pages that no range uses, first those of models of lower priority.
+ *   2. It waits for freed ranges whose queued work will soon complete.
+ *   3. It calls the reclaim callbacks of models above their guarantee, one after
+ *      the other: first models of lower priority, then models that are further
+ *      above their guarantee, then in the order of registration.
  *
- * Allocations that wait stand in line: those within their model's guarantee first,
- * then higher priority, then first come, first served; nobody is passed for ever.
- * A model is never asked for what it is guaranteed.
+ * Allocations that must wait form a queue: first those within the guarantee of
+ * their model, then those of higher priority, then in the order of arrival. Only a
+ * bounded number of later allocations can overtake one that waits. The pool never
+ * requests pages of its guarantee from a model.
  *
- * A page that goes from one model to another is made zeros in between, unless
- * both are unscrubbed.
+ * A page that moves from one model to another is filled with zeros in between,
+ * unless both models are unscrubbed.
  */
 
 /** Settings of an elastic pool.
@@ -180,8 +182,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
 
 /**
  * Allocates the first free range of the model's address space that is long enough,
- * in whole pages, and maps memory there. The first bytes are zeros, or what this
- * model had written there before. If no free range is long enough, but freed ranges
+ * in whole pages, and maps memory there. The first bytes are zeros, or bytes that
+ * this model wrote before. If no free range is long enough, but freed ranges
  * that queued work still uses would make one, the call waits for that work for at
  * most ten seconds.
  *
@@ -258,8 +260,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
 /**
  * Maps memory at many ranges of a model, like ferrum_vpool_alloc_batch: at all of
  * them, or at none on failure. The pages of all ranges are one request to the pool:
- * it waits once, and the reclaim callbacks are asked for the sum of what is
- * missing.
+ * it waits once, and the reclaim callbacks are called with the sum of the missing
+ * memory.
  *
  * @param ranges,count,options  as for ferrum_vpool_alloc_batch.
  * @return as ferrum_elastic_pool_alloc_with with at_offset 1, and as
@@ -559,9 +561,9 @@ ferrum_elastic_pool_models_json(ferrum_elastic_pool pool, char *buffer,
 /**
  * Changes the limit of all models together while they run; 0: the memory of the
  * device. Mapped ranges stay. Free pages above the limit are released to the
- * device, as with ferrum_vpool_set_limit. If the limit falls below what the models
- * use or have as guarantees, a model within its guarantee may have to wait until
- * models above their guarantees have released pages.
+ * device, as with ferrum_vpool_set_limit. If the limit falls below the memory that
+ * the models use or have as guarantees, a model within its guarantee may have to
+ * wait until models above their guarantees have released pages.
  *
  * @return FERRUM_ERROR_INVALID_CONFIG for a limit below the requested guarantees or
  *         below one page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the

@@ -1,5 +1,5 @@
 /*
- * Estimation: does it fit?
+ * Estimates of the memory of a model.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,9 +14,10 @@ extern "C" {
 #endif
 
 /*
- * What a model takes, before anything of it is loaded. No function of this section
- * needs ferrum_init, asks a device or keeps anything. Amounts are whole bytes with
- * checked arithmetic: one beyond 64 bits is FERRUM_ERROR_OVERFLOW and is named.
+ * The memory that a model needs, before the model is loaded. No function of this
+ * section needs ferrum_init, queries a device or keeps anything. Amounts are whole bytes
+ * with checked arithmetic: an amount beyond 64 bits returns FERRUM_ERROR_OVERFLOW, and
+ * the message names it.
  *
  * The first three are the short formulas, which take the numbers of a model as
  * arguments. They are for transformers with gated MLPs only. The other two read the

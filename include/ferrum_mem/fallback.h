@@ -18,15 +18,17 @@ extern "C" {
 #endif
 
 /*
- * One small interface over the memory of a device, whatever backend it is of. A fallback
- * manager makes buffers on its device out of buckets by powers of two, within the
- * bounds of a memory config. Where the config allows it, a buffer that the device has
- * no room for is made on a host device, and goes to the device once there is room. A
- * tracker knows buffers by id, tag and age; a generic pool keeps buffers of the
- * caller's own. docs/fallback.md explains all of it.
+ * A fallback manager is a small interface over the memory of a device of any
+ * backend. It allocates buffers on its device from buckets by powers of two, within
+ * the bounds of a memory config. If the config allows it, a buffer for which the
+ * device has no memory is allocated on a host device, and moves to the device when
+ * the device has memory again. A tracker lists buffers by id, tag and age. A
+ * generic pool caches free buffers that the caller created. docs/fallback.md
+ * explains all of this.
  *
- * What moves, pins, takes or ends a buffer, copies to or from it, or destroys a fallback
- * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
+ * Calls that move, pin, take or end a buffer, copy to or from it, or destroy a
+ * fallback manager may wait for a stream. In a host function they return
+ * FERRUM_ERROR_INVALID_STATE.
  */
 
 /** A fallback manager: allocates buffers on a device, and on a host when the device

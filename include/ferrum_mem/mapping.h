@@ -1,5 +1,5 @@
 /*
- * Mappings, links, hints, and memory of others, for managers.
+ * Mappings, links, hints and external memory of managers.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -81,7 +81,7 @@ typedef struct ferrum_mapping {
  * A second call for the same range with the same access returns the same mapping.
  * That mapping ends with as many calls of ferrum_memory_unmap. A mapping for
  * reading may overlap a mapping for writing. If both are the block itself, the
- * reader sees what was written; otherwise it sees that only after
+ * reader sees the written bytes; otherwise it sees them only after
  * ferrum_memory_unmap. While a block is mapped, it is neither moved nor freed. Work
  * may be queued on it; the program has to order that work and its own accesses.
  *

@@ -150,7 +150,7 @@ typedef struct ferrum_pool_config {
      *  @none 0 */
     uint64_t physical_page_bytes;
     /** FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO
-     *  means off, and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+     *  means off, and FERRUM_PAGING_ON returns FERRUM_ERROR_INVALID_CONFIG.
      *  @go StreamOrdered
      *  @read segmentSource */
     ferrum_segment_source segment_source;
@@ -390,7 +390,7 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
  *
  * @param count  1 to FERRUM_BATCH_MAX.
  * @return as ferrum_pool_free for the first wrong address; the message states its
- *         index. An address that occurs twice is FERRUM_ERROR_DOUBLE_FREE.
+ *         index. An address that occurs twice returns FERRUM_ERROR_DOUBLE_FREE.
  *         FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to record all
  *         deferred frees; all blocks stay live.
  *
@@ -471,7 +471,7 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  *
  * Graphs may share a private pool. They then use the same memory. They have to run
  * one after the other, in the order of their captures. A run of one graph
- * overwrites what another graph left in blocks that are not live.
+ * overwrites the contents that another graph left in blocks that are not live.
  *
  * @param stream  optional: a stream that captures now.
  * @param shared_graph  a graph of this pool whose private pool the new graph
@@ -497,8 +497,8 @@ FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
                                                    uint64_t *graph_out);
 
 /**
- * Ends what ferrum_pool_capture_begin started. Call it after the capture itself has
- * ended. Live blocks stay live.
+ * Ends the use of a private pool that ferrum_pool_capture_begin began. Call it
+ * after the capture itself has ended. Live blocks stay live.
  *
  * @return FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream
  *         captures, or after an earlier call for this graph.

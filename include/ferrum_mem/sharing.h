@@ -1,5 +1,5 @@
 /*
- * Contexts of the program, other devices, other processes.
+ * Sharing with contexts of the program, other devices and other processes.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -14,41 +14,43 @@ extern "C" {
 #endif
 
 /*
- * Ranges of a virtual pool or a model that sleep keep their addresses and tags and
- * give up their memory: their bytes go to host memory or a file, or are discarded.
- * To wake is to get memory as an allocation does, at the same addresses, and to have
- * the bytes back. Both take everything, or one tag; the tag of ranges that were given
- * none is the name of the pool, or the id of the model.
+ * A sleep releases the physical memory of ranges of a virtual pool or a model. The
+ * ranges keep their addresses and tags. Their bytes are copied to host memory or to
+ * a file, or are discarded. A wake allocates memory as an allocation does, maps it
+ * at the same addresses, and copies the bytes back. Both calls apply to all ranges,
+ * or to one tag. Ranges that were allocated without a tag have the name of the
+ * pool, or the id of the model, as their tag.
  *
- * Nothing of the caller, no queued work either, uses a range from the beginning of
- * the call that puts it to sleep until the end of the one that wakes it: there is no
- * memory behind it. A range that sleeps can be freed. Allocations of a tag that sleeps
- * are FERRUM_ERROR_INVALID_STATE, or wait if they ask for it (asleep_wait_ns); while
- * everything sleeps that is so for all tags that were not woken by themselves. When
- * the last range that slept is woken by its tag, nothing sleeps any more: from then
- * on allocations of every tag are possible.
+ * From the beginning of the sleep until the end of the wake, neither the program
+ * nor its queued work may use a range, because the range has no memory. A range
+ * that is asleep can be freed. An allocation with a tag that is asleep returns
+ * FERRUM_ERROR_INVALID_STATE, or waits if it requests that (asleep_wait_ns). While
+ * everything is asleep, this holds for every tag that was not woken by itself. When
+ * the last range that is asleep is woken by its tag, the whole pool or model is
+ * awake: from then on allocations with every tag are possible.
  *
- * Both are all or nothing. A call that fails, for whatever reason and wherever it had
- * got to, leaves every page and every byte where it was: a sleep gives up nothing
- * before all is copied, and a wake gives up no copy before all is back. So no limit that
- * is lowered, no other model and no other program can stand in its way back. The price:
- * while the call runs, its bytes are there twice, in the device's memory and in what
- * keeps them; on a device whose memory is the host's (cpu), FERRUM_SLEEP_HOST needs as
- * much memory again, and FERRUM_SLEEP_FILE or FERRUM_SLEEP_DISCARD do not. The pages
- * that a sleep gives up are others' when it ends, all at once.
+ * Both calls are all or nothing. If a call fails, for any reason and at any moment,
+ * every page and every byte is where it was: a sleep releases no memory before all
+ * bytes are copied, and a wake releases no copy before all bytes are back. So a
+ * lowered limit, another model or another program cannot prevent that a failed call
+ * is undone. The cost: during the call the bytes exist twice, in the memory of the
+ * device and in their copy. On a device whose memory is host memory (cpu),
+ * FERRUM_SLEEP_HOST needs the same amount of memory again; FERRUM_SLEEP_FILE and
+ * FERRUM_SLEEP_DISCARD do not. Others can use the released pages when the sleep
+ * ends, all at once.
  *
- * Ranges that a call under way puts to sleep or wakes cannot be freed:
- * FERRUM_ERROR_BUSY.
+ * A range that a running call puts to sleep or wakes cannot be freed: the free
+ * returns FERRUM_ERROR_BUSY.
  *
  * A load of weights (weights.h) writes its memory part by part, and queues no work
- * between two parts. A call that puts this memory to sleep waits for the load from before
- * its first allocation until its end. In the progress callback of the load, that call
- * returns FERRUM_ERROR_INVALID_STATE. A load into a tag that sleeps, or that a call under
- * way puts to sleep, ends with FERRUM_ERROR_INVALID_STATE.
+ * between two parts. A call that puts this memory to sleep waits for the load from
+ * before its first allocation until its end. In the progress callback of the load,
+ * that call returns FERRUM_ERROR_INVALID_STATE. A load into a tag that is asleep,
+ * or that a running call puts to sleep, ends with FERRUM_ERROR_INVALID_STATE.
  *
- * One call at a time puts to sleep or wakes in one pool or model; others wait for it
- * as long as their timeout allows. In a reclaim callback no call waits: one that
- * would have to is FERRUM_ERROR_BUSY.
+ * One call at a time puts to sleep or wakes in one pool or model. Other calls wait
+ * for it as long as their timeout allows. In a reclaim callback no call waits: a
+ * call that would wait returns FERRUM_ERROR_BUSY.
  */
 
 /** Place of the contents of ranges that are asleep.

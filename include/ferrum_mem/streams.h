@@ -1,5 +1,5 @@
 /*
- * Streams and events: queues of work and marks in them.
+ * Streams and events: queues of work, and points in these queues.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 /*
- * Tensors in memory: a load, and what it has loaded.
+ * Tensors in memory: a load, and the tensors that it has loaded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * Virtual pools: address space with pages that come and go.
+ * Virtual pools: reserved address space into which memory is mapped.
  * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,14 +16,14 @@ extern "C" {
 #endif
 
 /*
- * A virtual pool reserves address space as a whole and puts memory behind parts
- * of it, page by page, where and when the caller asks. What is mapped stays
- * where it is. Whoever reads or writes where nothing is mapped ends the process,
- * as with any pointer to nowhere.
+ * A virtual pool reserves address space as a whole, and maps memory into parts of
+ * it, page by page, as the caller requests. Mapped memory keeps its address. An
+ * access to an address where nothing is mapped ends the process, as with any
+ * invalid pointer.
  *
- * Physical pages are recycled: one that is freed stays with the pool for its
- * next call, some are kept ready by a worker of the library, and what is more
- * than that goes back to the device after a while.
+ * The pool reuses physical pages: a freed page stays with the pool for its next
+ * call. A worker of the library keeps some pages ready. After some time the pool
+ * releases further pages to the device.
  */
 
 /** The page sizes of a device.
@@ -142,8 +142,8 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
 
 /**
  * Maps readable and writable memory at every page that a range touches: at all of
- * them, or at none on failure. The first bytes are zeros, or what this pool had
- * written there before.
+ * them, or at none on failure. The first bytes are zeros, or bytes that this pool
+ * wrote before.
  *
  * @param offset_bytes  offset from the base address; any number of bytes.
  * @param size_bytes  not 0.
@@ -218,7 +218,7 @@ typedef struct ferrum_byte_range {
     uint64_t size_bytes;
 } ferrum_byte_range;
 
-/** What the allocations of one batch have in common.
+/** Settings that apply to all allocations of a batch.
  *  @go library.BatchRequest */
 typedef struct ferrum_batch_options {
     uint32_t struct_size;

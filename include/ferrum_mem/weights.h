@@ -172,9 +172,10 @@ FERRUM_API ferrum_status ferrum_weights_metadata_json(ferrum_weights weights,
                                                       size_t *length_out);
 
 /**
- * Returns what the library can load, as JSON with the fields of docs/weights.md:
- * supported_formats (with the formats of decoders), supported_sources, max_tensor_size,
- * supports_streaming, supports_concurrent and supported_transformations.
+ * Returns the formats and types that the library can load, as JSON with the fields of
+ * docs/weights.md: supported_formats (with the formats of decoders), supported_sources,
+ * max_tensor_size, supports_streaming, supports_concurrent and
+ * supported_transformations.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *

@@ -34,7 +34,7 @@ TABLES = """\
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
 STRUCTS: dict[str, tuple[int, int, tuple[tuple[str, str, int], ...]]]
-# What is not zero in a struct with the values of its FERRUM_*_INIT.
+# The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
 INITIAL: dict[str, dict[str, int | float]]
 # Result and parameters of each callback and each function.
 CALLBACKS: dict[str, tuple[str, ...]]

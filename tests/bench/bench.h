@@ -1,6 +1,6 @@
 /*
- * What the parts of the bench share: an allocator under measurement, and the
- * clocks.
+ * The declarations that the parts of the bench share: an allocator under
+ * measurement, and the clocks.
  *
  * One process measures one allocator, so that no allocator replaces another's
  * malloc or inherits another's heap. Every allocator is called through the
@@ -19,7 +19,7 @@ struct place {
     uint64_t begin_bytes, end_bytes;
 };
 
-/** What an allocator reports about itself. */
+/** The counters that an allocator reports. */
 struct books {
     /** Of the live blocks: as requested, and after rounding. */
     uint64_t requested_bytes, allocated_bytes;

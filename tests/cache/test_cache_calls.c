@@ -357,8 +357,8 @@ static void batches_are_all_or_nothing(void) {
     close_pool(0);
 }
 
-/* What a free on one stream does with a block of another stream. It depends
- * on which of the two has queued work. */
+/* A free on one stream of a block of another stream. The result depends on which
+ * of the two streams has queued work. */
 static void a_free_waits_for_both_streams(void) {
     uint64_t pool = open_pool(), block, other;
     const uint64_t one = STUB_STREAM(1), two = STUB_STREAM(2);

@@ -1,4 +1,4 @@
-/* What the two benchmarks share: the device with a stream that the
+/* The declarations that the two benchmarks share: the device with a stream that the
  * benchmark created, and numbers as JSON. */
 #ifndef GPU_BENCH_H
 #define GPU_BENCH_H

@@ -135,7 +135,7 @@ func (e captureEnd[P]) PassedAt() (time.Duration, error) {
 
 func (e captureEnd[P]) Close() error { return nil }
 
-// Parked is the blocks that one free has parked. They belong to another pool than the
+// Parked has the blocks that one free has parked. They belong to another pool than the
 // private pool of the graph, and the graph that was being captured uses them.
 type Parked[P comparable] struct {
 	// Owner is the pool of the blocks at Addrs. Bytes is the sum of their sizes.

@@ -182,7 +182,7 @@ static void fk_compute_scores(struct fk_panel *p, int64_t key, int64_t keys) {
     }
 }
 
-/* What the mask adds to the score of a key. */
+/* The number that the mask adds to the score of a key. */
 FK_INLINE float fk_mask_value(int64_t type, const char *from) {
     if (type == FK_BOOL)
         return *from ? 0 : -__builtin_inff();

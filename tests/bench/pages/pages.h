@@ -1,7 +1,7 @@
 /*
- * What the rows of virtual memory share: the functions of the library that
- * they call, the options of a row, and the bare system that each row is
- * compared with.
+ * The declarations that the rows of virtual memory share: the functions of the
+ * library that they call, the options of a row, and the bare system that each
+ * row is compared with.
  */
 #ifndef FERRUM_BENCH_PAGES_H
 #define FERRUM_BENCH_PAGES_H

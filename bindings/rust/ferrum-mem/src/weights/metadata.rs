@@ -73,7 +73,7 @@ pub(super) fn shape_of(info: &sys::ferrum_tensor_info) -> &[u64] {
     &info.shape[..(info.rank as usize).min(info.shape.len())]
 }
 
-/// What the library can load.
+/// The formats and types that the library can load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WeightsCapabilities {

@@ -264,7 +264,7 @@ impl Weights {
         Ok(Some(FoundTensor::of(&info)))
     }
 
-    /// What the library can load.
+    /// Returns the formats and types that the library can load.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use crate::weights::progress::OnProgress;
 use crate::weights::source::Weights;
 use crate::{sys, DType, Error, Result};
 
-/// What a set keeps alive while its load runs and its tensors exist.
+/// The objects that a set keeps alive while its load runs and its tensors exist.
 #[derive(Default)]
 struct Held {
     _parents: Vec<Parent>,
