@@ -53,7 +53,7 @@ const (
 	CodePermissionDenied    Code = -43 // not permitted
 	CodeNetwork             Code = -44 // the network failed
 	CodeAuthentication      Code = -45 // not authenticated
-	CodeRateLimited         Code = -46 // asked too often
+	CodeRateLimited         Code = -46 // called too often
 	CodeSerialization       Code = -47 // a value cannot be written or read as text
 	CodeCorrupted           Code = -48 // bytes beside a block, or of a freed block, were overwritten
 )

@@ -51,8 +51,8 @@ template <class Self> class elastic_pool_calls {
     /**
      * Maps memory at many ranges of a model, like ferrum_vpool_alloc_batch: at
      * all of them, or at none on failure. The pages of all ranges are one
-     * request to the pool: it waits once, and the reclaim callbacks are asked
-     * for the sum of what is missing.
+     * request to the pool: it waits once, and the reclaim callbacks are called
+     * with the sum of the missing memory.
      */
     result<done>
     try_alloc_batch(detail::c_text model, const ferrum_byte_range *ranges,
@@ -232,8 +232,9 @@ template <class Self> class elastic_pool_calls {
      * Changes the limit of all models together while they run; 0: the memory of
      * the device. Mapped ranges stay. Free pages above the limit are released
      * to the device, as with ferrum_vpool_set_limit. If the limit falls below
-     * what the models use or have as guarantees, a model within its guarantee
-     * may have to wait until models above their guarantees have released pages.
+     * the memory that the models use or have as guarantees, a model within its
+     * guarantee may have to wait until models above their guarantees have
+     * released pages.
      */
     result<done> try_set_limit(std::uint64_t limit_bytes) const {
         return detail::outcome(

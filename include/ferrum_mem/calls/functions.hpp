@@ -88,8 +88,8 @@ inline result<std::string> try_snapshot_json() {
 inline std::string snapshot_json() { return try_snapshot_json().value(); }
 
 /**
- * Lists what is live now as JSON, or, after ferrum_shutdown, what was live when
- * the library stopped.
+ * Lists the objects and blocks that are live now as JSON, or, after
+ * ferrum_shutdown, those that were live when the library stopped.
  */
 inline result<std::string> try_leak_report_json() {
     return detail::text(ferrum_leak_report_json);

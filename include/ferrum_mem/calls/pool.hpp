@@ -181,8 +181,8 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Ends what ferrum_pool_capture_begin started. Call it after the capture
-     * itself has ended. Live blocks stay live.
+     * Ends the use of a private pool that ferrum_pool_capture_begin began. Call
+     * it after the capture itself has ended. Live blocks stay live.
      */
     result<done> try_capture_end(std::uint64_t graph) const {
         return detail::outcome(ferrum_pool_capture_end(handle(), graph));

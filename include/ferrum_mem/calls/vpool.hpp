@@ -21,8 +21,8 @@ template <class Self> class vpool_calls {
   public:
     /**
      * Maps readable and writable memory at every page that a range touches: at
-     * all of them, or at none on failure. The first bytes are zeros, or what
-     * this pool had written there before.
+     * all of them, or at none on failure. The first bytes are zeros, or bytes
+     * that this pool wrote before.
      */
     result<ferrum_address> try_alloc(std::uint64_t offset_bytes,
                                      std::uint64_t size_bytes) const {

@@ -33,9 +33,9 @@ template <class Self> class weights_calls {
     std::string metadata_json() const { return try_metadata_json().value(); }
 
     /**
-     * Returns what the library can load, as JSON with the fields of
-     * docs/weights.md: supported_formats (with the formats of decoders),
-     * supported_sources, max_tensor_size, supports_streaming,
+     * Returns the formats and types that the library can load, as JSON with the
+     * fields of docs/weights.md: supported_formats (with the formats of
+     * decoders), supported_sources, max_tensor_size, supports_streaming,
      * supports_concurrent and supported_transformations.
      */
     static result<std::string> try_capabilities_json() {

@@ -118,7 +118,7 @@ STATUSES = (
     Status("FERRUM_ERROR_PERMISSION_DENIED", -43, "not permitted"),
     Status("FERRUM_ERROR_NETWORK", -44, "the network failed"),
     Status("FERRUM_ERROR_AUTHENTICATION", -45, "not authenticated"),
-    Status("FERRUM_ERROR_RATE_LIMITED", -46, "asked too often"),
+    Status("FERRUM_ERROR_RATE_LIMITED", -46, "called too often"),
     Status("FERRUM_ERROR_SERIALIZATION", -47, "a value cannot be written or read as text"),
     Status(
         "FERRUM_ERROR_CORRUPTED", -48, "bytes beside a block, or of a freed block, were overwritten"
@@ -1802,7 +1802,7 @@ STRUCTS = {
     ),
 }
 
-# What is not zero in a struct with the values of its FERRUM_*_INIT.
+# The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
 INITIAL = {
     "ferrum_config": {"struct_size": 24},
     "ferrum_error_info": {"struct_size": 1328},

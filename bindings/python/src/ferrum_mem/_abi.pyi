@@ -580,7 +580,7 @@ FERRUM_ELEMENTS_PACKED = 4
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
 STRUCTS: dict[str, tuple[int, int, tuple[tuple[str, str, int], ...]]]
-# What is not zero in a struct with the values of its FERRUM_*_INIT.
+# The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
 INITIAL: dict[str, dict[str, int | float]]
 # Result and parameters of each callback and each function.
 CALLBACKS: dict[str, tuple[str, ...]]
@@ -672,8 +672,8 @@ class ferrum_error_info(ctypes.Structure):
     operation: bytes
     # Device of the failing call, for example "cpu:0", or empty.
     device: bytes
-    # What was wrong, with the name and the value of the argument. A longer text is cut at the end
-    # of a character.
+    # The reason of the failure, with the name and the value of the argument. A longer text is cut
+    # at the end of a character.
     message: bytes
     # FERRUM_FACT_* flags of the numbers below that the failure states; the other numbers are 0. For
     # virtual and elastic pools, INVALID_OFFSET states offset, size and capacity. ALREADY_MAPPED and
@@ -795,8 +795,8 @@ class ferrum_memory_info(ctypes.Structure):
     bandwidth_known: int
     # Copy bandwidth in 10^9 bytes per second.
     bandwidth_gbps: float
-    # Age of the latest reading of the device; 0: it was read just now. The numbers include what
-    # this library has allocated and released since that reading.
+    # Age of the latest reading of the device; 0: it was read just now. The numbers include the
+    # memory that this library has allocated and released since that reading.
     reading_age_ns: int
     # Longest run that can be allocated now: from cached memory, or from the free memory of the
     # device as far as the limit allows.
@@ -805,8 +805,8 @@ class ferrum_memory_info(ctypes.Structure):
     limit_bytes: int
     # Capacity of the device itself, without the limit; 0 means unknown.
     device_total_bytes: int
-    # What is free in the device itself, without the limit: what neither this library nor anybody
-    # else holds.
+    # Free memory of the device itself, without the limit: memory that neither this library nor
+    # other programs hold.
     device_free_bytes: int
     @classmethod
     def init(cls) -> ferrum_memory_info:
@@ -937,7 +937,7 @@ class ferrum_pool_config(ctypes.Structure):
     # whole one. A segmented pool ignores it.
     physical_page_bytes: int
     # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO means off, and
-    # FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+    # FERRUM_PAGING_ON returns FERRUM_ERROR_INVALID_CONFIG.
     segment_source: int
     reserved: int
     @classmethod
@@ -1230,7 +1230,7 @@ class ferrum_reclaim_config(ctypes.Structure):
     # registration.
     priority: int
     # The longest time that an allocation waits for the callback; 0: 100 ms. A value above INT64_MAX
-    # is FERRUM_ERROR_INVALID_ARGUMENT.
+    # returns FERRUM_ERROR_INVALID_ARGUMENT.
     deadline_ns: int
     @classmethod
     def init(cls) -> ferrum_reclaim_config:
@@ -1303,7 +1303,7 @@ class ferrum_byte_range(ctypes.Structure):
     size_bytes: int
 
 class ferrum_batch_options(ctypes.Structure):
-    """What the allocations of one batch have in common."""
+    """Settings that apply to all allocations of a batch."""
 
     struct_size: int
     reserved: int
@@ -2692,11 +2692,11 @@ class Functions:
     # FERRUM_LOG=debug|info|warning|error, or FERRUM_DEBUG (then from warnings on); otherwise it
     # drops them.
     ferrum_log_set_callback: Callable[..., int]
-    # (callback, user_data) Sets what knows the lines of an interpreted program. Then call sites of
-    # pools with FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the log,
-    # ferrum_device_get_call_site_json) have these lines before the native functions. The Python
-    # package sets it when it loads the library. Without such a pool the callback is never called;
-    # with one, every function of the library calls it.
+    # (callback, user_data) Sets a callback that returns the lines of an interpreted program. Then
+    # call sites of pools with FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the
+    # log, ferrum_device_get_call_site_json) have these lines before the native functions. The
+    # Python package sets it when it loads the library. Without such a pool the callback is never
+    # called; with one, every function of the library calls it.
     ferrum_call_site_set_callback: Callable[..., int]
     # (buffer, capacity, length_out) Lists every backend with its devices, or with the reason why
     # the backend cannot be used here, as JSON. The host comes first, then cuda, rocm, metal and
@@ -2764,8 +2764,8 @@ class Functions:
     ferrum_device_get_statistics: Callable[..., int]
     # (buffer, capacity, length_out) Returns all counters as JSON, for tools:
     ferrum_snapshot_json: Callable[..., int]
-    # (buffer, capacity, length_out) Lists what is live now as JSON, or, after ferrum_shutdown, what
-    # was live when the library stopped:
+    # (buffer, capacity, length_out) Lists the objects and blocks that are live now as JSON, or,
+    # after ferrum_shutdown, those that were live when the library stopped:
     ferrum_leak_report_json: Callable[..., int]
     # (device, stream_out) Creates a stream on a device. The thread of the stream starts with the
     # first work.
@@ -2847,8 +2847,8 @@ class Functions:
     # (cuStreamBeginCapture). The stream is known to the library by ferrum_stream_adopt or
     # ferrum_stream_get_native.
     ferrum_pool_capture_begin: Callable[..., int]
-    # (pool, graph) Ends what ferrum_pool_capture_begin started. Call it after the capture itself
-    # has ended. Live blocks stay live.
+    # (pool, graph) Ends the use of a private pool that ferrum_pool_capture_begin began. Call it
+    # after the capture itself has ended. Live blocks stay live.
     ferrum_pool_capture_end: Callable[..., int]
     # (pool, graph, stream) Releases a graph. The program states that the graph will not run again
     # after the work that is queued on the stream now. When the last graph of a private pool is
@@ -2972,7 +2972,7 @@ class Functions:
     ferrum_vpool_destroy: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, address_out) Maps readable and writable memory at every page
     # that a range touches: at all of them, or at none on failure. The first bytes are zeros, or
-    # what this pool had written there before.
+    # bytes that this pool wrote before.
     ferrum_vpool_alloc: Callable[..., int]
     # (vpool, request, address_out) The same as ferrum_vpool_alloc, with all options.
     ferrum_vpool_alloc_with: Callable[..., int]
@@ -3043,17 +3043,17 @@ class Functions:
     ferrum_elastic_pool_unregister_model: Callable[..., int]
     # (pool, model, size_bytes, address_out, offset_bytes_out) Allocates the first free range of the
     # model's address space that is long enough, in whole pages, and maps memory there. The first
-    # bytes are zeros, or what this model had written there before. If no free range is long enough,
-    # but freed ranges that queued work still uses would make one, the call waits for that work for
-    # at most ten seconds.
+    # bytes are zeros, or bytes that this model wrote before. If no free range is long enough, but
+    # freed ranges that queued work still uses would make one, the call waits for that work for at
+    # most ten seconds.
     ferrum_elastic_pool_alloc: Callable[..., int]
     # (pool, model, request, address_out, offset_bytes_out) The same as ferrum_elastic_pool_alloc,
     # with all options.
     ferrum_elastic_pool_alloc_with: Callable[..., int]
     # (pool, model, ranges, count, options) Maps memory at many ranges of a model, like
     # ferrum_vpool_alloc_batch: at all of them, or at none on failure. The pages of all ranges are
-    # one request to the pool: it waits once, and the reclaim callbacks are asked for the sum of
-    # what is missing.
+    # one request to the pool: it waits once, and the reclaim callbacks are called with the sum of
+    # the missing memory.
     ferrum_elastic_pool_alloc_batch: Callable[..., int]
     # (pool, model, sizes, count, options, offsets_out) Maps memory at many ranges of a model, each
     # at the first free place that is long enough, like ferrum_elastic_pool_alloc: all of them, or
@@ -3092,9 +3092,9 @@ class Functions:
     ferrum_elastic_pool_models_json: Callable[..., int]
     # (pool, limit_bytes) Changes the limit of all models together while they run; 0: the memory of
     # the device. Mapped ranges stay. Free pages above the limit are released to the device, as with
-    # ferrum_vpool_set_limit. If the limit falls below what the models use or have as guarantees, a
-    # model within its guarantee may have to wait until models above their guarantees have released
-    # pages.
+    # ferrum_vpool_set_limit. If the limit falls below the memory that the models use or have as
+    # guarantees, a model within its guarantee may have to wait until models above their guarantees
+    # have released pages.
     ferrum_elastic_pool_set_limit: Callable[..., int]
     # (pool, report_out) The same as ferrum_vpool_compact.
     ferrum_elastic_pool_compact: Callable[..., int]
@@ -3465,9 +3465,10 @@ class Functions:
     # fields of docs/weights.md: format, total_size_bytes, dtypes, tensors with their shapes, and
     # extra.
     ferrum_weights_metadata_json: Callable[..., int]
-    # (buffer, capacity, length_out) Returns what the library can load, as JSON with the fields of
-    # docs/weights.md: supported_formats (with the formats of decoders), supported_sources,
-    # max_tensor_size, supports_streaming, supports_concurrent and supported_transformations.
+    # (buffer, capacity, length_out) Returns the formats and types that the library can load, as
+    # JSON with the fields of docs/weights.md: supported_formats (with the formats of decoders),
+    # supported_sources, max_tensor_size, supports_streaming, supports_concurrent and
+    # supported_transformations.
     ferrum_weights_capabilities_json: Callable[..., int]
     # (weights, name, info_out) Finds a tensor of a source by its name.
     ferrum_weights_find: Callable[..., int]

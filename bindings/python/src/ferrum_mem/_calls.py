@@ -503,8 +503,8 @@ class ElasticPoolCalls(Resource):
     def set_limit(self, limit_bytes: int | None) -> None:
         """Changes the limit of all models together while they run; None: the memory of the device.
         Mapped ranges stay. Free pages above the limit are released to the device, as with
-        VirtualPool.set_limit(). If the limit falls below what the models use or have as
-        guarantees, a model within its guarantee may have to wait until models above their
+        VirtualPool.set_limit(). If the limit falls below the memory that the models use or have
+        as guarantees, a model within its guarantee may have to wait until models above their
         guarantees have released pages.
 
         Raises:

@@ -112,13 +112,14 @@ class MemoryInfo:
         utilization_percent: used / total * 100; 0 when total is unknown. For display.
         bandwidth_gbps: copy bandwidth in 10^9 bytes per second.
         reading_age_ns: age of the latest reading of the device; 0: it was read just now. The
-            numbers include what this library has allocated and released since that reading.
+            numbers include the memory that this library has allocated and released since that
+            reading.
         largest_free_bytes: longest run that can be allocated now: from cached memory, or from the
             free memory of the device as far as the limit allows.
         limit_bytes: the limit of the device; 0: none.
         device_total_bytes: capacity of the device itself, without the limit; 0 means unknown.
-        device_free_bytes: what is free in the device itself, without the limit: what neither this
-            library nor anybody else holds.
+        device_free_bytes: free memory of the device itself, without the limit: memory that neither
+            this library nor other programs hold.
     """
 
     pressure: PressureLevel
@@ -293,7 +294,7 @@ class PoolConfig:
             PageSizes.minimum_bytes; 0: the size that the device recommends, and on CUDA also pages
             of 32 MiB where a block contains a whole one. A segmented pool ignores it.
         segment_source: SegmentSource. With SegmentSource.STREAM_ORDERED, Paging.AUTO means off, and
-            Paging.ON is InvalidConfigError.
+            Paging.ON returns InvalidConfigError.
     """
 
     enable_auto_expansion: bool = True

@@ -168,7 +168,7 @@ pub const FERRUM_ERROR_PERMISSION_DENIED: ferrum_status = -43;
 pub const FERRUM_ERROR_NETWORK: ferrum_status = -44;
 /// not authenticated
 pub const FERRUM_ERROR_AUTHENTICATION: ferrum_status = -45;
-/// asked too often
+/// called too often
 pub const FERRUM_ERROR_RATE_LIMITED: ferrum_status = -46;
 /// a value cannot be written or read as text
 pub const FERRUM_ERROR_SERIALIZATION: ferrum_status = -47;
@@ -952,8 +952,8 @@ pub struct ferrum_error_info {
     pub operation: [c_char; 64],
     /// Device of the failing call, for example "cpu:0", or empty.
     pub device: [c_char; 32],
-    /// What was wrong, with the name and the value of the argument. A longer text
-    /// is cut at the end of a character.
+    /// The reason of the failure, with the name and the value of the argument. A longer
+    /// text is cut at the end of a character.
     pub message: [c_char; 1024],
     /// FERRUM_FACT_\* flags of the numbers below that the failure states; the other
     /// numbers are 0. For virtual and elastic pools, INVALID_OFFSET states offset,
@@ -1160,8 +1160,8 @@ pub struct ferrum_memory_info {
     /// Copy bandwidth in 10^9 bytes per second.
     pub bandwidth_gbps: f32,
     /// Age of the latest reading of the device; 0: it was read just now. The
-    /// numbers include what this library has allocated and released since that
-    /// reading.
+    /// numbers include the memory that this library has allocated and released since
+    /// that reading.
     pub reading_age_ns: u64,
     /// Longest run that can be allocated now: from cached memory, or from the free
     /// memory of the device as far as the limit allows.
@@ -1170,8 +1170,8 @@ pub struct ferrum_memory_info {
     pub limit_bytes: u64,
     /// Capacity of the device itself, without the limit; 0 means unknown.
     pub device_total_bytes: u64,
-    /// What is free in the device itself, without the limit: what neither this library
-    /// nor anybody else holds.
+    /// Free memory of the device itself, without the limit: memory that neither this
+    /// library nor other programs hold.
     pub device_free_bytes: u64,
 }
 
@@ -1404,7 +1404,7 @@ pub struct ferrum_pool_config {
     /// pool ignores it.
     pub physical_page_bytes: u64,
     /// FERRUM_SEGMENTS_\*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO
-    /// means off, and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+    /// means off, and FERRUM_PAGING_ON returns FERRUM_ERROR_INVALID_CONFIG.
     pub segment_source: ferrum_segment_source,
     pub reserved: u32,
 }
@@ -1952,7 +1952,7 @@ pub struct ferrum_reclaim_config {
     /// the order of registration.
     pub priority: i32,
     /// The longest time that an allocation waits for the callback; 0: 100 ms. A
-    /// value above INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
+    /// value above INT64_MAX returns FERRUM_ERROR_INVALID_ARGUMENT.
     pub deadline_ns: u64,
 }
 
@@ -2094,7 +2094,7 @@ pub struct ferrum_byte_range {
     pub size_bytes: u64,
 }
 
-/// What the allocations of one batch have in common.
+/// Settings that apply to all allocations of a batch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_batch_options {
@@ -5187,11 +5187,11 @@ extern "C" {
     /// Starts the library. If the library runs already, the call joins it. Each
     /// successful call must be undone by one ferrum_shutdown.
     ///
-    /// The Go runtime inside the library ends the process when it cannot get what it
-    /// needs. So ferrum_init preallocates it: two file descriptors, as many threads as
-    /// there are processors and 10 more, and 32 MiB of untouched memory. They stay after
-    /// ferrum_shutdown. docs/hosts.md lists the other resources that a program must
-    /// keep available.
+    /// The Go runtime inside the library ends the process when a resource that it needs
+    /// is not available. So ferrum_init preallocates these resources: two file
+    /// descriptors, as many threads as there are processors and 10 more, and 32 MiB of
+    /// untouched memory. They stay after ferrum_shutdown. docs/hosts.md lists the other
+    /// resources that a program must keep available.
     ///
     /// A signal handler without SA_ONSTACK runs on a stack of the runtime that is too
     /// small for it, and overwrites memory. So ferrum_init adds the flag to the
@@ -5251,11 +5251,12 @@ extern "C" {
         user_data: *mut c_void,
     ) -> ferrum_status;
 
-    /// Sets what knows the lines of an interpreted program. Then call sites of pools with
-    /// FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the log,
-    /// ferrum_device_get_call_site_json) have these lines before the native functions.
-    /// The Python package sets it when it loads the library. Without such a pool the
-    /// callback is never called; with one, every function of the library calls it.
+    /// Sets a callback that returns the lines of an interpreted program. Then call sites
+    /// of pools with FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the
+    /// log, ferrum_device_get_call_site_json) have these lines before the native
+    /// functions. The Python package sets it when it loads the library. Without such a
+    /// pool the callback is never called; with one, every function of the library calls
+    /// it.
     ///
     /// Works before ferrum_init, and stays set after ferrum_shutdown. A call waits for
     /// running calls of the former callback.
@@ -5461,8 +5462,8 @@ extern "C" {
     /// reading, and does not delay other threads.
     ///
     /// The result does not contain changes that other processes made since the reading.
-    /// In pools with thread caches it does not contain what another thread allocated or
-    /// freed since the cache of that thread last exchanged blocks with the pool. It
+    /// In pools with thread caches it does not contain the allocations and frees of another
+    /// thread since the cache of that thread last exchanged blocks with the pool. It
     /// contains everything that the calling thread did.
     ///
     /// - `max_age_ns`: greatest age of a reading that is used; 0 always reads the
@@ -5522,8 +5523,8 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Lists what is live now as JSON, or, after ferrum_shutdown, what was live when the
-    /// library stopped:
+    /// Lists the objects and blocks that are live now as JSON, or, after ferrum_shutdown,
+    /// those that were live when the library stopped:
     ///
     /// {"leaks": \[{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
     /// "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": \["engine+0x12f4
@@ -5808,7 +5809,7 @@ extern "C" {
     /// - `count`: 1 to FERRUM_BATCH_MAX.
     ///
     /// Returns as ferrum_pool_free for the first wrong address; the message states its
-    /// index. An address that occurs twice is FERRUM_ERROR_DOUBLE_FREE.
+    /// index. An address that occurs twice returns FERRUM_ERROR_DOUBLE_FREE.
     /// FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to record all
     /// deferred frees; all blocks stay live.
     pub fn ferrum_pool_free_batch(
@@ -5876,7 +5877,7 @@ extern "C" {
     ///
     /// Graphs may share a private pool. They then use the same memory. They have to run
     /// one after the other, in the order of their captures. A run of one graph
-    /// overwrites what another graph left in blocks that are not live.
+    /// overwrites the contents that another graph left in blocks that are not live.
     ///
     /// - `stream`: optional: a stream that captures now.
     /// - `shared_graph`: a graph of this pool whose private pool the new graph
@@ -5898,8 +5899,8 @@ extern "C" {
         graph_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Ends what ferrum_pool_capture_begin started. Call it after the capture itself has
-    /// ended. Live blocks stay live.
+    /// Ends the use of a private pool that ferrum_pool_capture_begin began. Call it
+    /// after the capture itself has ended. Live blocks stay live.
     ///
     /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream
     /// captures, or after an earlier call for this graph.
@@ -6250,8 +6251,8 @@ extern "C" {
     pub fn ferrum_vpool_destroy(vpool: ferrum_vpool, flags: u32) -> ferrum_status;
 
     /// Maps readable and writable memory at every page that a range touches: at all of
-    /// them, or at none on failure. The first bytes are zeros, or what this pool had
-    /// written there before.
+    /// them, or at none on failure. The first bytes are zeros, or bytes that this pool
+    /// wrote before.
     ///
     /// - `offset_bytes`: offset from the base address; any number of bytes.
     /// - `size_bytes`: not 0.
@@ -6524,8 +6525,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Allocates the first free range of the model's address space that is long enough,
-    /// in whole pages, and maps memory there. The first bytes are zeros, or what this
-    /// model had written there before. If no free range is long enough, but freed ranges
+    /// in whole pages, and maps memory there. The first bytes are zeros, or bytes that
+    /// this model wrote before. If no free range is long enough, but freed ranges
     /// that queued work still uses would make one, the call waits for that work for at
     /// most ten seconds.
     ///
@@ -6563,8 +6564,8 @@ extern "C" {
 
     /// Maps memory at many ranges of a model, like ferrum_vpool_alloc_batch: at all of
     /// them, or at none on failure. The pages of all ranges are one request to the pool:
-    /// it waits once, and the reclaim callbacks are asked for the sum of what is
-    /// missing.
+    /// it waits once, and the reclaim callbacks are called with the sum of the missing
+    /// memory.
     ///
     /// - `ranges,count,options`: as for ferrum_vpool_alloc_batch.
     ///
@@ -6715,9 +6716,9 @@ extern "C" {
 
     /// Changes the limit of all models together while they run; 0: the memory of the
     /// device. Mapped ranges stay. Free pages above the limit are released to the
-    /// device, as with ferrum_vpool_set_limit. If the limit falls below what the models
-    /// use or have as guarantees, a model within its guarantee may have to wait until
-    /// models above their guarantees have released pages.
+    /// device, as with ferrum_vpool_set_limit. If the limit falls below the memory that
+    /// the models use or have as guarantees, a model within its guarantee may have to
+    /// wait until models above their guarantees have released pages.
     ///
     /// Returns FERRUM_ERROR_INVALID_CONFIG for a limit below the requested guarantees or
     /// below one page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the
@@ -7648,7 +7649,7 @@ extern "C" {
     /// A second call for the same range with the same access returns the same mapping.
     /// That mapping ends with as many calls of ferrum_memory_unmap. A mapping for
     /// reading may overlap a mapping for writing. If both are the block itself, the
-    /// reader sees what was written; otherwise it sees that only after
+    /// reader sees the written bytes; otherwise it sees them only after
     /// ferrum_memory_unmap. While a block is mapped, it is neither moved nor freed. Work
     /// may be queued on it; the program has to order that work and its own accesses.
     ///
@@ -8027,9 +8028,10 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Returns what the library can load, as JSON with the fields of docs/weights.md:
-    /// supported_formats (with the formats of decoders), supported_sources, max_tensor_size,
-    /// supports_streaming, supports_concurrent and supported_transformations.
+    /// Returns the formats and types that the library can load, as JSON with the fields of
+    /// docs/weights.md: supported_formats (with the formats of decoders), supported_sources,
+    /// max_tensor_size, supports_streaming, supports_concurrent and
+    /// supported_transformations.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_weights_capabilities_json(

@@ -98,8 +98,8 @@ impl crate::Device {
     /// reading, and does not delay other threads.
     ///
     /// The result does not contain changes that other processes made since the reading.
-    /// In pools with thread caches it does not contain what another thread allocated or
-    /// freed since the cache of that thread last exchanged blocks with the pool. It
+    /// In pools with thread caches it does not contain the allocations and frees of another
+    /// thread since the cache of that thread last exchanged blocks with the pool. It
     /// contains everything that the calling thread did.
     ///
     /// `max_age`: greatest age of a reading that is used; 0 always reads the device, UINT64_MAX uses a reading of any age.
@@ -233,9 +233,9 @@ impl crate::ElasticPool {
 
     /// Changes the limit of all models together while they run; `None`: the memory of the
     /// device. Mapped ranges stay. Free pages above the limit are released to the
-    /// device, as with [`VirtualPool::set_limit`](crate::VirtualPool::set_limit). If the limit falls below what the models
-    /// use or have as guarantees, a model within its guarantee may have to wait until
-    /// models above their guarantees have released pages.
+    /// device, as with [`VirtualPool::set_limit`](crate::VirtualPool::set_limit). If the limit falls below the memory that
+    /// the models use or have as guarantees, a model within its guarantee may have to
+    /// wait until models above their guarantees have released pages.
     ///
     /// # Errors
     ///

@@ -212,8 +212,8 @@ pub struct MemoryInfo {
     /// Copy bandwidth in 10^9 bytes per second.
     pub bandwidth_gbps: Option<f32>,
     /// Age of the latest reading of the device; 0: it was read just now. The
-    /// numbers include what this library has allocated and released since that
-    /// reading.
+    /// numbers include the memory that this library has allocated and released since
+    /// that reading.
     pub reading_age: Duration,
     /// Longest run that can be allocated now: from cached memory, or from the free
     /// memory of the device as far as the limit allows.
@@ -222,8 +222,8 @@ pub struct MemoryInfo {
     pub limit_bytes: Option<u64>,
     /// Capacity of the device itself, without the limit; `None` means unknown.
     pub device_total_bytes: Option<u64>,
-    /// What is free in the device itself, without the limit: what neither this library
-    /// nor anybody else holds.
+    /// Free memory of the device itself, without the limit: memory that neither this
+    /// library nor other programs hold.
     pub device_free_bytes: u64,
 }
 
@@ -433,7 +433,7 @@ pub struct PoolConfig {
     /// pool ignores it.
     pub physical_page_bytes: Option<u64>,
     /// [`SegmentSource`](crate::SegmentSource). With [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered), [`Paging::Auto`](crate::Paging::Auto)
-    /// means off, and [`Paging::On`](crate::Paging::On) is [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
+    /// means off, and [`Paging::On`](crate::Paging::On) returns [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
     pub segment_source: SegmentSource,
 }
 
@@ -809,7 +809,7 @@ pub struct ReclaimConfig {
     /// the order of registration.
     pub priority: i32,
     /// The longest time that an allocation waits for the callback; `None`: 100 ms. A
-    /// value above INT64_MAX is [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    /// value above INT64_MAX returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub deadline: Option<Duration>,
 }
 
@@ -940,7 +940,7 @@ impl ByteRange {
     }
 }
 
-/// What the allocations of one batch have in common.
+/// Settings that apply to all allocations of a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchOptions<'a> {
     /// As in [`VirtualPoolRequest`](crate::VirtualPoolRequest); for a model as in [`ModelRequest`](crate::ModelRequest).
