@@ -164,7 +164,8 @@ def _structs(header: Header) -> str:
 
 
 def _initials(header: Header) -> str:
-    text = "\n# The fields that are not zero in a struct with the values of its FERRUM_*_INIT.\nINITIAL = {\n"
+    text = "\n# The fields that are not zero in a struct with the values of its FERRUM_*_INIT.\n"
+    text += "INITIAL = {\n"
     for struct in header.structs:
         if struct.initial:
             pairs = zip(struct.fields, struct.initial, strict=True)
