@@ -247,6 +247,15 @@ func run(t *testing.T, e *Engine, r Request) {
 	require.NoError(t, e.Run(r, addressIn(workspace), bytes))
 }
 
+// requests returns how many random requests a test makes of at most n. The race detector, which
+// runs with -short, does not see the kernels: a fifth is enough for the Go code around them.
+func requests(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 // onEachSet runs a test with every instruction set of the machine, with 1 to 3 threads.
 func onEachSet(t *testing.T, test func(t *testing.T, e *Engine, r *rand.Rand)) {
 	t.Helper()

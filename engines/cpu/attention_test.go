@@ -195,7 +195,7 @@ func (c *attentionCase) check(t *testing.T) {
 
 func TestAttentionAgreesWithF64(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 40 {
+		for range requests(40) {
 			t.Run("", func(t *testing.T) {
 				c := makeAttention(t, r)
 				run(t, e, &c.request)

@@ -29,7 +29,7 @@ func randomDims(r *rand.Rand, most int) []int64 {
 
 func TestCopiesOfAnyStridesAndSizes(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 200 {
+		for range requests(200) {
 			t.Run("", func(t *testing.T) {
 				kind := pick(r, dtype.U8, dtype.I16, dtype.I32, dtype.F64, dtype.C64)
 				dims := randomDims(r, 4)
@@ -73,7 +73,7 @@ func integers(t *testing.T, isShort bool, values []int64) uint64 {
 
 func TestGather(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 60 {
+		for range requests(60) {
 			t.Run("", func(t *testing.T) {
 				outer, length, run1 := pick[int64](r, 0, 1, 3), pick[int64](r, 1, 5, 100), pick[int64](r, 0, 1, 7, 384, 3000)
 				count := pick[int64](r, 0, 1, 4, 50)
@@ -121,7 +121,7 @@ func TestGather(t *testing.T) {
 
 func TestReductionsAgreeWithF64(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for round := range 200 {
+		for round := range requests(200) {
 			t.Run("", func(t *testing.T) { checkReduce(t, e, r, round%5 == 0) })
 		}
 	})
@@ -186,7 +186,7 @@ func checkReduce(t *testing.T, e *Engine, r *rand.Rand, special bool) {
 
 func TestRotaryAgreesWithF64(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 120 {
+		for range requests(120) {
 			t.Run("", func(t *testing.T) { checkRotary(t, e, r) })
 		}
 	})

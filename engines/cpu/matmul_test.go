@@ -174,7 +174,7 @@ func (c *productCase) want() (values, scales []float64) {
 
 func TestMatMulAgreesWithF64(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for round := range 100 {
+		for round := range requests(100) {
 			t.Run("", func(t *testing.T) {
 				c := makeProduct(t, e, r, round%5 == 0)
 				values, scales := c.want()
@@ -201,7 +201,7 @@ func TestMatMulHasTheSameBitsOnAnyNumberOfThreads(t *testing.T) {
 			defer e.Close()
 			engines = append(engines, e)
 		}
-		for range 40 {
+		for range requests(40) {
 			t.Run(name, func(t *testing.T) {
 				c := makeProduct(t, engines[0], r, false)
 				before := bytes.Clone(c.y.memory)

@@ -46,7 +46,7 @@ func wantRow(o RowOperation, x, scale, bias []float64, epsilon float64) (y []flo
 
 func TestRowsAgreeWithF64(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for round := range 250 {
+		for round := range requests(250) {
 			t.Run("", func(t *testing.T) { checkRows(t, e, r, round%6 == 0) })
 		}
 	})
