@@ -243,13 +243,13 @@ func (b *Backend) Status() Status {
 	if isOpen {
 		s.ActiveDevices = Devices{b.device.ID()}
 	}
-	books := b.manager.Statistics()
+	counters := b.manager.Statistics()
 	if !b.isClosed.Load() {
-		s.MemoryUsage[b.device.ID().String()] = books.Reserved.Current
+		s.MemoryUsage[b.device.ID().String()] = counters.Reserved.Current
 	}
 	s.Specific = map[string]json.RawMessage{}
 	for name, number := range map[string]uint64{
-		"allocated_bytes": books.Allocated.Current, "workspace_bytes": b.memory.workspaces.held(),
+		"allocated_bytes": counters.Allocated.Current, "workspace_bytes": b.memory.workspaces.held(),
 		"tensors": uint64(b.memory.tensors.Load()), "operations": uint64(b.prepared.Load()), "sequences": uint64(b.sequences.Load()),
 	} {
 		s.Specific[name] = json.RawMessage(fmt.Sprint(number))

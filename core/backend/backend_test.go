@@ -78,7 +78,7 @@ func TestAnEngineThatCannotBeOpened(t *testing.T) {
 	require.True(t, entry.Available)
 }
 
-// The status is exact: memory is what the books of the manager state.
+// The status is exact: memory is what the counters of the manager state.
 func TestStatus(t *testing.T) {
 	r := newRig(t)
 	b := r.start(nil)
@@ -94,12 +94,12 @@ func TestStatus(t *testing.T) {
 	}
 	h, err := b.Manager().Alloc(5000)
 	require.NoError(t, err)
-	s, books := b.Status(), b.Manager().Statistics()
-	require.Equal(t, map[string]uint64{"cpu:0": books.Reserved.Current}, s.MemoryUsage)
-	require.Equal(t, books.Reserved.Current, r.device.Statistics().Reserved.Current)
-	require.NotZero(t, books.Reserved.Current)
+	s, counters := b.Status(), b.Manager().Statistics()
+	require.Equal(t, map[string]uint64{"cpu:0": counters.Reserved.Current}, s.MemoryUsage)
+	require.Equal(t, counters.Reserved.Current, r.device.Statistics().Reserved.Current)
+	require.NotZero(t, counters.Reserved.Current)
 	require.EqualValues(t, 3, s.OperationsCompleted)
-	for name, want := range map[string]uint64{"allocated_bytes": books.Allocated.Current, "operations": 1, "sequences": 0, "tensors": 2, "workspace_bytes": testWorkspaceBytes} {
+	for name, want := range map[string]uint64{"allocated_bytes": counters.Allocated.Current, "operations": 1, "sequences": 0, "tensors": 2, "workspace_bytes": testWorkspaceBytes} {
 		var got uint64
 		require.NoError(t, json.Unmarshal(s.Specific[name], &got))
 		require.Equal(t, want, got, name)

@@ -57,8 +57,8 @@ func TestEachCallOfAnOpeningFails(t *testing.T) {
 	}
 }
 
-// Each call of a driver and an engine fails once, in every call of a program. Nothing is left, and the books
-// are as before.
+// Each call of a driver and an engine fails once, in every call of a program. Nothing is left, and the
+// counters are as before.
 func TestEachCallOfAProgramFails(t *testing.T) {
 	r := newRig(t)
 	r.made.isCheap = true
@@ -69,8 +69,8 @@ func TestEachCallOfAProgramFails(t *testing.T) {
 	slice := prepare(t, b, "Slice", "")
 	start, end := r.list(b, 0), r.list(b, 1)
 	counts := func() [4]uint64 {
-		books := b.Manager().Statistics()
-		return [4]uint64{books.LiveBlocks.Current, books.Requested.Current, books.Allocated.Current, uint64(b.Status().OperationsCompleted)}
+		counters := b.Manager().Statistics()
+		return [4]uint64{counters.LiveBlocks.Current, counters.Requested.Current, counters.Allocated.Current, uint64(b.Status().OperationsCompleted)}
 	}
 	// made calls and closes what was made.
 	made := func(call func() (*tensor.Tensor, error)) func(int) error {

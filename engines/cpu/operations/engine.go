@@ -50,9 +50,9 @@ func open(o compute.Options) (*Engine, error) {
 	var all operator.Types
 	for _, domain := range []string{operator.ONNX, operator.Ferrum} {
 		for _, name := range operator.Names(domain) {
-			types := typesOf(domain, name)
-			all |= types
-			e.capabilities.Operations[nameOf(domain, name)] = types.List()
+			first, each := typesOf(domain, name)
+			all |= each
+			e.capabilities.Operations[nameOf(domain, name)] = first.List()
 		}
 	}
 	e.capabilities.Types = all.List()
@@ -90,13 +90,16 @@ func nameOf(domain, name string) string {
 	return domain + "." + name
 }
 
-// typesOf returns the types of the first input of an operator, in all of its forms. The engine
-// computes them all: the general kernels take every type.
-func typesOf(domain, name string) (types operator.Types) {
+// typesOf returns the types of the first input and of any input of an operator, in all of its forms.
+// The engine computes them all: the general kernels take every type.
+func typesOf(domain, name string) (first, each operator.Types) {
 	for opset := operator.FerrumOpset; opset <= operator.NewestOpset; opset++ {
 		if s, err := operator.Find(domain, name, opset); err == nil {
-			types |= s.Inputs[0].Types
+			first |= s.Inputs[0].Types
+			for _, p := range s.Inputs {
+				each |= p.Types
+			}
 		}
 	}
-	return types
+	return first, each
 }
