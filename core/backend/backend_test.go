@@ -9,7 +9,9 @@ import (
 	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/manager"
+	"ferrum_mem/core/tensor"
 )
 
 func TestOpenRefusesWhatItCannotDo(t *testing.T) {
@@ -179,4 +181,35 @@ func TestADeviceClosesTheManager(t *testing.T) {
 	_, err := b.Memory().Alloc(64, r.stream)
 	require.Error(t, err)
 	require.NoError(t, b.Close(true))
+}
+
+// A workspace that no run uses makes room for a tensor and for a larger workspace.
+func TestIdleWorkspacesMakeRoom(t *testing.T) {
+	r := newRig(t)
+	const size = 1 << 20
+	b := r.start(func(c *backend.Config) { c.Memory.Growth, c.Memory.PoolSizeBytes = backend.Static, size })
+	matmul := prepare(t, b, "MatMul", "")
+	x, y := r.put(b, []float32{1}, 1, 1), r.put(b, []float32{1}, 1, 1)
+	require.NoError(t, matmul.Run(tensors{x, x}, tensors{y}, r.stream))
+	require.JSONEq(t, "1000", string(b.Status().Specific["workspace_bytes"]))
+	free := b.Pool().Statistics().Cached.Current
+	large, err := tensor.New(b.Memory(), dtype.U8, []int64{int64(free) + 512}, r.stream)
+	require.NoError(t, err)
+	require.JSONEq(t, "0", string(b.Status().Specific["workspace_bytes"]))
+	requireError(t, device.CodeOutOfMemory, matmul.Run(tensors{x, x}, tensors{nil}, r.stream))
+	closeTensors(t, large, x, y)
+	require.NoError(t, matmul.Close())
+	require.NoError(t, b.Close(false))
+}
+
+// In debug mode, a write beyond a tensor is found.
+func TestDebugModeChecksTheMemory(t *testing.T) {
+	r := newPagedRig(t)
+	b := r.start(func(c *backend.Config) { c.EnableDebug = true })
+	x := r.put(b, []float32{1, 2}, 2)
+	require.NoError(t, b.Pool().Check())
+	offheap.View(uintptr(x.Addr())+8, 1)[0] ^= 1
+	requireError(t, device.CodeCorrupted, b.Pool().Check(), "tensor")
+	closeTensors(t, x)
+	require.NoError(t, b.Close(false))
 }

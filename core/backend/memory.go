@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -48,6 +49,9 @@ func (m *memory) KeepAwake() (release func(), err error) {
 	return m.exit, nil
 }
 
+// Sleeper is the memory itself.
+func (m *memory) Sleeper() any { return m }
+
 func (m *memory) isClosed() error {
 	return device.Errorf(device.CodeInvalidHandle, "backend.memory", "the backend that owns the memory has been closed").On(m.engine.ID())
 }
@@ -61,11 +65,11 @@ func (m *memory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 		return 0, m.isClosed()
 	}
 	defer m.gate.exit()
-	block, err := m.pool.Alloc(pool.Request{SizeBytes: size, AlignmentBytes: tensorAlignmentBytes, Tag: "tensor", Stream: stream})
+	addr, err := m.workspaces.alloc(pool.Request{SizeBytes: size, AlignmentBytes: tensorAlignmentBytes, Tag: "tensor", Stream: stream})
 	if err == nil {
 		m.tensors.Add(1)
 	}
-	return block.Addr, err
+	return addr, err
 }
 
 // RecordStream states that work of another stream uses the memory.
@@ -140,15 +144,37 @@ func (w *workspaces) take(size uint64, stream device.Stream) (workspace, error) 
 	if old.size >= size {
 		return old, nil
 	}
-	block, err := w.pool.Alloc(pool.Request{SizeBytes: size, AlignmentBytes: workspaceAlignmentBytes, Tag: "workspace", Stream: stream})
+	addr, err := w.alloc(pool.Request{SizeBytes: size, AlignmentBytes: workspaceAlignmentBytes, Tag: "workspace", Stream: stream})
 	if err != nil {
 		w.put(old)
 		return workspace{}, err
 	}
-	made := workspace{addr: block.Addr, size: size, isFresh: true}
+	made := workspace{addr: addr, size: size, isFresh: true}
 	w.count(made, old)
 	w.discard(old)
 	return made, nil
+}
+
+// alloc allocates from the pool. If there is no memory, it frees the idle workspaces and tries again.
+func (w *workspaces) alloc(r pool.Request) (device.Addr, error) {
+	block, err := w.pool.Alloc(r)
+	if errors.Is(err, device.CodeOutOfMemory) && w.trim() {
+		block, err = w.pool.Alloc(r)
+	}
+	return block.Addr, err
+}
+
+// trim frees the idle workspaces; false: there is none.
+func (w *workspaces) trim() bool {
+	w.mu.Lock()
+	idle := w.idle
+	w.idle = nil
+	w.mu.Unlock()
+	for _, one := range idle {
+		w.count(workspace{}, one)
+		w.discard(one)
+	}
+	return len(idle) > 0
 }
 
 // discard frees a workspace that is not counted. If that fails, it stays for reuse.

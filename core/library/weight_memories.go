@@ -81,6 +81,9 @@ func (m *callersMemory) Engine() *engine.Engine { return m.device.Engine }
 
 func (m *callersMemory) KeepAwake() (release func(), err error) { return func() {}, nil }
 
+// Sleeper is the memory itself.
+func (m *callersMemory) Sleeper() any { return m }
+
 func (m *callersMemory) Alloc(uint64, device.Stream) (device.Addr, error) {
 	return 0, device.Errorf(device.CodeInvalidArgument, "weights.load", "the memory is a device: each of its tensors needs memory of the caller").On(m.device.Engine.ID())
 }

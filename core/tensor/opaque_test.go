@@ -116,3 +116,44 @@ func TestOnDeviceAUseKeepsTheMemoryAwake(t *testing.T) {
 	require.NoError(t, packed.Close())
 	require.Eventually(t, func() bool { return elastic.Unregister("llama", false) == nil }, 10*time.Second, time.Millisecond)
 }
+
+// One hold keeps all tensors of a model and tag awake.
+func TestOnDeviceGroupsOfTensors(t *testing.T) {
+	r := newRig(t)
+	defer r.close()
+	elastic, err := vmm.NewElastic(r.engine, vmm.ElasticConfig{Name: "elastic", PageBytes: testdevice.PageBytes(r.engine.Device(), 1<<20)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, elastic.Close(false)) }()
+	model, err := elastic.Register("llama", vmm.ModelConfig{VirtualBytes: 64 << 20})
+	require.NoError(t, err)
+	all := []*tensor.Tensor{r.make(dtype.F32, 4), r.make(dtype.F32, 4)}
+	for _, tag := range []string{"weights", "weights", "cache"} {
+		memory, err := weights.InModel(elastic, "llama", tag)
+		require.NoError(t, err)
+		one, err := tensor.New(memory, dtype.F32, []int64{4}, r.stream)
+		require.NoError(t, err)
+		all = append(all, one)
+	}
+	group := tensor.NewGroup(all)
+	releases, err := group.Hold(nil)
+	require.NoError(t, err)
+	require.Len(t, releases, 3, "the pool and two tags")
+	_, err = model.Sleep(context.Background(), vmm.SleepRequest{NoWait: true})
+	require.Equal(t, device.CodeTimeout, device.CodeOf(err), "%v", err)
+	for _, release := range releases {
+		release()
+	}
+	_, err = model.Sleep(context.Background(), vmm.SleepRequest{Tag: "cache"})
+	require.NoError(t, err)
+	releases, err = group.Hold(releases[:0])
+	require.Equal(t, device.CodeBusy, device.CodeOf(err), "%v", err)
+	require.Empty(t, releases)
+	_, err = model.Sleep(context.Background(), vmm.SleepRequest{Tag: "weights", NoWait: true})
+	require.NoError(t, err, "nothing is held after an error")
+	_, err = model.Wake(context.Background(), vmm.WakeRequest{})
+	require.NoError(t, err)
+	for _, one := range all {
+		require.NoError(t, one.Close())
+	}
+	require.Eventually(t, func() bool { return elastic.Unregister("llama", false) == nil }, 10*time.Second, time.Millisecond)
+}

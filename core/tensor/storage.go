@@ -15,8 +15,8 @@ type storage struct {
 	bytes  uint64
 	// free returns the memory to its owner. If it fails, the memory is as before.
 	free func() error
-	// memory is where the memory was allocated; nil for memory of another owner.
-	memory weights.Memory
+	// sleeper identifies what hold keeps awake; nil for memory of another owner.
+	sleeper any
 	// hold keeps the memory awake until release is called; nil for memory that never sleeps.
 	hold func() (release func(), err error)
 	// record states that work of a stream uses the memory; nil for memory of another owner.
@@ -40,7 +40,7 @@ func newStorage(memory weights.Memory, size uint64, stream device.Stream) (*stor
 		return nil, err
 	}
 	s.free = func() error { return memory.Free(s.addr, size) }
-	s.memory, s.hold = memory, memory.KeepAwake
+	s.sleeper, s.hold = memory.Sleeper(), memory.KeepAwake
 	s.record = func(stream device.Stream) error { return memory.RecordStream(s.addr, size, stream) }
 	return s, nil
 }

@@ -54,13 +54,13 @@ type Group struct {
 	engine *engine.Engine
 }
 
-// NewGroup makes a group. Tensors over one memory are kept awake by one hold. All are on one device.
+// NewGroup makes a group. Tensors of one model and tag, or of one pool, are kept awake by one hold. All are on one device.
 func NewGroup(tensors []*Tensor) *Group {
 	g, seen := &Group{}, map[any]bool{}
 	for _, t := range tensors {
 		key := any(t.storage)
-		if t.storage.memory != nil {
-			key = t.storage.memory
+		if t.storage.sleeper != nil {
+			key = t.storage.sleeper
 		}
 		g.engine = t.storage.engine
 		if t.storage.hold != nil && !seen[key] {

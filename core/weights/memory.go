@@ -15,6 +15,9 @@ type Memory interface {
 	// KeepAwake is called before the first Alloc of a load. A Sleep of the memory waits until release is
 	// called, which is after the last access and the last Free of the load.
 	KeepAwake() (release func(), err error)
+	// Sleeper identifies what KeepAwake keeps awake: one call serves all memories with an equal
+	// Sleeper. It is comparable.
+	Sleeper() any
 	// Alloc allocates size bytes. size is not 0. The first work on the memory is queued on stream.
 	Alloc(size uint64, stream device.Stream) (device.Addr, error)
 	// RecordStream states that work of another stream uses the memory of one call of Alloc. Free then
@@ -22,6 +25,12 @@ type Memory interface {
 	RecordStream(addr device.Addr, size uint64, stream device.Stream) error
 	// Free frees the memory that one call of Alloc returned.
 	Free(addr device.Addr, size uint64) error
+}
+
+// sleeper is the tag of a model or a virtual pool that sleeps.
+type sleeper struct {
+	of  any
+	tag string
 }
 
 // packBytes is the alignment of each tensor in a segment. It suffices for the vector loads of every
@@ -40,6 +49,8 @@ func (m *poolMemory) Engine() *engine.Engine { return m.pool.Engine() }
 
 // KeepAwake does nothing: blocks of a pool do not sleep.
 func (m *poolMemory) KeepAwake() (release func(), err error) { return func() {}, nil }
+
+func (m *poolMemory) Sleeper() any { return m.pool }
 
 func (m *poolMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	block, err := m.pool.Alloc(pool.Request{SizeBytes: size, AlignmentBytes: packBytes, Tag: m.tag, Stream: stream})
@@ -73,6 +84,8 @@ func (m *modelMemory) Engine() *engine.Engine { return m.pool.Physical().Engine(
 
 func (m *modelMemory) KeepAwake() (release func(), err error) { return m.model.KeepAwake(m.tag) }
 
+func (m *modelMemory) Sleeper() any { return sleeper{m.model, m.tag} }
+
 func (m *modelMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	got, err := m.model.AllocTagged(vmm.AllocRequest{SizeBytes: size, Tag: m.tag, Stream: stream})
 	return got.Addr, err
@@ -102,6 +115,8 @@ type rangeMemory struct {
 func (m *rangeMemory) Engine() *engine.Engine { return m.pool.Physical().Engine() }
 
 func (m *rangeMemory) KeepAwake() (release func(), err error) { return m.pool.KeepAwake(m.tag) }
+
+func (m *rangeMemory) Sleeper() any { return sleeper{m.pool, m.tag} }
 
 func (m *rangeMemory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	addr, err := m.pool.AllocTagged(vmm.AllocRequest{OffsetBytes: m.next, SizeBytes: size, Tag: m.tag, Stream: stream})
