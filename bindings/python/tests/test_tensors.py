@@ -144,7 +144,9 @@ def test_every_memory_makes_tensors(pool, space, model, manager):
             fm.Tensor(block, "f32", 17)
         with pytest.raises(fm.InvalidAlignmentError):
             fm.Tensor(block, "f32", 1, offset_bytes=2)
-        with pytest.raises(fm.InvalidArgumentError, match="2 strides for 1 dim"):
+        with pytest.raises(
+            fm.InvalidArgumentError, match="2 strides are given: the shape has 1 dim"
+        ):
             fm.Tensor(block, "f32", 1, strides=(1, 2))
     with pytest.raises(TypeError, match="not Device"):
         fm.Tensor(pool.device, "f32", 1)
@@ -165,7 +167,7 @@ def test_every_memory_makes_tensors(pool, space, model, manager):
 def test_wrong_arguments_make_nothing(pool, arguments, error, message):
     with pytest.raises(error, match=message):
         fm.Tensor(pool, *arguments)
-    with pytest.raises(fm.InvalidArgumentError, match="no gaps"):
+    with pytest.raises(fm.InvalidArgumentError, match="new memory is contiguous"):
         fm.Tensor(pool, "f32", 2, strides=(1,))
     assert pool.statistics().live_blocks.current == 0
 
@@ -299,7 +301,7 @@ def test_writes_through_views(pool):
             tensor.read_into(bytes(48))
         same(tensor, array)
     with fm.Tensor(pool, "i64", 2) as tensor:
-        with pytest.raises(fm.InvalidArgumentError, match="not a double"):
+        with pytest.raises(fm.InvalidArgumentError, match="no exact double"):
             tensor.fill(2**53 + 1)
         tensor.write([2**53 + 1, -1])
         assert list(tensor.numpy()) == [2**53 + 1, -1]
@@ -327,7 +329,7 @@ def test_conversions(pool, other_device):
         with pytest.raises(fm.UnsupportedError):
             tensor.to("q8_0")
     with fm.Tensor.from_numpy(array) as shared:
-        with pytest.raises(fm.InvalidArgumentError, match="name the memory"):
+        with pytest.raises(fm.InvalidArgumentError, match="pass the memory"):
             shared.copy()
         with shared.copy(pool) as copied:
             same(copied, array)
@@ -440,7 +442,7 @@ def test_arrays_that_cannot_be_shared(device):
             same(tensor, array.astype(array.dtype.newbyteorder("=")))
             assert not tensor.is_read_only
     for array in (numpy.array(["x"]), numpy.array([1j])):
-        with pytest.raises(fm.UnsupportedError, match="no tensor"):
+        with pytest.raises(fm.UnsupportedError, match="do not support elements"):
             fm.Tensor.from_numpy(array, device=device)
     with pytest.raises(fm.InvalidArgumentError, match="9 dim"):
         fm.Tensor.from_numpy(numpy.zeros((1,) * 9), device=device)

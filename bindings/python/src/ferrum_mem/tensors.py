@@ -155,7 +155,7 @@ def _description(
         if len(strides) != count:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"{len(strides)} strides for {count} dimensions",
+                f"{len(strides)} strides are given: the shape has {count} dimensions",
             )
         raw.strides[:count] = [_i64("strides", each) for each in strides]
     return raw
@@ -217,7 +217,8 @@ class Tensor(TypedArray):
             return
         if strides is not None:
             raise InvalidArgumentError(
-                _abi.FERRUM_ERROR_INVALID_ARGUMENT, "new memory has no gaps: strides is for a block"
+                _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+                "strides is only for a block of a manager: new memory is contiguous",
             )
         raw = raw_memory(memory, offset_bytes, tag)
         lengths, count = _sides("shape", shape)
@@ -277,7 +278,8 @@ class Tensor(TypedArray):
         if isinstance(device, Device) and not device._info.host_addressable:
             raise UnsupportedError(
                 _abi.FERRUM_ERROR_UNSUPPORTED,
-                f"an array is memory of the host, not of {device.id}: use to() with a pool there",
+                f"the array is in host memory, not in memory of {device.id}: use to() with a pool "
+                "of that device",
             )
         given = numpy.asarray(array)
         dtype = _dtype_of_array(given)
@@ -291,7 +293,8 @@ class Tensor(TypedArray):
             raise UnsupportedError(
                 _abi.FERRUM_ERROR_UNSUPPORTED,
                 f"an array of {given.dtype.str} with strides of {list(given.strides)} bytes cannot "
-                "be shared: its elements are not whole, or have another byte order",
+                "be shared: strides or address are not multiples of an element, or the byte order "
+                "differs",
             )
         if is_apart or copy:
             given = numpy.array(given, given.dtype.newbyteorder("="), order="C", copy=True)
@@ -531,7 +534,7 @@ class Tensor(TypedArray):
         except IndexError:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"dimensions {first} and {second} of a tensor with {self.ndim}",
+                f"dimension {first} or {second} is out of range: the tensor has {self.ndim}",
             ) from None
         return self.permute(*order)
 
@@ -561,7 +564,8 @@ class Tensor(TypedArray):
         if others <= 0 or self.size % others:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"no length of -1 makes {list(shape)} of {list(self._shape)}",
+                f"a shape of {list(self._shape)} cannot become {list(shape)}: no length for -1 "
+                "fits",
             )
         return tuple(self.size // others if each == -1 else each for each in shape)
 
@@ -650,7 +654,7 @@ class Tensor(TypedArray):
         number = float(value)
         if isinstance(value, int) and number != value:
             raise InvalidArgumentError(
-                _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{value} is not a double: use write()"
+                _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{value} has no exact double: use write()"
             )
         _native.check(
             _native.functions().ferrum_tensor_fill(self._handle, number, optional_handle(stream))
@@ -690,7 +694,8 @@ class Tensor(TypedArray):
         if place is None:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"the {self._owned.label} is not of a pool: name the memory of the new tensor",
+                f"the {self._owned.label} does not belong to a pool: pass the memory of the new "
+                "tensor",
             )
         kind, handle = self._dtype if dtype is None else dtype_of(dtype), _abi.ferrum_tensor()
         raw = raw_memory(place, offset_bytes, tag)
@@ -857,7 +862,9 @@ class Tensor(TypedArray):
         if self._home.device._info.host_addressable or 0 in self._shape:
             return super().__array__(dtype, copy)
         if copy is False:
-            raise ValueError(f"the {self._owned.label} cannot be an array without a copy")
+            raise ValueError(
+                f"the host cannot address the {self._owned.label}: an array needs a copy"
+            )
         import numpy
 
         from ._dtypes import numpy_dtype
@@ -942,7 +949,7 @@ def _dtype_of_array(array: numpy.ndarray[Any, Any]) -> DType:
         return dtype_of(array.dtype)
     except InvalidArgumentError:
         raise UnsupportedError(
-            _abi.FERRUM_ERROR_UNSUPPORTED, f"no tensor has elements of {array.dtype}"
+            _abi.FERRUM_ERROR_UNSUPPORTED, f"tensors do not support elements of {array.dtype}"
         ) from None
 
 

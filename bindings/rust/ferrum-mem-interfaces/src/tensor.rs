@@ -216,14 +216,14 @@ impl TensorLike for FerrumTensor {
     fn argmax_last_dim_u32(&self) -> Result<u32> {
         if !self.is_row() {
             return Err(FerrumError::invalid_parameter(format!(
-                "argmax of the shape {:?}: it has not one row",
+                "argmax of the shape {:?}: want a shape with one row",
                 self.shape
             )));
         }
         let numbers = self.converted(&self.device, DType::F64)?;
         let numbers = numbers.to_vec(None).map_err(error_of)?;
         let best = largest(&numbers)
-            .ok_or_else(|| FerrumError::invalid_parameter("argmax of no elements"))?;
+            .ok_or_else(|| FerrumError::invalid_parameter("argmax of a tensor without elements"))?;
         u32::try_from(best).map_err(|error| FerrumError::invalid_parameter(error.to_string()))
     }
 }

@@ -176,7 +176,7 @@ impl TensorFactory for FerrumTensorFactory {
     ) -> Result<TensorRef> {
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return Err(FerrumError::invalid_parameter(format!(
-                "uniform numbers from {low} to {high}: this is no range"
+                "uniform numbers from {low} to {high}: want two finite bounds in this order"
             )));
         }
         self.random(shape, dtype, device, |random, data| {
@@ -195,7 +195,8 @@ impl TensorFactory for FerrumTensorFactory {
     ) -> Result<TensorRef> {
         if !(mean.is_finite() && std.is_finite() && std >= 0.0) {
             return Err(FerrumError::invalid_parameter(format!(
-                "normal numbers with mean {mean} and deviation {std}"
+                "normal numbers with mean {mean} and deviation {std}: want finite values, and a \
+                 deviation that is not negative"
             )));
         }
         self.random(shape, dtype, device, |random, data| {

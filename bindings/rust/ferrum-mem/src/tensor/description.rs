@@ -101,14 +101,20 @@ impl TensorLayout {
         };
         let rank = self.shape.len();
         if rank > raw.shape.len() {
-            let message = format!("the shape {:?} has more than 8 dimensions", self.shape);
+            let message = format!(
+                "the shape {:?} has {rank} dimensions: want at most 8",
+                self.shape
+            );
             return Err(Error::argument(function, message));
         }
         raw.shape[..rank].copy_from_slice(&sides(&self.shape));
         if let Some(strides) = &self.strides {
             if strides.len() != rank {
                 let shape = &self.shape;
-                let message = format!("the strides {strides:?} do not fit the shape {shape:?}");
+                let message = format!(
+                    "{} strides are given: the shape {shape:?} has {rank} dimensions",
+                    strides.len()
+                );
                 return Err(Error::argument(function, message));
             }
             raw.strides[..rank].copy_from_slice(strides);

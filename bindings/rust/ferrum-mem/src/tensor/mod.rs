@@ -207,7 +207,8 @@ impl Tensor {
             return Err(Error::argument(FUNCTION, message));
         }
         if !device.info()?.host_addressable {
-            let message = "the elements are in memory of the host".to_owned();
+            let message =
+                "the elements are in host memory, which the device does not address".to_owned();
             return Err(Error::found(
                 ErrorKind::UnsupportedDevice,
                 FUNCTION,
