@@ -20,7 +20,7 @@ import (
 // The largest and the smallest elements of long lines are those of a sort, NaN above all.
 func TestTopAgreesWithASort(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 60 {
+		for range 25 {
 			kind := pick(r, dtype.F32, dtype.F32, dtype.F16, dtype.BF16, dtype.I8, dtype.F64, dtype.I32)
 			lines, n := pick[int64](r, 0, 1, 3), pick[int64](r, 1, 15, 64, 65, 513, 5000)
 			k := min(n, pick[int64](r, 0, 1, 1, 7, 50, 5000))
@@ -88,7 +88,7 @@ func nanRank(v float64) int {
 func TestWhereOfEverySize(t *testing.T) {
 	kinds := map[int64]dtype.DType{1: dtype.U8, 2: dtype.I16, 4: dtype.F32, 8: dtype.I64}
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 60 {
+		for range 30 {
 			bytes := pick[int64](r, 1, 2, 4, 8)
 			dims := []int64{pick[int64](r, 0, 1, 3), pick[int64](r, 1, 4), pick[int64](r, 1, 15, 700)}
 			free := r.IntN(2) == 0
