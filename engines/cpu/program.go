@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"ferrum_mem/core/device"
@@ -75,6 +76,11 @@ type Program struct {
 
 // WorkspaceBytes is how much workspace a run needs.
 func (p *Program) WorkspaceBytes() int64 { return p.workspace }
+
+// IsGeneral states whether a general kernel computes a part of the program.
+func (p *Program) IsGeneral() bool {
+	return slices.ContainsFunc(p.requests, func(r Request) bool { return r.kernel() >= setKernels })
+}
 
 // Operands are the memory of one run.
 type Operands struct {

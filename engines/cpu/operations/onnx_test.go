@@ -175,6 +175,9 @@ func (c *onnxCase) difference(want, got *reference.Tensor) error {
 // Every case of ONNX passes with every instruction set, or it is one that the reference does not pass
 // either, for a reason that its list states.
 func TestCasesOfONNX(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: collecting the cases takes seconds")
+	}
 	cases, data := casesOfONNX(t)
 	listed := exceptions(t)
 	onEachSet(t, 2, func(t *testing.T, e *Engine) {

@@ -16,8 +16,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Each operator is checked with each instruction set.
-	if err := flag.Set("rapid.checks", "60"); err != nil {
+	flag.Parse()
+	// Each operator is checked with each instruction set. The race detector does not see the kernels.
+	checks := "60"
+	if testing.Short() {
+		checks = "6"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
