@@ -215,14 +215,18 @@ HEADER_SUM := $(firstword $(shell cat $(HEADERS) $(wildcard capi/*/*.h) | cksum)
 # alignment this changes the time of a loop of a few nanoseconds, because the loop may cross
 # a line of the processor's cache.
 ALIGNED    := -falign-functions=64 -falign-loops=32
-CGO_FLAGS   = CGO_CFLAGS="$${CGO_CFLAGS:--O2 -g} $(ALIGNED) -DFERRUM_HEADER_SUM=$(HEADER_SUM)"
+# All Go commands use the same flags of C. Go then compiles the C code once for the library,
+# the tests, vet and staticcheck. The flags of an outer make are replaced.
+override CGO_CFLAGS := $(filter-out $(ALIGNED) -DFERRUM_HEADER_SUM=%,$(or $(CGO_CFLAGS),-O2 -g)) \
+    $(ALIGNED) -DFERRUM_HEADER_SUM=$(HEADER_SUM)
+export CGO_CFLAGS
 
 # $(call build_library,OUTPUT,FLAGS,ENVIRONMENT): builds the shared library and creates its
 # two links.
 define build_library
 @scripts/setup.sh build
 @mkdir -p $(dir $(1))
-CGO_ENABLED=1 $(CGO_FLAGS) $(3) $(GO) build -trimpath -buildmode=c-shared $(2) -ldflags "$(GO_LINK)" -o $(1) ./capi
+CGO_ENABLED=1 $(3) $(GO) build -trimpath -buildmode=c-shared $(2) -ldflags "$(GO_LINK)" -o $(1) ./capi
 @rm -f $(dir $(1))*.h
 @$(call link_names,$(dir $(1)))
 endef
@@ -239,8 +243,9 @@ $(LIBRARY): $(LIBRARY_DEBUG)
 $(LIBRARY_TEST): $(LIBRARY_SOURCES)
 	$(call build_library,$@,-tags ferrum_test_exports)
 
+# The sanitizer takes the compiler half the time with -O1.
 $(LIBRARY_ASAN): $(LIBRARY_SOURCES)
-	$(call build_library,$@,-asan)
+	$(call build_library,$@,-asan,CGO_CFLAGS="$(CGO_CFLAGS) -O1 -g1")
 
 $(COMMAND): $(COMMAND_SOURCES)
 	@scripts/setup.sh build

@@ -24,7 +24,11 @@ fi
 mkdir -p "$folder/lib"
 rm -f "$program"
 ln -sf "$library" "$folder/lib/libcuda.so"
-export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(dirname "$header")" CGO_LDFLAGS="-L$folder/lib"
+# In these variables the folders do not change the flags of cgo. With other flags Go would
+# compile the standard library again.
+export CGO_ENABLED=1
+export C_INCLUDE_PATH=$(dirname "$header")${C_INCLUDE_PATH:+:$C_INCLUDE_PATH}
+export LIBRARY_PATH=$folder/lib${LIBRARY_PATH:+:$LIBRARY_PATH}
 
 # Some machines cannot fetch the modules of cu.
 if ! why=$(cd drivers/cuda/gorgonia && "$GO" mod download gorgonia.org/cu github.com/google/uuid github.com/pkg/errors 2>&1); then
