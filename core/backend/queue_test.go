@@ -47,6 +47,26 @@ func TestRunsAreOrderedByStream(t *testing.T) {
 	require.NoError(t, b.Close(false))
 }
 
+// A stream that also receives work of others is never known to be idle.
+func TestRunsOnASharedStreamAreQueued(t *testing.T) {
+	r := newRig(t)
+	b := r.start(nil)
+	add, expand := prepare(t, b, "Add", ""), prepare(t, b, "Expand", "")
+	x, shape := r.put(b, []float32{1, 2}, 2), r.list(b, 3, 2)
+	shared := &brittleStream{Stream: r.stream.(*brittleStream).Stream, of: r.dev, isShared: true}
+	first, second := tensors{nil}, tensors{nil}
+	require.NoError(t, add.Run(tensors{x, x}, first, shared))
+	require.NoError(t, expand.Run(tensors{x, shape}, second, shared))
+	require.NoError(t, shared.Synchronize(device.Forever))
+	require.Equal(t, 2, r.dev.queued)
+	require.Equal(t, []float32{2, 4}, get(first[0]))
+	require.Equal(t, []float32{1, 2, 1, 2, 1, 2}, get(second[0]))
+	closeTensors(t, x, shape, first[0], second[0])
+	require.NoError(t, add.Close())
+	require.NoError(t, expand.Close())
+	require.NoError(t, b.Close(false))
+}
+
 // A failure of queued work is an error of the stream, and the last error of the backend.
 func TestQueuedFailuresAreErrorsOfTheStream(t *testing.T) {
 	r := newRig(t)

@@ -103,7 +103,11 @@ func (d *brittle) NewStream() (device.Stream, error) {
 type brittleStream struct {
 	device.Stream
 	of *brittle
+	// isShared states that other work may be queued than that which Idle reports.
+	isShared bool
 }
+
+func (s *brittleStream) TakesForeignWork() bool { return s.isShared }
 
 func (s *brittleStream) HostWork(fn func() error) error {
 	if err := s.of.call(); err != nil {

@@ -72,11 +72,11 @@ func (r *run) end() {
 // memory, and stores it in outputs.
 //
 // The work is ordered by stream; nil is the default one. If all work of the stream is done, it runs in
-// the calling thread, and is complete when Run returns. Otherwise it is queued. A failure of queued work
-// is returned by the next Synchronize of the stream, and is the last error of the backend. On a device
-// whose memory the host cannot address, Run waits for the stream instead. Inputs with a shape, axes or
-// sizes are on a device whose memory the host can address; if they are given, Run waits for the stream,
-// and reads them.
+// the calling thread, and is complete when Run returns. Otherwise, and on an adopted stream, it is
+// queued. A failure of queued work is returned by the next Synchronize of the stream, and is the last
+// error of the backend. On a device whose memory the host cannot address, Run waits for the stream
+// instead. Inputs with a shape, axes or sizes are on a device whose memory the host can address; if they
+// are given, Run waits for the stream, and reads them.
 //
 // An output may be the memory of an input only if the engine computes in place, and only with the same
 // address, type and strides. Otherwise no output overlaps an input or another output.
@@ -156,7 +156,7 @@ func (b *Backend) mayRunNow(stream device.Stream) (bool, error) {
 	if !b.isHost {
 		return true, stream.Synchronize(device.Forever)
 	}
-	return stream.Idle()
+	return device.Drained(stream)
 }
 
 // gather describes the operands and keeps their tensors.
@@ -229,9 +229,9 @@ func (r *run) use(t *tensor.Tensor, mayBeHost bool) error {
 
 // read reads the elements of an input with a shape, axes or sizes, after the work of the stream.
 func (r *run) read(at int, t *tensor.Tensor, stream device.Stream) error {
-	if isIdle, err := stream.Idle(); err != nil {
+	if isDone, err := device.Drained(stream); err != nil {
 		return err
-	} else if !isIdle {
+	} else if !isDone {
 		if err := stream.Synchronize(device.Forever); err != nil {
 			return err
 		}
