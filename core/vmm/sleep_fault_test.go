@@ -225,7 +225,8 @@ func everyDriverCallOfSleepFailsOnce(t *testing.T, start func() *nap) {
 	case count.streams == 1:
 		step = devicetest.Step()
 	case testing.Short():
-		step = 8
+		// The race detector takes ten times as long: it gets some calls of each kind of step.
+		step = 23
 	case count.shared.physical.keepers.TakePinned != nil:
 		step = 3
 	}
