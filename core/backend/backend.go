@@ -42,8 +42,8 @@ type Backend struct {
 	failure             atomic.Pointer[string]
 
 	// closeMu: one Close at a time. isClosed is set by the one that succeeds.
-	closeMu  sync.Mutex
-	isClosed atomic.Bool
+	closeMu            sync.Mutex
+	isClosed, hasEnded atomic.Bool
 }
 
 // Open opens a backend on an open device. Its manager belongs to the factory, so that calls by
@@ -161,8 +161,8 @@ func (b *Backend) Pool() *pool.Pool { return b.memory.pool }
 // Memory returns the memory of the backend for tensors, which Close counts.
 func (b *Backend) Memory() weights.Memory { return b.memory }
 
-// HasEnded states that the backend is closed or closing.
-func (b *Backend) HasEnded() bool { return b.gate.closing.Load() }
+// HasEnded states that the backend is closed, or that a forced close has begun.
+func (b *Backend) HasEnded() bool { return b.hasEnded.Load() }
 
 // SupportsDevice states whether the backend computes on a device. Errors: those of a registered
 // backend.
@@ -270,33 +270,44 @@ func (b *Backend) Close(force bool) error {
 	if b.isClosed.Load() {
 		return device.Errorf(device.CodeInvalidHandle, op, "the backend %s has been closed", b.name).On(b.device.ID())
 	}
-	wasClosing := b.gate.closing.Load()
 	if force {
+		b.hasEnded.Store(true)
 		b.gate.close()
 		b.memory.end()
-	} else if running := b.gate.tryClose(); running > 0 {
-		return device.Errorf(device.CodeBusy, op, "%s of backend %s or its memory in progress", device.Count(uint64(running), "use"), b.name).On(b.device.ID())
-	}
-	if err := b.closeIdle(force); err != nil {
-		if !wasClosing && !force && !b.manager.HasEnded() {
-			b.gate.reopen()
+		if err := b.closeManager(true); err != nil {
+			return b.note(err)
+		}
+	} else if running, err := b.gate.tryClose(b.closeUnused); err != nil || running > 0 {
+		if b.hasEnded.Load() {
+			b.gate.close()
+		}
+		if err == nil {
+			err = device.Errorf(device.CodeBusy, op, "%s of backend %s or its memory in progress", device.Count(uint64(running), "use"), b.name).On(b.device.ID())
 		}
 		return b.note(err)
 	}
+	b.hasEnded.Store(true)
 	b.isClosed.Store(true)
 	return nil
 }
 
-// closeIdle closes a backend without calls in progress.
-func (b *Backend) closeIdle(force bool) error {
-	if !force {
-		prepared, sequences, tensors := b.prepared.Load(), b.sequences.Load(), b.memory.tensors.Load()
-		if prepared+sequences+tensors > 0 {
-			return device.Errorf(device.CodeBusy, "backend.close", "%s, %s and %s of backend %s are open",
-				device.Count(uint64(prepared), "operation"), device.Count(uint64(sequences), "sequence"), device.Count(uint64(tensors), "tensor"), b.name).
-				On(b.device.ID())
-		}
+// closeUnused closes a backend of which nothing exists.
+func (b *Backend) closeUnused() error {
+	prepared, sequences, tensors := b.prepared.Load(), b.sequences.Load(), b.memory.tensors.Load()
+	if prepared+sequences+tensors > 0 && !b.hasEnded.Load() {
+		return device.Errorf(device.CodeBusy, "backend.close", "%s, %s and %s of backend %s are open",
+			device.Count(uint64(prepared), "operation"), device.Count(uint64(sequences), "sequence"), device.Count(uint64(tensors), "tensor"), b.name).
+			On(b.device.ID())
 	}
+	err := b.closeManager(false)
+	if err != nil && b.manager.HasEnded() {
+		b.hasEnded.Store(true)
+	}
+	return err
+}
+
+// closeManager closes the manager, and then the engine. The caller has closed the gate.
+func (b *Backend) closeManager(force bool) error {
 	if err := b.manager.Close(force); err != nil && !b.hasManagerEnded(err) {
 		return err
 	}

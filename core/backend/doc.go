@@ -16,10 +16,11 @@
 //
 // Lock order: Backend.closeMu and Registry.probing are taken first, alone. Sequence.turn comes before
 // Sequence.mu. memory.mu, Registry.mu, Op.mu, planCache.mu, gate.mu and workspaces.mu come last: none is
-// held while another of them is taken, except memory.mu before workspaces.mu. Sequence.mu and memory.mu
-// are held during calls of the pool, Sequence.mu also while an Add or the first Run waits for a stream,
-// and an engine is opened with probing held. No other lock is held during calls of an engine, a driver
-// or the program.
+// held while another of them is taken, except memory.mu before workspaces.mu, and gate.mu before the
+// others in a Close, which closes the manager and the engine with it. Sequence.mu and memory.mu are held
+// during calls of the pool, Sequence.mu also while an Add or the first Run waits for a stream, and
+// Registry.probing while an engine opens. No other lock is held during calls of an engine, a driver or the
+// program.
 //
 // # Files in reading order
 //

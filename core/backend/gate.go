@@ -36,7 +36,7 @@ func (g *gate) enter() bool {
 		if isClosing {
 			return false
 		}
-		// A tryClose has found a call in progress.
+		// A tryClose has not closed it.
 	}
 }
 
@@ -49,15 +49,19 @@ func (g *gate) exit() {
 	}
 }
 
-// tryClose closes the gate unless calls are in progress, and returns their number.
-func (g *gate) tryClose() (running int64) {
+// tryClose calls end while no call is in progress, and closes the gate if it succeeds. Calls that begin
+// meanwhile wait. It returns the number of calls in progress if it has not called end.
+func (g *gate) tryClose(end func() error) (running int64, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.closing.Store(true)
-	if running = g.running.Load(); running > 0 {
-		g.closing.Store(false)
+	wasClosing := g.closing.Swap(true)
+	if running = g.running.Load(); running == 0 {
+		if err = end(); err == nil {
+			return 0, nil
+		}
 	}
-	return running
+	g.closing.Store(wasClosing)
+	return running, err
 }
 
 // close closes the gate and waits for the calls in progress.
@@ -68,11 +72,4 @@ func (g *gate) close() {
 	for g.running.Load() > 0 {
 		g.quiet.Wait()
 	}
-}
-
-// reopen lets calls in again.
-func (g *gate) reopen() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closing.Store(false)
 }

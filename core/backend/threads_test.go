@@ -91,3 +91,32 @@ func TestAForcedCloseDuringRuns(t *testing.T) {
 		require.NoError(t, add.Close())
 	}
 }
+
+// A close that finds the backend in use disturbs no call.
+func TestAVainCloseDisturbsNoRun(t *testing.T) {
+	r := newPagedRig(t)
+	b := r.start(nil)
+	add := prepare(t, b, "Add", "")
+	var threads sync.WaitGroup
+	for range 2 {
+		x := r.put(b, []float32{1, 2}, 2)
+		threads.Go(func() {
+			for range 2000 {
+				outputs := tensors{nil}
+				if !assert.NoError(t, add.Run(tensors{x, x}, outputs, nil)) {
+					return
+				}
+				assert.NoError(t, outputs[0].Close())
+			}
+			assert.NoError(t, x.Close())
+		})
+	}
+	for range 2000 {
+		requireError(t, device.CodeBusy, b.Close(false))
+		require.False(t, b.HasEnded())
+	}
+	threads.Wait()
+	require.NoError(t, add.Close())
+	require.NoError(t, b.Close(false))
+	require.True(t, b.HasEnded())
+}
