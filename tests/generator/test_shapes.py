@@ -107,8 +107,8 @@ def test_parameters_have_roles(
     [
         ("uint64_t *size", "", "ends with _out"),
         ("ferrum_hear_fn hear", "", "user_data"),
-        ("const uint64_t *sizes", "", "no text, struct or array"),
-        ("const char *const *names", "", "no text, struct or array"),
+        ("const uint64_t *sizes", "", "not a text, struct or array"),
+        ("const char *const *names", "", "not a text, struct or array"),
         ("const char **names, uint64_t count", "", "ends with _out"),
         ("ferrum_release_fn release", "", "user_data"),
         ("uint64_t size", "@optional other", "@optional names no parameter"),
