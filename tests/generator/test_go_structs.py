@@ -46,7 +46,7 @@ def test_a_struct_is_read_field_by_field(tmp_path: Path) -> None:
         "read(&to.AgeNs, from.age_ns)",
         "readWait(&to.TimeoutNs, from.timeout_ns)",
         "set(&to.FillRatio, from.fill_ratio)",
-        'f.reserved(from.reserved, "reserved")',
+        'f.reserved(uint64(from.reserved), "reserved")',
         'f.text(&to.Label, from.label, "label")',
         'f.path(&to.Folder, from.folder, "folder")',
         "readList(&f, &to.Sizes, from.sizes,"
