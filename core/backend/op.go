@@ -21,9 +21,10 @@ type Op struct {
 	isClosed atomic.Bool
 	plans    planCache
 
-	mu sync.Mutex
-	// idle has runs for reuse, at most as many as ran at the same time.
-	idle []*run
+	// spare is a run for reuse. idle has further ones; all are as many as ran at the same time.
+	spare atomic.Pointer[run]
+	mu    sync.Mutex
+	idle  []*run
 }
 
 // Prepare prepares an operation from a name, such as "MatMul" or "ferrum.linear", from attributes as

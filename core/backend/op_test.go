@@ -274,3 +274,37 @@ func TestPlansAreKept(t *testing.T) {
 	closeTensors(t, all...)
 	require.NoError(t, b.Close(false))
 }
+
+// A run with the tensors of the last one is checked as far as tensors can change: they close, and sleep.
+func TestRunsWithTheSameTensors(t *testing.T) {
+	r := newRig(t)
+	b := r.start(nil)
+	add, norm := prepare(t, b, "Add", ""), prepare(t, b, "LayerNormalization", "")
+	x, y, z := r.put(b, []float32{1, 2}, 2), r.put(b, []float32{10, 20}, 2), r.put(b, []float32{0, 0}, 2)
+	for range 3 {
+		require.NoError(t, add.Run(tensors{x, y}, tensors{z}, r.stream))
+		require.Equal(t, []float32{11, 22}, get(z))
+		require.NoError(t, add.Run(tensors{z, y}, tensors{x}, r.stream), "other tensors with the same shapes")
+		require.Equal(t, []float32{21, 42}, get(x))
+		require.NoError(t, add.Run(tensors{y, z}, tensors{x}, r.stream), "in another order")
+		write(x, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40})
+	}
+	scale := r.put(b, []float32{1, 1}, 2)
+	for range 2 {
+		require.NoError(t, norm.Run(tensors{y, scale, nil}, tensors{z, backend.Unwanted}, r.stream))
+		require.NoError(t, norm.Run(tensors{y, scale}, tensors{z}, r.stream))
+	}
+	for range 2 {
+		require.NoError(t, add.Run(tensors{x, y}, tensors{z}, r.stream))
+	}
+	closeTensors(t, y)
+	requireError(t, device.CodeInvalidState, add.Run(tensors{x, y}, tensors{z}, r.stream), `input "B"`)
+	require.NoError(t, add.Run(tensors{x, x}, tensors{z}, r.stream))
+	closeTensors(t, z)
+	requireError(t, device.CodeInvalidState, add.Run(tensors{x, x}, tensors{z}, r.stream), `output "C"`)
+	closeTensors(t, x, scale)
+	require.Zero(t, b.Status().MemoryUsage["cpu:0"]-b.Pool().Statistics().Cached.Current)
+	require.NoError(t, add.Close())
+	require.NoError(t, norm.Close())
+	require.NoError(t, b.Close(false))
+}

@@ -28,7 +28,7 @@ func TestRunsAreOrderedByStream(t *testing.T) {
 	require.NoError(t, add.Run(tensors{zero, y}, third, nil))
 	require.Equal(t, []float32{10, 20}, get(third[0]))
 	closeTensors(t, x, y, first[0])
-	requireError(t, device.CodeBusy, b.Close(false), "8 uses")
+	requireError(t, device.CodeBusy, b.Close(false), "2 uses")
 	// The memory of the closed tensors has no second owner.
 	var others tensors
 	for range 4 {

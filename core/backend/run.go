@@ -35,10 +35,17 @@ type run struct {
 	workspace workspace
 	// hasAllocated states that the workspace was allocated for this run.
 	hasAllocated bool
+	// given has the inputs and outputs of the last run if it made no output and read no shape; otherwise it
+	// is empty. Tensors never change, so a run with the same ones needs no further check, and has the same
+	// plan.
+	given []*tensor.Tensor
 }
 
 // take returns a run for reuse.
 func (o *Op) take() *run {
+	if r := o.spare.Swap(nil); r != nil {
+		return r
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if last := len(o.idle) - 1; last >= 0 {
@@ -59,12 +66,68 @@ func (r *run) end() {
 	o := r.op
 	o.backend.memory.workspaces.put(r.workspace)
 	clear(r.made)
-	r.inputs, r.outputs, r.toMake, r.made, r.uses = r.inputs[:0], r.outputs[:0], r.toMake[:0], r.made[:0], r.uses[:0]
-	r.from, r.to, r.plan, r.workspace, r.hasAllocated = r.from[:0], r.to[:0], nil, workspace{}, false
-	o.mu.Lock()
-	o.idle = append(o.idle, r)
-	o.mu.Unlock()
+	r.uses, r.workspace, r.hasAllocated = r.uses[:0], workspace{}, false
+	if !o.spare.CompareAndSwap(nil, r) {
+		o.mu.Lock()
+		o.idle = append(o.idle, r)
+		o.mu.Unlock()
+	}
 	o.backend.gate.exit()
+}
+
+// forget removes what the last run has left.
+func (r *run) forget() {
+	r.inputs, r.outputs, r.toMake, r.made = r.inputs[:0], r.outputs[:0], r.toMake[:0], r.made[:0]
+	r.from, r.to, r.plan, r.given = r.from[:0], r.to[:0], nil, r.given[:0]
+}
+
+// repeats states whether the tensors are those of the last run. An absent one is nil or Unwanted.
+func (r *run) repeats(inputs, outputs []*tensor.Tensor) bool {
+	return len(r.given) > 0 && len(inputs) == len(r.inputs) && len(outputs) == len(r.outputs) &&
+		slices.Equal(r.given[:len(inputs)], inputs) && slices.Equal(r.given[len(inputs):], outputs)
+}
+
+// remember keeps the tensors for repeats.
+func (r *run) remember(inputs, outputs []*tensor.Tensor) {
+	if r.op.plans.most == 0 || slices.Contains(r.toMake, true) {
+		return
+	}
+	for i := range r.inputs {
+		if r.inputs[i].Known != nil {
+			return
+		}
+	}
+	r.given = append(append(r.given, inputs...), outputs...)
+}
+
+// match finds the plan for the tensors, and keeps them until the end of the run.
+func (r *run) match(inputs, outputs []*tensor.Tensor, stream device.Stream) (err error) {
+	if r.repeats(inputs, outputs) {
+		for i, t := range r.given {
+			if t == nil || t == Unwanted {
+				continue
+			}
+			if err := r.keep(t); err != nil {
+				if i < len(inputs) {
+					return r.op.about("input", r.op.inputName(i), err)
+				}
+				return r.op.about("output", r.op.outputName(i-len(inputs)), err)
+			}
+		}
+		return nil
+	}
+	r.forget()
+	if err := r.gather(inputs, outputs, stream); err != nil {
+		return err
+	}
+	if r.plan, err = r.op.planFor(r); err != nil {
+		return err
+	}
+	if err := r.checkOverlaps(inputs); err != nil {
+		return err
+	}
+	r.remember(inputs, outputs)
+	return nil
 }
 
 // Run computes the outputs from the inputs. An absent input is nil. An output is a tensor with the type
@@ -122,16 +185,10 @@ func (o *Op) Run(inputs, outputs []*tensor.Tensor, stream device.Stream) error {
 
 // start runs or queues the work. If it returns an error, the caller closes what was made.
 func (r *run) start(inputs, outputs []*tensor.Tensor, stream device.Stream) (isQueued bool, err error) {
-	if err := r.gather(inputs, outputs, stream); err != nil {
+	if err := r.match(inputs, outputs, stream); err != nil {
 		return false, err
 	}
 	o := r.op
-	if r.plan, err = o.planFor(r); err != nil {
-		return false, err
-	}
-	if err := r.checkOverlaps(inputs); err != nil {
-		return false, err
-	}
 	// Memory is allocated before the stream is seen idle: then all work that was queued on it before, and
 	// that may still use the memory, is done.
 	if r.workspace, err = o.backend.memory.workspaces.take(r.plan.workspaceBytes, stream); err != nil {
@@ -219,12 +276,16 @@ func (r *run) use(t *tensor.Tensor, mayBeHost bool) error {
 	if on != r.op.backend.device && !(mayBeHost && on.Info().HostAddressable) {
 		return device.Errorf(device.CodeUnsupportedDevice, opRun, "the tensor is on %s", on.ID())
 	}
-	use, err := t.Use()
-	if err != nil {
-		return err
+	return r.keep(t)
+}
+
+// keep keeps the memory of a tensor until the end of the run. The call in progress keeps the backend's.
+func (r *run) keep(t *tensor.Tensor) error {
+	use, err := t.UseAwake(r.op.backend.memory)
+	if err == nil {
+		r.uses = append(r.uses, use)
 	}
-	r.uses = append(r.uses, use)
-	return nil
+	return err
 }
 
 // read reads the elements of an input with a shape, axes or sizes, after the work of the stream.
@@ -335,11 +396,9 @@ func (r *run) queue(outputs []*tensor.Tensor, stream device.Stream) error {
 	for _, t := range made {
 		if t != nil {
 			// The caller may close it before the work has run.
-			use, err := t.Use()
-			if err != nil {
+			if err := r.keep(t); err != nil {
 				return err
 			}
-			r.uses = append(r.uses, use)
 		}
 	}
 	if err := device.QueueHostWork(stream, r.job); err != nil {

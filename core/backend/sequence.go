@@ -131,13 +131,7 @@ func closeAll(tensors []*tensor.Tensor) {
 // an error.
 func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor) (kept []*tensor.Tensor, err error) {
 	stream := s.backend.device.Device().DefaultStream()
-	if err := r.gather(inputs, outputs, stream); err != nil {
-		return nil, err
-	}
-	if r.plan, err = r.op.planFor(r); err != nil {
-		return nil, err
-	}
-	if err := r.checkOverlaps(inputs); err != nil {
+	if err := r.match(inputs, outputs, stream); err != nil {
 		return nil, err
 	}
 	if err := r.makeOutputs(stream); err != nil {

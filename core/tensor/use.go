@@ -14,7 +14,10 @@ type Use struct {
 
 // Use begins a use of the elements. It allocates nothing, unless the memory does to stay awake.
 // Errors: as of Hold.
-func (t *Tensor) Use() (Use, error) {
+func (t *Tensor) Use() (Use, error) { return t.UseAwake(nil) }
+
+// UseAwake is Use for a caller that keeps the memory with that weights.Memory.Sleeper awake itself.
+func (t *Tensor) UseAwake(sleeper any) (Use, error) {
 	if t.closed.Load() {
 		return Use{}, t.isClosed()
 	}
@@ -22,6 +25,9 @@ func (t *Tensor) Use() (Use, error) {
 		return Use{}, err
 	}
 	u := Use{storage: t.storage}
+	if sleeper != nil && t.storage.sleeper == sleeper {
+		return u, nil
+	}
 	var err error
 	if u.awake, err = t.Hold(); err != nil {
 		u.End()
