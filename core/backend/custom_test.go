@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -137,5 +138,32 @@ func TestABackendOfTheProgramMayNotSupportADevice(t *testing.T) {
 	_, err = r.registry.Open(r.factory, r.device, c)
 	requireError(t, device.CodeInternal, err, "mine", "broken")
 	own.fail = nil
+	require.NoError(t, r.registry.Unregister("mine"))
+}
+
+// On a device whose memory the host cannot address, a run waits for its stream, and shapes come from a host
+// device.
+func TestABackendOfTheProgramOnAnotherDevice(t *testing.T) {
+	r, near := newHiddenRig(t), newRig(t)
+	require.NoError(t, r.registry.Register("mine", r.makeOwn()))
+	b, host := r.start(mine), near.start(nil)
+	add, expand := prepare(t, b, "Add", ""), prepare(t, b, "Expand", "")
+	x, there, here := r.put(b, []float32{1, 2}, 2), r.list(b, 2, 2), near.list(host, 2, 2)
+	waited := false
+	require.NoError(t, r.stream.HostFunction(func() { time.Sleep(10 * time.Millisecond); waited = true }))
+	outputs := tensors{nil}
+	require.NoError(t, add.Run(tensors{x, x}, outputs, r.stream))
+	require.True(t, waited)
+	require.Zero(t, r.dev.queued)
+	require.Equal(t, []float32{2, 4}, get(outputs[0]))
+	requireError(t, device.CodeUnsupportedDevice, expand.Run(tensors{x, there}, tensors{nil}, r.stream), `input "shape"`, "the host cannot read")
+	second := tensors{nil}
+	require.NoError(t, expand.Run(tensors{x, here}, second, r.stream))
+	require.Equal(t, []float32{1, 2, 1, 2}, get(second[0]))
+	closeTensors(t, x, there, here, outputs[0], second[0])
+	require.NoError(t, add.Close())
+	require.NoError(t, expand.Close())
+	require.NoError(t, b.Close(false))
+	require.NoError(t, host.Close(false))
 	require.NoError(t, r.registry.Unregister("mine"))
 }

@@ -37,6 +37,8 @@ func requireError(t testing.TB, code device.Code, err error, names ...string) {
 type brittle struct {
 	device.Device
 	first *brittleStream
+	// isHidden states that the host cannot address the memory, as far as callers know.
+	isHidden bool
 
 	mu             sync.Mutex
 	calls, failing int
@@ -75,7 +77,7 @@ func (d *brittle) Info() device.Info {
 	inner := d.Device.Info()
 	return device.Info{
 		ID: inner.ID, Name: "brittle", TotalBytes: inner.TotalBytes, GranularityBytes: inner.GranularityBytes,
-		AlignmentBytes: inner.AlignmentBytes, HostAddressable: true,
+		AlignmentBytes: inner.AlignmentBytes, HostAddressable: !d.isHidden,
 	}
 }
 
@@ -154,22 +156,28 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	return makeRig(t, false)
+	return makeRig(t, false, false)
+}
+
+// newHiddenRig returns a rig whose device has memory that the host cannot address.
+func newHiddenRig(t testing.TB) *rig {
+	t.Helper()
+	return makeRig(t, false, true)
 }
 
 // newPagedRig returns a rig whose device maps pages. None of its calls fails.
 func newPagedRig(t testing.TB) *rig {
 	t.Helper()
-	return makeRig(t, true)
+	return makeRig(t, true, false)
 }
 
-func makeRig(t testing.TB, isPaged bool) *rig {
+func makeRig(t testing.TB, isPaged, isHidden bool) *rig {
 	t.Helper()
 	driver, err := host.New(host.Config{MemoryBytes: 256 << 20})
 	require.NoError(t, err)
 	inner, err := driver.Open(0)
 	require.NoError(t, err)
-	r := &rig{t: t, dev: &brittle{Device: inner}, factory: manager.NewFactory()}
+	r := &rig{t: t, dev: &brittle{Device: inner, isHidden: isHidden}, factory: manager.NewFactory()}
 	r.dev.first = &brittleStream{Stream: inner.DefaultStream(), of: r.dev}
 	r.device = engine.New(r.dev, engine.Options{})
 	if isPaged {

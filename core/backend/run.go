@@ -269,11 +269,14 @@ func (o *Op) about(what, name string, err error) error {
 	return device.Errorf(device.CodeOf(err), opRun, "%s: %s %q: %w", o.Name(), what, name, err).On(o.backend.device.ID())
 }
 
-// use keeps a tensor until the end of the run. mayBeHost states that it may be on any device whose
-// memory the host addresses.
-func (r *run) use(t *tensor.Tensor, mayBeHost bool) error {
-	on := t.Engine()
-	if on != r.op.backend.device && !(mayBeHost && on.Info().HostAddressable) {
+// use keeps a tensor until the end of the run. isRead states that the host reads it: then it may be on any
+// device whose memory the host addresses.
+func (r *run) use(t *tensor.Tensor, isRead bool) error {
+	on, b := t.Engine(), r.op.backend
+	switch {
+	case isRead && !(on == b.device && b.isHost) && !on.Info().HostAddressable:
+		return device.Errorf(device.CodeUnsupportedDevice, opRun, "the tensor is on %s, whose memory the host cannot read", on.ID())
+	case !isRead && on != b.device:
 		return device.Errorf(device.CodeUnsupportedDevice, opRun, "the tensor is on %s", on.ID())
 	}
 	return r.keep(t)
