@@ -35,11 +35,11 @@ func fmgo_backends_summary(buffer *C.char, capacity C.size_t, lengthOut *C.size_
 //export fmgo_backend_best
 func fmgo_backend_best(backendOut *C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	backend, err := lib.BackendBest()
+	backendFound, err := lib.BackendBest()
 	if err != nil {
 		return fail(err)
 	}
-	set(backendOut, backend)
+	set(backendOut, backendFound)
 	return 0
 }
 

@@ -26,6 +26,7 @@ import (
 	"ferrum_mem/core/library"
 	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/engines"
 )
 
 func main() {}
@@ -41,6 +42,7 @@ var lib = library.New(library.Options{
 	ThreadCaches:   threadcache.Caches{},
 	Mirrors:        mirrors.Mirrors{},
 	Lending:        largeblocks.Places{},
+	Engines:        engines.List(),
 	DLPack:         dlpackStructs{},
 	Host:           hostInfo,
 	Surveyors:      drivers.Surveyors(),
@@ -55,6 +57,9 @@ var loader = &lib.Loader
 
 // tensors is the part of the library that makes tensors.
 var tensors = &lib.Tensors
+
+// computes is the part of the library that opens backends.
+var computes = &lib.Computes
 
 // The environment of the host process is not meant for the runtime of this library. A
 // memory limit or a disabled collector would starve or flood the library, and an unset

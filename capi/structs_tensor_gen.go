@@ -14,10 +14,11 @@ func tensorDescOf(argument string, from *C.ferrum_tensor_desc) (to library.Tenso
 	f := fields{argument: argument}
 	read(&to.DType, from.dtype)
 	read(&to.Rank, from.rank)
-	f.known(from.flags, C.FERRUM_ELEMENTS_CONTIGUOUS|C.FERRUM_ELEMENTS_READ_ONLY|C.FERRUM_ELEMENTS_PACKED, "only FERRUM_ELEMENTS_CONTIGUOUS (0x1), FERRUM_ELEMENTS_READ_ONLY (0x2) and FERRUM_ELEMENTS_PACKED (0x4) are")
+	f.known(from.flags, C.FERRUM_ELEMENTS_CONTIGUOUS|C.FERRUM_ELEMENTS_READ_ONLY|C.FERRUM_ELEMENTS_PACKED|C.FERRUM_ELEMENTS_ABSENT, "only FERRUM_ELEMENTS_CONTIGUOUS (0x1), FERRUM_ELEMENTS_READ_ONLY (0x2), FERRUM_ELEMENTS_PACKED (0x4) and FERRUM_ELEMENTS_ABSENT (0x8) are")
 	to.Contiguous = from.flags&C.FERRUM_ELEMENTS_CONTIGUOUS != 0
 	to.ReadOnly = from.flags&C.FERRUM_ELEMENTS_READ_ONLY != 0
 	to.Packed = from.flags&C.FERRUM_ELEMENTS_PACKED != 0
+	to.Absent = from.flags&C.FERRUM_ELEMENTS_ABSENT != 0
 	copyNumbers(to.Shape[:], from.shape[:])
 	copyNumbers(to.Strides[:], from.strides[:])
 	read(&to.Address, from.address)
@@ -34,6 +35,7 @@ func putTensorDesc(to *C.ferrum_tensor_desc, from *library.TensorDesc) {
 	setFlag(&to.flags, C.FERRUM_ELEMENTS_CONTIGUOUS, from.Contiguous)
 	setFlag(&to.flags, C.FERRUM_ELEMENTS_READ_ONLY, from.ReadOnly)
 	setFlag(&to.flags, C.FERRUM_ELEMENTS_PACKED, from.Packed)
+	setFlag(&to.flags, C.FERRUM_ELEMENTS_ABSENT, from.Absent)
 	copyNumbers(to.shape[:], from.Shape[:])
 	copyNumbers(to.strides[:], from.Strides[:])
 	set(&to.address, from.Address)

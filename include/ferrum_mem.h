@@ -23,6 +23,7 @@
  *   ferrum_mem/sharing.h     Sharing with contexts of the program, other devices and other processes.
  *   ferrum_mem/weights.h     Weights: files of tensors, and loads of tensors into memory of devices.
  *   ferrum_mem/tensor.h      Tensors: memory with a type, a shape and strides; views, copies, DLPack.
+ *   ferrum_mem/compute.h     Compute: backends, operations on tensors, sequences of operations.
  *
  * Rules for every function:
  *
@@ -87,6 +88,7 @@
 #include "ferrum_mem/sharing.h"
 #include "ferrum_mem/weights.h"
 #include "ferrum_mem/tensor.h"
+#include "ferrum_mem/compute.h"
 /* clang-format on */
 
 #endif /* FERRUM_MEM_H */

@@ -15,6 +15,7 @@
 #define FERRUM_MEM_HPP
 
 #include "ferrum_mem/calls/functions.hpp"
+#include "ferrum_mem/compute.hpp"
 #include "ferrum_mem/device.hpp"
 #include "ferrum_mem/elastic_pool.hpp"
 #include "ferrum_mem/event.hpp"

@@ -93,6 +93,10 @@ quickstart_c() {
     "$CC" -std=c11 "${warnings[@]}" examples/c/quickstart.c -o "$folder/quickstart_c" "${link[@]}" &&
         "$folder/quickstart_c"
 }
+matmul_c() {
+    "$CC" -std=c11 "${warnings[@]}" examples/c/matmul.c -o "$folder/matmul_c" "${link[@]}" &&
+        "$folder/matmul_c" | diff <(printf '%s\n' "4 5" "10 11" "released a" "released b") -
+}
 quickstart_cpp() {
     "$CXX" -std=c++17 "${warnings[@]}" examples/cpp/quickstart.cpp -o "$folder/quickstart_cpp" "${link[@]}" &&
         "$folder/quickstart_cpp"
@@ -117,6 +121,7 @@ step "docs/weights.md, C" weights_c
 step "docs/weights.md, C++" weights_cpp
 step "docs/weights.md, Python" weights_python
 step "examples/c/quickstart.c" quickstart_c
+step "examples/c/matmul.c" matmul_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "the Rust examples build" examples_rust
 step "ferrum-mem's example quickstart.rs" example_rust quickstart

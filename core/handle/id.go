@@ -23,6 +23,9 @@ const (
 	Weights         Kind = 16
 	TensorSet       Kind = 17
 	Tensor          Kind = 18
+	Compute         Kind = 19
+	Op              Kind = 20
+	Sequence        Kind = 21
 )
 
 // String returns the word for the kind, such as "stream".
@@ -64,6 +67,12 @@ func (k Kind) String() string {
 		return "tensor set"
 	case Tensor:
 		return "tensor"
+	case Compute:
+		return "compute backend"
+	case Op:
+		return "operation"
+	case Sequence:
+		return "sequence"
 	}
 	return "unknown"
 }

@@ -50,5 +50,6 @@
 // fallback_managers.go, kind_placement.go, placement_json.go, graphs.go, thread_caches.go,
 // pools.go, streams.go, elastic_pools.go, managers.go, kind_tensor_set.go, kind_weights.go,
 // weight_memories.go, weights.go, weight_loads.go, weight_files.go, weight_decoders.go,
-// kind_tensor.go, tensors.go, tensor_calls.go, dlpack.go.
+// kind_tensor.go, tensors.go, tensor_calls.go, dlpack.go,
+// kind_compute.go, computes.go.
 package library

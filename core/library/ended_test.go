@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/dtype"
@@ -44,6 +45,8 @@ var takes = map[string][]handle.Kind{
 
 	"tensors.Create": {handle.Pool}, "tensors.FromDLPack": {handle.Device}, "tensors.FromSet": {handle.TensorSet},
 	"tensors.Wrap": {handle.Device}, "Tensor.Copy": {handle.Tensor},
+	"computes.CreateSequence": {handle.Compute}, "computes.Prepare": {handle.Compute}, "computes.Open": {handle.Device},
+	"computes.Validate": {handle.Device}, "Op.Pack": {0, handle.Tensor}, "Sequence.Add": {handle.Op},
 }
 
 // tells lists the calls that only report or record something, or find nothing to do,
@@ -60,6 +63,7 @@ var tells = []string{
 	"Pool.Check", "VPool.Compact", "VPool.Trim", "ElasticPool.Compact", "ElasticPool.Trim", "Placement.ExplainJSON",
 	"Tracker.All", "Tracker.FindOld", "Tracker.Totals",
 	"Weights.MetadataJSON", "TensorSet.Cancel", "TensorSet.Progress", "TensorSet.Wait",
+	"Compute.CapabilitiesJSON", "Compute.StatusJSON",
 }
 
 // ofTheFactory lists the calls of the library for blocks and streams, which
@@ -76,6 +80,7 @@ var untaken = []string{
 	"lib.BackendOpen", "lib.PlacementCreate", "lib.PlacementCreateOwn", "lib.ReportDefect", "lib.ReportHandler", "lib.BackendSelect", "lib.SetLog",
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open", "tensors.EndExport",
+	"computes.BackendsJSON", "computes.FindJSON",
 }
 
 // kinds has the kinds whose objects are called.
@@ -84,6 +89,7 @@ var kinds = map[string]handle.Kind{
 	"Manager": handle.Manager, "Monitor": handle.Monitor, "Placement": handle.Placement, "Tracker": handle.Tracker,
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
 	"Weights": handle.Weights, "TensorSet": handle.TensorSet, "Tensor": handle.Tensor,
+	"Compute": handle.Compute, "Op": handle.Op, "Sequence": handle.Sequence,
 }
 
 // calls has the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc"
@@ -95,7 +101,7 @@ func exportedCalls() []string {
 	if err != nil || len(files) == 0 {
 		panic(fmt.Sprintf("no exports: %v", err))
 	}
-	found := regexp.MustCompile(`object, err := (?:lib|loader|tensors)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader|tensors)\.\w+)\(`)
+	found := regexp.MustCompile(`object, err := (?:lib|loader|tensors|computes)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader|tensors|computes)\.\w+)\(`)
 	var names []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -220,6 +226,8 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	switch made.Interface().(type) {
 	case fallback.MemoryConfig:
 		return reflect.ValueOf(fallback.DefaultMemoryConfig().WithCPUFallback(false))
+	case ComputeConfig:
+		return reflect.ValueOf(ComputeConfig{Config: backend.DefaultConfig(), DeviceHandle: b.ids[handle.Device]})
 	case TensorMemory:
 		return reflect.ValueOf(TensorMemory{Pool: b.ids[handle.Pool]})
 	case PlacementRequest:
@@ -254,6 +262,9 @@ func (b *deathbed) call(name string) error {
 	kind := kindOf(name)
 	if kind == handle.Weights || kind == handle.TensorSet {
 		of = reflect.ValueOf(&b.Library.Loader)
+	}
+	if kind == handle.Compute || kind == handle.Op || kind == handle.Sequence || word == "computes" {
+		of = reflect.ValueOf(&b.Library.Computes)
 	}
 	if kind == handle.Tensor || word == "tensors" {
 		of = reflect.ValueOf(&b.Library.Tensors)
@@ -405,6 +416,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 var enders = []string{
 	"Pool.Destroy", "VPool.Destroy", "ElasticPool.Destroy", "Manager.Destroy", "FallbackManager.Destroy", "FallbackBuffer.Free",
 	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy", "Tensor.Destroy",
+	"Compute.Close", "Op.Destroy", "Sequence.Destroy",
 }
 
 func order(name string) int {

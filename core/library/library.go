@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/discover"
 	"ferrum_mem/core/engine"
@@ -72,6 +73,8 @@ type Options struct {
 	// Lending has the memory in which pools lend their tables, so that C code can
 	// allocate large blocks; nil: pools lend no tables.
 	Lending Lending
+	// Engines compute operations; nil: there are none.
+	Engines []backend.Engine
 	// DLPack makes and reads the structs of DLPack; nil: the program uses no DLPack.
 	DLPack DLPackStructs
 	// Host describes the machine; nil: nothing is known.
@@ -131,6 +134,8 @@ type Library struct {
 	Loader Loader
 	// Tensors makes tensors.
 	Tensors Tensors
+	// Computes opens backends.
+	Computes Computes
 
 	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
@@ -154,6 +159,7 @@ func New(o Options) *Library {
 	l.registry.init()
 	l.Loader.library = l
 	l.Tensors.library = l
+	l.Computes.init(l)
 	l.changed = sync.NewCond(&l.mu)
 	return l
 }

@@ -58,6 +58,9 @@ type registry struct {
 	weights          *handle.Table[*Weights]
 	tensorSets       *handle.Table[*TensorSet]
 	tensors          *handle.Table[*Tensor]
+	computes         *handle.Table[*Compute]
+	ops              *handle.Table[*Op]
+	sequences        *handle.Table[*Sequence]
 	// kinds lists all kinds, including those of the factory. Only New writes it.
 	kinds []kind
 }
@@ -80,6 +83,9 @@ func (g *registry) init() {
 	g.weights = handle.New[*Weights](handle.Weights)
 	g.tensorSets = handle.New[*TensorSet](handle.TensorSet)
 	g.tensors = handle.New[*Tensor](handle.Tensor)
+	g.computes = handle.New[*Compute](handle.Compute)
+	g.ops = handle.New[*Op](handle.Op)
+	g.sequences = handle.New[*Sequence](handle.Sequence)
 	g.registerKinds()
 }
 
@@ -113,6 +119,9 @@ func (g *registry) registerKinds() {
 		&shelf[*Weights]{kind: handle.Weights, table: g.weights, is: calls},
 		&shelf[*TensorSet]{kind: handle.TensorSet, table: g.tensorSets, is: calls},
 		&shelf[*Tensor]{kind: handle.Tensor, table: g.tensors, is: traits{calls: true, listed: listedLast}},
+		&shelf[*Compute]{kind: handle.Compute, table: g.computes},
+		&shelf[*Op]{kind: handle.Op, table: g.ops},
+		&shelf[*Sequence]{kind: handle.Sequence, table: g.sequences},
 	}
 }
 

@@ -2,7 +2,9 @@ package library
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/strided"
 	"ferrum_mem/core/tensor"
 )
 
@@ -121,14 +123,19 @@ func (t *Tensor) Describe() (TensorDesc, error) {
 		return TensorDesc{}, err
 	}
 	layout := t.tensor.Layout()
-	desc := TensorDesc{
-		DType: t.tensor.Type(), Rank: uint32(len(layout.Shape())), Contiguous: layout.IsContiguous(), ReadOnly: t.tensor.ReadOnly(),
-		Packed: t.tensor.Packing() != "", SizeBytes: t.tensor.SizeBytes(), Device: t.home.device.Engine.ID().String(),
-	}
-	copy(desc.Shape[:], layout.Shape())
-	copy(desc.Strides[:], layout.Strides())
+	desc := described(t.tensor.Type(), &layout)
+	desc.ReadOnly, desc.Packed = t.tensor.ReadOnly(), t.tensor.Packing() != ""
+	desc.SizeBytes, desc.Device = t.tensor.SizeBytes(), t.home.device.Engine.ID().String()
 	if layout.Elements() > 0 {
 		desc.Address = t.tensor.Addr()
 	}
 	return desc, nil
+}
+
+// described describes elements without a place.
+func described(kind dtype.DType, layout *strided.Layout) TensorDesc {
+	desc := TensorDesc{DType: kind, Rank: uint32(len(layout.Shape())), Contiguous: layout.IsContiguous()}
+	copy(desc.Shape[:], layout.Shape())
+	copy(desc.Strides[:], layout.Strides())
+	return desc
 }

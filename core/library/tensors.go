@@ -20,8 +20,8 @@ type TensorDesc struct {
 	DType dtype.DType
 	Rank  uint32
 	// Contiguous states that Strides are those of the shape; as an argument: they are ignored.
-	Contiguous, ReadOnly, Packed bool
-	Shape, Strides               [strided.MostDimensions]int64
+	Contiguous, ReadOnly, Packed, Absent bool
+	Shape, Strides                       [strided.MostDimensions]int64
 	// Address is that of the element whose indices are all 0.
 	Address   device.Addr
 	SizeBytes uint64
@@ -32,6 +32,9 @@ type TensorDesc struct {
 func (d *TensorDesc) layout(op string, firstBytes int64) (strided.Layout, error) {
 	if d.Packed {
 		return strided.Layout{}, device.Errorf(device.CodeInvalidArgument, op, "desc->flags has FERRUM_ELEMENTS_PACKED: only an engine packs elements")
+	}
+	if d.Absent {
+		return strided.Layout{}, device.Errorf(device.CodeInvalidArgument, op, "desc->flags has FERRUM_ELEMENTS_ABSENT: only an operation has absent operands")
 	}
 	if d.Rank > strided.MostDimensions {
 		return strided.Layout{}, device.Errorf(device.CodeInvalidArgument, op, "desc->rank is %d: want at most %d", d.Rank, strided.MostDimensions)

@@ -48,6 +48,8 @@ typedef struct ferrum_tensor {
 #define FERRUM_ELEMENTS_READ_ONLY UINT32_C(2)
 /** The elements are packed for an engine, and nothing else reads them. Not an argument. */
 #define FERRUM_ELEMENTS_PACKED UINT32_C(4)
+/** There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer. */
+#define FERRUM_ELEMENTS_ABSENT UINT32_C(8)
 
 /** The type, the shape and the place of a tensor.
  *  @by-hand python,rust shape and strides are lists

@@ -21,7 +21,7 @@ soname_is() { dynamic | grep -F "Library soname: [$soname]"; }
 needs_only_libc() {
     local extra
     extra=$(dynamic | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-        grep -vE '^(libc|libpthread|libdl|libresolv|ld-linux-[a-z0-9-]+)\.so\.[0-9]+$' || true)
+        grep -vE '^(libc|libm|libpthread|libdl|libresolv|ld-linux-[a-z0-9-]+)\.so\.[0-9]+$' || true)
     [ -z "$extra" ] || { echo "needs $extra"; return 1; }
     ! dynamic | grep -E 'RPATH|RUNPATH|TEXTREL' || return 1
     ! readelf --program-headers --wide "$library" | grep -E 'GNU_STACK.*RWE'
@@ -53,7 +53,7 @@ opens_no_library() {
     LD_DEBUG=files LD_DEBUG_OUTPUT=$log build/venv/bin/python scripts/first_call.py "$library" || return 1
     opened=$(sed -n 's/^ *[0-9]*:\tfile=\([^ ]*\) .*/\1/p' "$log".* |
         sed '1,/libferrum_mem/d' | sed 's|.*/||' | sort -u)
-    opened=$(grep -vE '^(libferrum_mem|libc|libpthread|libdl|libresolv|libgcc_s)\.so(\.[0-9]+)*$' <<<"$opened" || true)
+    opened=$(grep -vE '^(libferrum_mem|libc|libm|libpthread|libdl|libresolv|libgcc_s)\.so(\.[0-9]+)*$' <<<"$opened" || true)
     [ -z "$opened" ] || { echo "opens" $opened; return 1; }
 }
 

@@ -175,6 +175,8 @@ class _Writer:
             return [f"OUT, {size}"]
         if argument.role is Role.ARRAY and not argument.is_output:
             return [f"ARRAY, {size}", "VALUE"]
+        if argument.role is Role.PLACES:
+            return ["PLACES", "CAPACITY"]
         if argument.role is Role.TEXTS:
             return ["TEXTS", "VALUE"]
         if argument.role is Role.ARRAY or (argument.role is Role.TEXT and argument.is_output):

@@ -43,6 +43,7 @@ class Role(Enum):
     STRUCT = "struct"  # const ferrum_pool_config *config; ferrum_pool_info *info_out
     RECORD = "record"  # a struct without struct_size: ferrum_buffer_metadata *metadata_out
     ARRAY = "array"  # const T *xs, uint64_t count; T *xs_out, size_t capacity, size_t *count_out
+    PLACES = "places"  # T *xs, uint64_t x_count: elements that the call may replace
     BATCH = "batch"  # @batch: T *xs_out, with as many places as the input `count`
     BYTES = "bytes"  # const void *source, uint64_t size_bytes; void *destination, ... size_bytes
     CALLBACK = "callback"  # ferrum_host_fn function, void *user_data
@@ -208,6 +209,9 @@ class _Reader:
             if element == TEXT:
                 return Argument(first.name, Role.TEXTS, tuple(left[:2]), Scalar("char"))
             return Argument(first.name, Role.ARRAY, tuple(left[:2]), element)
+        if names[1:2] == [first.name.removesuffix("s") + "_count"]:
+            role = Role.ARRAY if first.type.is_const else Role.PLACES
+            return Argument(first.name, role, tuple(left[:2]), element)
         is_raw = element == Scalar("void") and names[1:2] == ["size_bytes"]
         is_long = element == Scalar("char") and names[1:2] == [
             first.name.removesuffix("_text") + "_bytes"

@@ -7,6 +7,7 @@
     X(base) \
     X(books) \
     X(callbacks) \
+    X(compute) \
     X(devices) \
     X(elastic) \
     X(estimate) \

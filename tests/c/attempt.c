@@ -97,6 +97,8 @@ int attempt_handle_is_free(const char *function, const char *name,
                            size_t class) {
     if (strcmp(function, "ferrum_fallback_manager_adopt") == 0)
         return strcmp(name, "stream") == 0;
+    if (strcmp(function, "ferrum_compute_validate") == 0)
+        return class == 0;
     return class == 0 &&
            strcmp(function, "ferrum_fallback_manager_create") == 0 &&
            strcmp(name, "host") == 0;

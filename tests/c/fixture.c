@@ -172,6 +172,27 @@ static ferrum_tensor make_tensor(ferrum_device device) {
     return tensor;
 }
 
+static ferrum_compute make_compute(ferrum_device device) {
+    ferrum_compute_config config = FERRUM_COMPUTE_CONFIG_INIT;
+    config.device = device;
+    config.threads = 1;
+    ferrum_compute compute;
+    MUST(ferrum_compute_open(&config, &compute));
+    return compute;
+}
+
+static ferrum_op make_op(ferrum_compute compute) {
+    ferrum_op op;
+    MUST(ferrum_op_prepare(compute, "Add", "", 0, 0, &op));
+    return op;
+}
+
+static ferrum_sequence make_sequence(ferrum_compute compute) {
+    ferrum_sequence sequence;
+    MUST(ferrum_sequence_create(compute, &sequence));
+    return sequence;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -194,6 +215,15 @@ static void make_dead_handles(fixture *f) {
     ferrum_tensor tensor = make_tensor(f->device);
     MUST(ferrum_tensor_destroy(tensor));
     f->dead[TENSOR] = tensor.id;
+    ferrum_compute compute = make_compute(f->device);
+    ferrum_op op = make_op(compute);
+    ferrum_sequence sequence = make_sequence(compute);
+    MUST(ferrum_sequence_destroy(sequence));
+    MUST(ferrum_op_destroy(op));
+    MUST(ferrum_compute_close(compute, 0));
+    f->dead[SEQUENCE] = sequence.id;
+    f->dead[OP] = op.id;
+    f->dead[COMPUTE] = compute.id;
     MUST(ferrum_pool_destroy(pool, 0));
     MUST(ferrum_manager_create(f->device, NULL, &manager));
     MUST(ferrum_manager_alloc(manager, 256, &memory));
@@ -278,18 +308,25 @@ void fixture_make(fixture *f) {
     f->weights = make_weights();
     f->set = make_set(f->weights, f->pool);
     f->tensor = make_tensor(f->device);
+    f->compute = make_compute(f->device);
+    f->op = make_op(f->compute);
+    f->sequence = make_sequence(f->compute);
     const uint64_t live[KINDS] = {
         f->device.id,       f->stream.id,    f->event.id,
         f->pool.id,         f->manager.id,   f->memory.id,
         f->registration.id, f->vpool.id,     f->shared.id,
         f->monitor.id,      f->placement.id, f->fallback_manager.id,
         f->buffer.id,       f->tracker.id,   f->generic.id,
-        f->weights.id,      f->set.id,       f->tensor.id};
+        f->weights.id,      f->set.id,       f->tensor.id,
+        f->compute.id,      f->op.id,        f->sequence.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 static void end_everything(fixture *f) {
+    MUST(ferrum_sequence_destroy(f->sequence));
+    MUST(ferrum_op_destroy(f->op));
+    MUST(ferrum_compute_close(f->compute, 0));
     MUST(ferrum_tensor_destroy(f->tensor));
     MUST(ferrum_tensor_set_free(f->set, 0));
     MUST(ferrum_weights_close(f->weights, 0));

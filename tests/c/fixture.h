@@ -33,6 +33,9 @@ enum kind {
     WEIGHTS,
     TENSOR_SET,
     TENSOR,
+    COMPUTE,
+    OP,
+    SEQUENCE,
     KINDS
 };
 
@@ -68,6 +71,10 @@ typedef struct {
     ferrum_tensor_set set;
     /* Of shape [4, 6] and type F32, over static memory. */
     ferrum_tensor tensor;
+    /* With one thread on device, an Add of it, and an empty sequence. */
+    ferrum_compute compute;
+    ferrum_op op;
+    ferrum_sequence sequence;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

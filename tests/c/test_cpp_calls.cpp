@@ -34,6 +34,18 @@ ferrum_status both(const char *call, Returned returned, Thrown thrown) {
 template <class Class, template <class> class Calls>
 constexpr bool has = std::is_base_of_v<Calls<Class>, Class>;
 
+static_assert(has<ferrum::compute, ferrum::compute_calls>);
+TEST(CppCalls, test_compute) {
+    ferrum::library started;
+    ferrum::compute object;
+    BOTH(object., open(ferrum_compute_config{}));
+    REFUSED(capabilities_json());
+    REFUSED(status_json());
+    REFUSED(synchronize(std::chrono::nanoseconds{}));
+    BOTH(object., backends_json());
+    BOTH(object., find_json("none"));
+}
+
 static_assert(has<ferrum::device, ferrum::device_calls>);
 TEST(CppCalls, test_device) {
     ferrum::library started;
@@ -230,6 +242,13 @@ TEST(CppCalls, test_pool) {
     REFUSED(set_release_threshold(std::uint64_t{}));
     REFUSED(info());
     REFUSED(statistics());
+}
+
+static_assert(has<ferrum::sequence, ferrum::sequence_calls>);
+TEST(CppCalls, test_sequence) {
+    ferrum::library started;
+    ferrum::sequence object;
+    REFUSED(run(ferrum_stream{}));
 }
 
 static_assert(has<ferrum::stream, ferrum::stream_calls>);

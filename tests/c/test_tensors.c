@@ -10,10 +10,8 @@
 #include "requests.h"
 #include "weight_files.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 static fixture f;
 static atomic_int released;

@@ -69,12 +69,12 @@ FAMILY = (
     ),
     Edit(
         "core/handle/id.go",
-        "Tensor          Kind = 18\n",
-        "\tDummy Kind = 19\n\tDummyJob Kind = 20\n",
+        "Sequence        Kind = 21\n",
+        "\tDummy Kind = 22\n\tDummyJob Kind = 23\n",
     ),
     Edit(
         "core/handle/id.go",
-        '		return "tensor"\n',
+        '		return "sequence"\n',
         '	case Dummy:\n\t\treturn "dummy"\n\tcase DummyJob:\n\t\treturn "job of a dummy"\n',
     ),
     Edit(

@@ -71,7 +71,7 @@ var below = map[string][]string{
 		"core/device", "core/lending", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc",
 		"core/memcheck", "core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
 		"core/monitor", "core/placement", "core/fallback", "core/internal", "core/dtype", "core/weights", "core/strided",
-		"core/tensor",
+		"core/tensor", "core/compute", "core/backend",
 	},
 }
 
@@ -105,7 +105,7 @@ func mayImport(from, to string) bool {
 	case to == suiteDevices:
 		return false
 	case from == "capi":
-		return within(to, "core") || within(to, "drivers") || within(to, "capi")
+		return within(to, "core") || within(to, "drivers") || within(to, "capi") || to == "engines"
 	case within(from, "capi"):
 		return slices.Contains(belowInCapi[from], to)
 	// The measurements of loads call the core as a program in Go does.

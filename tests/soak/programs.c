@@ -441,6 +441,12 @@ static ferrum_status destroy(uint64_t id) {
         return ferrum_tensor_set_free((ferrum_tensor_set){id}, FERRUM_FORCE);
     case TENSOR:
         return ferrum_tensor_destroy((ferrum_tensor){id});
+    case COMPUTE:
+        return ferrum_compute_close((ferrum_compute){id}, FERRUM_FORCE);
+    case OP:
+        return ferrum_op_destroy((ferrum_op){id});
+    case SEQUENCE:
+        return ferrum_sequence_destroy((ferrum_sequence){id});
     default:
         return FERRUM_OK;
     }

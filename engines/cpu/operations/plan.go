@@ -3,6 +3,7 @@ package operations
 import (
 	"errors"
 	"strings"
+	"sync"
 
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
@@ -52,27 +53,29 @@ type lowering struct {
 	aliases  []alias
 }
 
-// lowerings has the function of each operator.
-var lowerings = map[string]func(*lowering) error{
-	"Add": binary(cpu.Add), "Sub": binary(cpu.Sub), "Mul": binary(cpu.Mul), "Div": binary(cpu.Div), "Pow": binary(cpu.Pow),
-	"Sqrt": unary(cpu.Sqrt), "Tanh": unary(cpu.Tanh), "Erf": unary(cpu.Erf), "Relu": unary(cpu.Relu),
-	"Gelu": (*lowering).gelu, "Swish": (*lowering).swish, "Where": (*lowering).where, "Cast": (*lowering).cast,
-	"Expand": (*lowering).expand, "Concat": (*lowering).concat, "Split": (*lowering).split, "Slice": (*lowering).slice,
-	"Transpose": (*lowering).transpose, "Reshape": (*lowering).reshape, "Squeeze": (*lowering).reshape,
-	"Unsqueeze": (*lowering).reshape, "Gather": (*lowering).gather,
-	"ReduceSum": reduce(cpu.ReduceSum), "ReduceMean": reduce(cpu.ReduceMean), "ReduceMax": reduce(cpu.ReduceMax),
-	"ArgMax": (*lowering).argMax, "TopK": (*lowering).topK,
-	"Softmax": (*lowering).softmax, "LayerNormalization": (*lowering).layerNorm, "RMSNormalization": (*lowering).rmsNorm,
-	"MatMul": (*lowering).matMul, "Gemm": (*lowering).gemm,
-	"RotaryEmbedding": (*lowering).rotary, "Attention": (*lowering).attention,
-	"ferrum.rms_norm_residual": (*lowering).rmsNormResidual, "ferrum.silu_mul": binary(cpu.SiLUMul),
-	"ferrum.linear": (*lowering).linear, "ferrum.quantized_linear": (*lowering).linear,
-}
+// lowerings returns the function of each operator. The first use makes the table.
+var lowerings = sync.OnceValue(func() map[string]func(*lowering) error {
+	return map[string]func(*lowering) error{
+		"Add": binary(cpu.Add), "Sub": binary(cpu.Sub), "Mul": binary(cpu.Mul), "Div": binary(cpu.Div), "Pow": binary(cpu.Pow),
+		"Sqrt": unary(cpu.Sqrt), "Tanh": unary(cpu.Tanh), "Erf": unary(cpu.Erf), "Relu": unary(cpu.Relu),
+		"Gelu": (*lowering).gelu, "Swish": (*lowering).swish, "Where": (*lowering).where, "Cast": (*lowering).cast,
+		"Expand": (*lowering).expand, "Concat": (*lowering).concat, "Split": (*lowering).split, "Slice": (*lowering).slice,
+		"Transpose": (*lowering).transpose, "Reshape": (*lowering).reshape, "Squeeze": (*lowering).reshape,
+		"Unsqueeze": (*lowering).reshape, "Gather": (*lowering).gather,
+		"ReduceSum": reduce(cpu.ReduceSum), "ReduceMean": reduce(cpu.ReduceMean), "ReduceMax": reduce(cpu.ReduceMax),
+		"ArgMax": (*lowering).argMax, "TopK": (*lowering).topK,
+		"Softmax": (*lowering).softmax, "LayerNormalization": (*lowering).layerNorm, "RMSNormalization": (*lowering).rmsNorm,
+		"MatMul": (*lowering).matMul, "Gemm": (*lowering).gemm,
+		"RotaryEmbedding": (*lowering).rotary, "Attention": (*lowering).attention,
+		"ferrum.rms_norm_residual": (*lowering).rmsNormResidual, "ferrum.silu_mul": binary(cpu.SiLUMul),
+		"ferrum.linear": (*lowering).linear, "ferrum.quantized_linear": (*lowering).linear,
+	}
+})
 
 // Plan lowers a request. Errors: CodeUnsupported for what the engine does not compute;
 // CodeOverflow for an intermediate value that is too large.
 func (e *Engine) Plan(r compute.Request) (compute.Plan, error) {
-	lower, isKnown := lowerings[nameOf(r.Operator.Domain, r.Operator.Name)]
+	lower, isKnown := lowerings()[nameOf(r.Operator.Domain, r.Operator.Name)]
 	if !isKnown {
 		return nil, device.Errorf(device.CodeUnsupported, opPlan, "%s is not computed by the CPU engine", r.Operator.Name)
 	}

@@ -441,6 +441,41 @@ weights_format_name(ferrum_weights_format value) noexcept {
     }
 }
 
+/** Name of a ferrum_compute_type. */
+constexpr const char *compute_type_name(ferrum_compute_type value) noexcept {
+    switch (value) {
+    case FERRUM_COMPUTE_CANDLE:
+        return "candle";
+    case FERRUM_COMPUTE_ONNX_RUNTIME:
+        return "onnx_runtime";
+    case FERRUM_COMPUTE_TENSORRT:
+        return "tensorrt";
+    case FERRUM_COMPUTE_METAL:
+        return "metal";
+    case FERRUM_COMPUTE_CPU:
+        return "cpu";
+    case FERRUM_COMPUTE_CUSTOM:
+        return "custom";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_compute_growth. */
+constexpr const char *
+compute_growth_name(ferrum_compute_growth value) noexcept {
+    switch (value) {
+    case FERRUM_COMPUTE_GROWTH_STATIC:
+        return "static";
+    case FERRUM_COMPUTE_GROWTH_DYNAMIC:
+        return "dynamic";
+    case FERRUM_COMPUTE_GROWTH_INCREMENTAL:
+        return "incremental";
+    default:
+        return "unknown";
+    }
+}
+
 } // namespace ferrum
 
 #endif /* FERRUM_MEM_CALLS_NAMES_HPP */

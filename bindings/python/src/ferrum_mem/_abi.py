@@ -174,6 +174,10 @@ ferrum_access_pattern = ctypes.c_int32
 ferrum_weights_source_kind = ctypes.c_int32
 # The format of a file of tensors.
 ferrum_weights_format = ctypes.c_int32
+# The kind of a backend.
+ferrum_compute_type = ctypes.c_int32
+# When the memory of a backend is taken from the device.
+ferrum_compute_growth = ctypes.c_int32
 
 # Constants
 
@@ -635,6 +639,30 @@ FERRUM_ELEMENTS_CONTIGUOUS = 1
 FERRUM_ELEMENTS_READ_ONLY = 2
 # The elements are packed for an engine, and nothing else reads them. Not an argument.
 FERRUM_ELEMENTS_PACKED = 4
+# There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer.
+FERRUM_ELEMENTS_ABSENT = 8
+# Largest number of inputs, and of outputs, of an operation.
+FERRUM_OP_TENSORS_MAX = 1024
+# As the id of an output of a run: the output is not wanted.
+FERRUM_TENSOR_UNWANTED = 0xFFFFFFFFFFFFFFFF
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_CANDLE = 0
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_ONNX_RUNTIME = 1
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_TENSORRT = 2
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_METAL = 3
+# The CPU engine of this library.
+FERRUM_COMPUTE_CPU = 4
+# A backend that the program has registered.
+FERRUM_COMPUTE_CUSTOM = 5
+# The whole pool when the backend is opened; it does not grow.
+FERRUM_COMPUTE_GROWTH_STATIC = 0
+# When an allocation needs it.
+FERRUM_COMPUTE_GROWTH_DYNAMIC = 1
+# In quarters of the pool, the first one when the backend is opened.
+FERRUM_COMPUTE_GROWTH_INCREMENTAL = 2
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -1800,6 +1828,29 @@ STRUCTS = {
             ("managed", "void *", 8),
         ),
     ),
+    "ferrum_compute": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_op": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_sequence": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_compute_config": (
+        80,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("type", "ferrum_compute_type", 4),
+            ("name", "char *", 8),
+            ("device", "ferrum_device", 16),
+            ("optimization_level", "uint32_t", 24),
+            ("threads", "uint32_t", 28),
+            ("enable_debug", "uint32_t", 32),
+            ("growth", "ferrum_compute_growth", 36),
+            ("pool_size_bytes", "uint64_t", 40),
+            ("alignment_bytes", "uint64_t", 48),
+            ("enable_pooling", "uint32_t", 56),
+            ("reserved", "uint32_t", 60),
+            ("options_json", "char *", 64),
+            ("options_bytes", "uint64_t", 72),
+        ),
+    ),
 }
 
 # The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
@@ -1903,6 +1954,13 @@ INITIAL = {
     "ferrum_weights_decoder": {"struct_size": 40},
     "ferrum_tensor_desc": {"struct_size": 224},
     "ferrum_dlpack": {"struct_size": 16},
+    "ferrum_compute_config": {
+        "struct_size": 80,
+        "type": 4,
+        "optimization_level": 2,
+        "growth": 1,
+        "enable_pooling": 1,
+    },
 }
 
 # Result and parameters of each callback.
@@ -3598,6 +3656,116 @@ PROTOTYPES = {
         "ferrum_device",
         "ferrum_dlpack *",
         "ferrum_tensor *",
+    ),
+    "ferrum_compute_validate": (
+        "ferrum_status",
+        "ferrum_compute_config *",
+    ),
+    "ferrum_compute_open": (
+        "ferrum_status",
+        "ferrum_compute_config *",
+        "ferrum_compute *",
+    ),
+    "ferrum_compute_close": (
+        "ferrum_status",
+        "ferrum_compute",
+        "uint32_t",
+    ),
+    "ferrum_compute_capabilities_json": (
+        "ferrum_status",
+        "ferrum_compute",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_compute_status_json": (
+        "ferrum_status",
+        "ferrum_compute",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_compute_synchronize": (
+        "ferrum_status",
+        "ferrum_compute",
+        "uint64_t",
+    ),
+    "ferrum_compute_backends_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_compute_find_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_op_prepare": (
+        "ferrum_status",
+        "ferrum_compute",
+        "char *",
+        "char *",
+        "size_t",
+        "uint32_t",
+        "ferrum_op *",
+    ),
+    "ferrum_op_destroy": (
+        "ferrum_status",
+        "ferrum_op",
+    ),
+    "ferrum_op_infer": (
+        "ferrum_status",
+        "ferrum_op",
+        "ferrum_tensor_desc *",
+        "uint64_t",
+        "ferrum_tensor_desc *",
+        "uint64_t",
+        "uint64_t *",
+    ),
+    "ferrum_op_run": (
+        "ferrum_status",
+        "ferrum_op",
+        "ferrum_tensor *",
+        "uint64_t",
+        "ferrum_tensor *",
+        "uint64_t",
+        "ferrum_stream",
+    ),
+    "ferrum_op_pack": (
+        "ferrum_status",
+        "ferrum_op",
+        "uint32_t",
+        "ferrum_tensor",
+        "ferrum_weights_memory *",
+        "ferrum_stream",
+        "ferrum_tensor *",
+    ),
+    "ferrum_sequence_create": (
+        "ferrum_status",
+        "ferrum_compute",
+        "ferrum_sequence *",
+    ),
+    "ferrum_sequence_add": (
+        "ferrum_status",
+        "ferrum_sequence",
+        "ferrum_op",
+        "ferrum_tensor *",
+        "uint64_t",
+        "ferrum_tensor *",
+        "uint64_t",
+    ),
+    "ferrum_sequence_run": (
+        "ferrum_status",
+        "ferrum_sequence",
+        "ferrum_stream",
+    ),
+    "ferrum_sequence_destroy": (
+        "ferrum_status",
+        "ferrum_sequence",
     ),
 }
 

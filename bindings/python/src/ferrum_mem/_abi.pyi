@@ -115,6 +115,10 @@ ferrum_access_pattern = ctypes.c_int32
 ferrum_weights_source_kind = ctypes.c_int32
 # The format of a file of tensors.
 ferrum_weights_format = ctypes.c_int32
+# The kind of a backend.
+ferrum_compute_type = ctypes.c_int32
+# When the memory of a backend is taken from the device.
+ferrum_compute_growth = ctypes.c_int32
 
 # Constants
 
@@ -576,6 +580,30 @@ FERRUM_ELEMENTS_CONTIGUOUS = 1
 FERRUM_ELEMENTS_READ_ONLY = 2
 # The elements are packed for an engine, and nothing else reads them. Not an argument.
 FERRUM_ELEMENTS_PACKED = 4
+# There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer.
+FERRUM_ELEMENTS_ABSENT = 8
+# Largest number of inputs, and of outputs, of an operation.
+FERRUM_OP_TENSORS_MAX = 1024
+# As the id of an output of a run: the output is not wanted.
+FERRUM_TENSOR_UNWANTED = 0xFFFFFFFFFFFFFFFF
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_CANDLE = 0
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_ONNX_RUNTIME = 1
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_TENSORRT = 2
+# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_COMPUTE_METAL = 3
+# The CPU engine of this library.
+FERRUM_COMPUTE_CPU = 4
+# A backend that the program has registered.
+FERRUM_COMPUTE_CUSTOM = 5
+# The whole pool when the backend is opened; it does not grow.
+FERRUM_COMPUTE_GROWTH_STATIC = 0
+# When an allocation needs it.
+FERRUM_COMPUTE_GROWTH_DYNAMIC = 1
+# In quarters of the pool, the first one when the backend is opened.
+FERRUM_COMPUTE_GROWTH_INCREMENTAL = 2
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -2539,6 +2567,58 @@ class ferrum_dlpack(ctypes.Structure):
     def init(cls) -> ferrum_dlpack:
         """A struct with the values of FERRUM_DLPACK_INIT."""
 
+class ferrum_compute(ctypes.Structure):
+    """An open backend."""
+
+    # 0 is no backend
+    id: int
+
+class ferrum_op(ctypes.Structure):
+    """A prepared operation."""
+
+    # 0 is no operation
+    id: int
+
+class ferrum_sequence(ctypes.Structure):
+    """Operations with fixed tensors."""
+
+    # 0 is no sequence
+    id: int
+
+class ferrum_compute_config(ctypes.Structure):
+    """The settings of a backend."""
+
+    struct_size: int
+    # The kind of the backend.
+    type: int
+    # The name of a registered backend, for FERRUM_COMPUTE_CUSTOM; otherwise NULL.
+    name: bytes | None
+    # The open device.
+    device: ferrum_device
+    # 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes.
+    optimization_level: int
+    # Number of threads that compute; 0: as many as the process may use.
+    threads: int
+    # 1: fill new and freed memory with patterns, and check the bytes around blocks.
+    enable_debug: int
+    # When memory is taken from the device.
+    growth: int
+    # The most memory of the backend; 0: no bound with FERRUM_COMPUTE_GROWTH_DYNAMIC, otherwise 1
+    # GiB, or a quarter of the device if that is less.
+    pool_size_bytes: int
+    # Alignment of its blocks, a power of two; 0: 256.
+    alignment_bytes: int
+    # 1: keep freed memory for the next allocation; 0: return it to the device.
+    enable_pooling: int
+    reserved: int
+    # Options of the backend, as JSON with the fields of docs/compute.md; NULL: none.
+    options_json: bytes | None
+    # Length of options_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    options_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_compute_config:
+        """A struct with the values of FERRUM_COMPUTE_CONFIG_INIT."""
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
 # may call every function of the library except ferrum_shutdown. The message is valid during the
 # call only.
@@ -3573,6 +3653,59 @@ class Functions:
     # DLPack. If the call succeeds, the library owns the struct: it calls the deleter once, under
     # the conditions of ferrum_release_fn. After an error the caller still owns the struct.
     ferrum_tensor_from_dlpack: Callable[..., int]
+    # (config) Checks settings without opening a backend. The device may be {0}.
+    ferrum_compute_validate: Callable[..., int]
+    # (config, compute_out) Opens a backend on a device.
+    ferrum_compute_open: Callable[..., int]
+    # (compute, flags) Closes a backend and releases its memory.
+    ferrum_compute_close: Callable[..., int]
+    # (compute, buffer, capacity, length_out) Returns the properties of a backend, as JSON with the
+    # fields of docs/compute.md.
+    ferrum_compute_capabilities_json: Callable[..., int]
+    # (compute, buffer, capacity, length_out) Returns the state of a backend, as JSON with the
+    # fields of docs/compute.md: completed operations, memory by device, the last error. Does not
+    # wait for the device.
+    ferrum_compute_status_json: Callable[..., int]
+    # (compute, timeout_ns) Waits until all work of the device of a backend is done.
+    ferrum_compute_synchronize: Callable[..., int]
+    # (buffer, capacity, length_out) Lists all backends in alphabetical order, also those that are
+    # not available with the reason, as JSON with the fields of docs/compute.md.
+    ferrum_compute_backends_json: Callable[..., int]
+    # (requirements_text, requirements_bytes, buffer, capacity, length_out) Chooses a backend by
+    # requirements, and returns, as JSON with the fields of docs/compute.md, its name and for each
+    # other backend why not. Among backends that meet all requirements, one with another device than
+    # the host is better; then one with more extra capabilities; then one with larger limits; then
+    # the first name.
+    ferrum_compute_find_json: Callable[..., int]
+    # (compute, name, attributes_text, attributes_bytes, opset, op_out) Prepares an operation of a
+    # backend.
+    ferrum_op_prepare: Callable[..., int]
+    # (op) Ends an operation. Queued runs of it complete.
+    ferrum_op_destroy: Callable[..., int]
+    # (op, inputs, input_count, outputs, output_count, workspace_bytes_out) Infers the outputs of a
+    # run without running it.
+    ferrum_op_infer: Callable[..., int]
+    # (op, inputs, input_count, outputs, output_count, stream) Runs an operation on tensors, in the
+    # order of a stream. If the stream has no work, the operation runs in the calling thread and is
+    # complete when the call returns. Otherwise it is queued. The error of queued work is returned
+    # by ferrum_stream_synchronize and ferrum_compute_status_json.
+    ferrum_op_run: Callable[..., int]
+    # (op, input, tensor, memory, stream, packed_out) Packs a constant input, such as a matrix of
+    # weights, into the layout that the backend reads fastest. The packed tensor replaces the input
+    # in runs of this operation, and no other call reads its elements.
+    ferrum_op_pack: Callable[..., int]
+    # (compute, sequence_out) Creates an empty sequence of a backend.
+    ferrum_sequence_create: Callable[..., int]
+    # (sequence, op, inputs, input_count, outputs, output_count) Adds a run of an operation at the
+    # end of a sequence. The sequence keeps the tensors, which may be destroyed. A made output can
+    # be an input of the next operation at once. The elements of shapes, axes and sizes are read
+    # now, and stay as they are.
+    ferrum_sequence_add: Callable[..., int]
+    # (sequence, stream) Runs all operations of a sequence, as ferrum_op_run does. The first run
+    # after an addition makes the workspace.
+    ferrum_sequence_run: Callable[..., int]
+    # (sequence) Ends a sequence.
+    ferrum_sequence_destroy: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...
     def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:

@@ -431,6 +431,40 @@ class WeightsFormat(enum.IntEnum):
     CUSTOM = _abi.FERRUM_WEIGHTS_FORMAT_CUSTOM
 
 
+class ComputeType(enum.IntEnum):
+    """The kind of a backend.
+
+    Attributes:
+        CANDLE: not in this library: UnsupportedError.
+        ONNX_RUNTIME: not in this library: UnsupportedError.
+        TENSORRT: not in this library: UnsupportedError.
+        METAL: not in this library: UnsupportedError.
+        CPU: the CPU engine of this library.
+        CUSTOM: a backend that the program has registered.
+    """
+
+    CANDLE = _abi.FERRUM_COMPUTE_CANDLE
+    ONNX_RUNTIME = _abi.FERRUM_COMPUTE_ONNX_RUNTIME
+    TENSORRT = _abi.FERRUM_COMPUTE_TENSORRT
+    METAL = _abi.FERRUM_COMPUTE_METAL
+    CPU = _abi.FERRUM_COMPUTE_CPU
+    CUSTOM = _abi.FERRUM_COMPUTE_CUSTOM
+
+
+class ComputeGrowth(enum.IntEnum):
+    """When the memory of a backend is taken from the device.
+
+    Attributes:
+        STATIC: the whole pool when the backend is opened; it does not grow.
+        DYNAMIC: when an allocation needs it.
+        INCREMENTAL: in quarters of the pool, the first one when the backend is opened.
+    """
+
+    STATIC = _abi.FERRUM_COMPUTE_GROWTH_STATIC
+    DYNAMIC = _abi.FERRUM_COMPUTE_GROWTH_DYNAMIC
+    INCREMENTAL = _abi.FERRUM_COMPUTE_GROWTH_INCREMENTAL
+
+
 class Capability(enum.IntFlag):
     """Capability bits.
 

@@ -76,6 +76,12 @@ pub type ferrum_weights_source_kind = i32;
 /// The format of a file of tensors.
 pub type ferrum_weights_format = i32;
 
+/// The kind of a backend.
+pub type ferrum_compute_type = i32;
+
+/// When the memory of a backend is taken from the device.
+pub type ferrum_compute_growth = i32;
+
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
 /// a defect of the library
@@ -650,6 +656,30 @@ pub const FERRUM_ELEMENTS_CONTIGUOUS: u32 = 1;
 pub const FERRUM_ELEMENTS_READ_ONLY: u32 = 2;
 /// The elements are packed for an engine, and nothing else reads them. Not an argument.
 pub const FERRUM_ELEMENTS_PACKED: u32 = 4;
+/// There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer.
+pub const FERRUM_ELEMENTS_ABSENT: u32 = 8;
+/// Largest number of inputs, and of outputs, of an operation.
+pub const FERRUM_OP_TENSORS_MAX: u32 = 1024;
+/// As the id of an output of a run: the output is not wanted.
+pub const FERRUM_TENSOR_UNWANTED: u64 = u64::MAX;
+/// Not in this library: FERRUM_ERROR_UNSUPPORTED.
+pub const FERRUM_COMPUTE_CANDLE: ferrum_compute_type = 0;
+/// Not in this library: FERRUM_ERROR_UNSUPPORTED.
+pub const FERRUM_COMPUTE_ONNX_RUNTIME: ferrum_compute_type = 1;
+/// Not in this library: FERRUM_ERROR_UNSUPPORTED.
+pub const FERRUM_COMPUTE_TENSORRT: ferrum_compute_type = 2;
+/// Not in this library: FERRUM_ERROR_UNSUPPORTED.
+pub const FERRUM_COMPUTE_METAL: ferrum_compute_type = 3;
+/// The CPU engine of this library.
+pub const FERRUM_COMPUTE_CPU: ferrum_compute_type = 4;
+/// A backend that the program has registered.
+pub const FERRUM_COMPUTE_CUSTOM: ferrum_compute_type = 5;
+/// The whole pool when the backend is opened; it does not grow.
+pub const FERRUM_COMPUTE_GROWTH_STATIC: ferrum_compute_growth = 0;
+/// When an allocation needs it.
+pub const FERRUM_COMPUTE_GROWTH_DYNAMIC: ferrum_compute_growth = 1;
+/// In quarters of the pool, the first one when the backend is opened.
+pub const FERRUM_COMPUTE_GROWTH_INCREMENTAL: ferrum_compute_growth = 2;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
 /// no lock held. It may call every function of the library except ferrum_shutdown.
@@ -4293,6 +4323,89 @@ impl Default for ferrum_dlpack {
     }
 }
 
+/// An open backend.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_compute {
+    /// 0 is no backend
+    pub id: u64,
+}
+
+/// A prepared operation.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_op {
+    /// 0 is no operation
+    pub id: u64,
+}
+
+/// Operations with fixed tensors.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_sequence {
+    /// 0 is no sequence
+    pub id: u64,
+}
+
+/// The settings of a backend.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_compute_config {
+    pub struct_size: u32,
+    /// The kind of the backend.
+    pub r#type: ferrum_compute_type,
+    /// The name of a registered backend, for FERRUM_COMPUTE_CUSTOM; otherwise NULL.
+    pub name: *const c_char,
+    /// The open device.
+    pub device: ferrum_device,
+    /// 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes.
+    pub optimization_level: u32,
+    /// Number of threads that compute; 0: as many as the process may use.
+    pub threads: u32,
+    /// 1: fill new and freed memory with patterns, and check the bytes around blocks.
+    pub enable_debug: u32,
+    /// When memory is taken from the device.
+    pub growth: ferrum_compute_growth,
+    /// The most memory of the backend; 0: no bound with FERRUM_COMPUTE_GROWTH_DYNAMIC,
+    /// otherwise 1 GiB, or a quarter of the device if that is less.
+    pub pool_size_bytes: u64,
+    /// Alignment of its blocks, a power of two; 0: 256.
+    pub alignment_bytes: u64,
+    /// 1: keep freed memory for the next allocation; 0: return it to the device.
+    pub enable_pooling: u32,
+    pub reserved: u32,
+    /// Options of the backend, as JSON with the fields of docs/compute.md; NULL: none.
+    pub options_json: *const c_char,
+    /// Length of options_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub options_bytes: u64,
+}
+
+impl ferrum_compute_config {
+    /// The values of `FERRUM_COMPUTE_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_compute_config>() as u32,
+        r#type: 4,
+        name: core::ptr::null(),
+        device: ferrum_device { id: 0 },
+        optimization_level: 2,
+        threads: 0,
+        enable_debug: 0,
+        growth: 1,
+        pool_size_bytes: 0,
+        alignment_bytes: 0,
+        enable_pooling: 1,
+        reserved: 0,
+        options_json: core::ptr::null(),
+        options_bytes: 0,
+    };
+}
+
+impl Default for ferrum_compute_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -5161,6 +5274,31 @@ const _: () = {
     assert!(offset_of!(ferrum_dlpack, struct_size) == 0);
     assert!(offset_of!(ferrum_dlpack, is_versioned) == 4);
     assert!(offset_of!(ferrum_dlpack, managed) == 8);
+    assert!(size_of::<ferrum_compute>() == 8);
+    assert!(align_of::<ferrum_compute>() == 8);
+    assert!(offset_of!(ferrum_compute, id) == 0);
+    assert!(size_of::<ferrum_op>() == 8);
+    assert!(align_of::<ferrum_op>() == 8);
+    assert!(offset_of!(ferrum_op, id) == 0);
+    assert!(size_of::<ferrum_sequence>() == 8);
+    assert!(align_of::<ferrum_sequence>() == 8);
+    assert!(offset_of!(ferrum_sequence, id) == 0);
+    assert!(size_of::<ferrum_compute_config>() == 80);
+    assert!(align_of::<ferrum_compute_config>() == 8);
+    assert!(offset_of!(ferrum_compute_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_compute_config, r#type) == 4);
+    assert!(offset_of!(ferrum_compute_config, name) == 8);
+    assert!(offset_of!(ferrum_compute_config, device) == 16);
+    assert!(offset_of!(ferrum_compute_config, optimization_level) == 24);
+    assert!(offset_of!(ferrum_compute_config, threads) == 28);
+    assert!(offset_of!(ferrum_compute_config, enable_debug) == 32);
+    assert!(offset_of!(ferrum_compute_config, growth) == 36);
+    assert!(offset_of!(ferrum_compute_config, pool_size_bytes) == 40);
+    assert!(offset_of!(ferrum_compute_config, alignment_bytes) == 48);
+    assert!(offset_of!(ferrum_compute_config, enable_pooling) == 56);
+    assert!(offset_of!(ferrum_compute_config, reserved) == 60);
+    assert!(offset_of!(ferrum_compute_config, options_json) == 64);
+    assert!(offset_of!(ferrum_compute_config, options_bytes) == 72);
 };
 
 extern "C" {
@@ -8476,4 +8614,210 @@ extern "C" {
         dlpack: *const ferrum_dlpack,
         tensor_out: *mut ferrum_tensor,
     ) -> ferrum_status;
+
+    /// Checks settings without opening a backend. The device may be {0}.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_INVALID_ARGUMENT, which name the
+    /// setting; FERRUM_ERROR_UNSUPPORTED for a kind that this library does not have, with
+    /// the reason; FERRUM_ERROR_INVALID_FORMAT for the options.
+    pub fn ferrum_compute_validate(config: *const ferrum_compute_config) -> ferrum_status;
+
+    /// Opens a backend on a device.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE for a device on which the backend does not
+    /// compute; FERRUM_ERROR_NOT_FOUND for a name; errors of ferrum_compute_validate;
+    /// FERRUM_ERROR_OUT_OF_MEMORY.
+    pub fn ferrum_compute_open(
+        config: *const ferrum_compute_config,
+        compute_out: *mut ferrum_compute,
+    ) -> ferrum_status;
+
+    /// Closes a backend and releases its memory.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE: the call waits for queued work. Operations, sequences
+    ///   and tensors of the backend then return errors, and must still be destroyed.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while operations, sequences, or tensors and blocks in the
+    /// memory of the backend exist, or a call is in progress.
+    pub fn ferrum_compute_close(compute: ferrum_compute, flags: u32) -> ferrum_status;
+
+    /// Returns the properties of a backend, as JSON with the fields of docs/compute.md.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_compute_capabilities_json(
+        compute: ferrum_compute,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the state of a backend, as JSON with the fields of docs/compute.md: completed
+    /// operations, memory by device, the last error. Does not wait for the device.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_compute_status_json(
+        compute: ferrum_compute,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Waits until all work of the device of a backend is done.
+    ///
+    /// Returns FERRUM_ERROR_TIMEOUT; the error of work that has failed.
+    pub fn ferrum_compute_synchronize(compute: ferrum_compute, timeout_ns: u64) -> ferrum_status;
+
+    /// Lists all backends in alphabetical order, also those that are not available with the
+    /// reason, as JSON with the fields of docs/compute.md.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_compute_backends_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Chooses a backend by requirements, and returns, as JSON with the fields of
+    /// docs/compute.md, its name and for each other backend why not. Among backends that meet
+    /// all requirements, one with another device than the host is better; then one with more
+    /// extra capabilities; then one with larger limits; then the first name.
+    ///
+    /// - `requirements_text`: the requirements as JSON; an empty text needs nothing.
+    /// - `requirements_bytes`: its length.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_FORMAT for a text that is no such object. If no backend
+    /// meets the requirements, the call succeeds, and "best" is empty.
+    pub fn ferrum_compute_find_json(
+        requirements_text: *const c_char,
+        requirements_bytes: usize,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Prepares an operation of a backend.
+    ///
+    /// - `name`: the operator, such as "MatMul" or "ferrum.linear".
+    /// - `attributes_text`: its attributes as a JSON object; an empty text has none.
+    /// - `attributes_bytes`: the length of the text.
+    /// - `opset`: the version of the operator's domain; 0: the newest that is known.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND for an unknown name, which names the nearest one;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for attributes;
+    /// FERRUM_ERROR_UNSUPPORTED for an opset, and for an operator that the backend does
+    /// not compute.
+    pub fn ferrum_op_prepare(
+        compute: ferrum_compute,
+        name: *const c_char,
+        attributes_text: *const c_char,
+        attributes_bytes: usize,
+        opset: u32,
+        op_out: *mut ferrum_op,
+    ) -> ferrum_status;
+
+    /// Ends an operation. Queued runs of it complete.
+    pub fn ferrum_op_destroy(op: ferrum_op) -> ferrum_status;
+
+    /// Infers the outputs of a run without running it.
+    ///
+    /// - `inputs,input_count`: the inputs by type, shape and strides, each with its
+    ///   struct_size. FERRUM_ELEMENTS_ABSENT: an absent input. inputs is not NULL.
+    /// - `outputs,output_count`: filled. A description that has FERRUM_ELEMENTS_ABSENT before
+    ///   the call stands for an output that is not wanted; an output without a
+    ///   place is not wanted if it is optional. outputs is not NULL.
+    /// - `workspace_bytes_out`: the memory that the run takes besides its outputs.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for inputs that the operator does not take, with
+    /// both shapes; FERRUM_ERROR_UNSUPPORTED for a combination that the backend does not
+    /// compute; FERRUM_ERROR_OVERFLOW. After an error the descriptions are as before.
+    pub fn ferrum_op_infer(
+        op: ferrum_op,
+        inputs: *const ferrum_tensor_desc,
+        input_count: u64,
+        outputs: *mut ferrum_tensor_desc,
+        output_count: u64,
+        workspace_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Runs an operation on tensors, in the order of a stream. If the stream has no work, the
+    /// operation runs in the calling thread and is complete when the call returns. Otherwise it
+    /// is queued. The error of queued work is returned by ferrum_stream_synchronize and
+    /// ferrum_compute_status_json.
+    ///
+    /// - `inputs,input_count`: the inputs; {0}: an absent one. inputs is not NULL.
+    /// - `outputs,output_count`: the outputs. {0}: the call makes the tensor in the memory
+    ///   of the backend and stores it there. {FERRUM_TENSOR_UNWANTED}: not wanted.
+    ///   Otherwise a tensor with the type and shape of ferrum_op_infer, which may
+    ///   be the memory of an input only if the backend computes in place. outputs
+    ///   is not NULL.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for tensors that do not fit, with the operator, the
+    /// input and both shapes; FERRUM_ERROR_UNSUPPORTED; FERRUM_ERROR_UNSUPPORTED_DEVICE
+    /// for a tensor of another device; FERRUM_ERROR_PERMISSION_DENIED for a read-only
+    /// output; FERRUM_ERROR_BUSY for a tensor whose memory sleeps;
+    /// FERRUM_ERROR_OUT_OF_MEMORY. After an error outputs are as before.
+    pub fn ferrum_op_run(
+        op: ferrum_op,
+        inputs: *const ferrum_tensor,
+        input_count: u64,
+        outputs: *mut ferrum_tensor,
+        output_count: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Packs a constant input, such as a matrix of weights, into the layout that the backend
+    /// reads fastest. The packed tensor replaces the input in runs of this operation, and no
+    /// other call reads its elements.
+    ///
+    /// - `input`: the number of the input.
+    /// - `memory`: as for ferrum_tensor_create; with all handles {0}: the memory of the
+    ///   backend.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for an input or a type without such a layout;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an input that the operator does not have; errors
+    /// of ferrum_op_run and ferrum_tensor_create. After an error nothing is left.
+    pub fn ferrum_op_pack(
+        op: ferrum_op,
+        input: u32,
+        tensor: ferrum_tensor,
+        memory: *const ferrum_weights_memory,
+        stream: ferrum_stream,
+        packed_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Creates an empty sequence of a backend.
+    pub fn ferrum_sequence_create(
+        compute: ferrum_compute,
+        sequence_out: *mut ferrum_sequence,
+    ) -> ferrum_status;
+
+    /// Adds a run of an operation at the end of a sequence. The sequence keeps the tensors, which
+    /// may be destroyed. A made output can be an input of the next operation at once. The
+    /// elements of shapes, axes and sizes are read now, and stay as they are.
+    ///
+    /// - `inputs,input_count,outputs,output_count`: as for ferrum_op_run.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an operation of another backend;
+    /// FERRUM_ERROR_BUSY while the sequence runs; errors of ferrum_op_run. After an error
+    /// the sequence and the outputs are as before.
+    pub fn ferrum_sequence_add(
+        sequence: ferrum_sequence,
+        op: ferrum_op,
+        inputs: *const ferrum_tensor,
+        input_count: u64,
+        outputs: *mut ferrum_tensor,
+        output_count: u64,
+    ) -> ferrum_status;
+
+    /// Runs all operations of a sequence, as ferrum_op_run does. The first run after an addition
+    /// makes the workspace.
+    ///
+    /// Returns errors of ferrum_op_run. If an operation fails, those before it have run.
+    pub fn ferrum_sequence_run(sequence: ferrum_sequence, stream: ferrum_stream) -> ferrum_status;
+
+    /// Ends a sequence.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while it runs or a run is queued.
+    pub fn ferrum_sequence_destroy(sequence: ferrum_sequence) -> ferrum_status;
 }

@@ -887,6 +887,79 @@ impl WeightsFormat {
 
 named!(WeightsFormat, Display: Any = "any", Pytorch = "pytorch", Safetensors = "safetensors", Numpy = "numpy", Raw = "raw", Onnx = "onnx", Gguf = "gguf", Custom = "custom");
 
+/// The kind of a backend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+pub enum ComputeType {
+    /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    #[default]
+    Candle = sys::FERRUM_COMPUTE_CANDLE,
+    /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    OnnxRuntime = sys::FERRUM_COMPUTE_ONNX_RUNTIME,
+    /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    Tensorrt = sys::FERRUM_COMPUTE_TENSORRT,
+    /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    Metal = sys::FERRUM_COMPUTE_METAL,
+    /// The CPU engine of this library.
+    Cpu = sys::FERRUM_COMPUTE_CPU,
+    /// A backend that the program has registered.
+    Custom = sys::FERRUM_COMPUTE_CUSTOM,
+}
+
+impl ComputeType {
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
+    pub(crate) fn from_raw(raw: sys::ferrum_compute_type) -> Self {
+        match raw {
+            sys::FERRUM_COMPUTE_ONNX_RUNTIME => Self::OnnxRuntime,
+            sys::FERRUM_COMPUTE_TENSORRT => Self::Tensorrt,
+            sys::FERRUM_COMPUTE_METAL => Self::Metal,
+            sys::FERRUM_COMPUTE_CPU => Self::Cpu,
+            sys::FERRUM_COMPUTE_CUSTOM => Self::Custom,
+            _ => Self::Candle,
+        }
+    }
+
+    /// The value in C.
+    pub(crate) fn to_raw(self) -> sys::ferrum_compute_type {
+        self as i32
+    }
+}
+
+named!(ComputeType, Display: Candle = "candle", OnnxRuntime = "onnx_runtime", Tensorrt = "tensorrt", Metal = "metal", Cpu = "cpu", Custom = "custom");
+
+/// When the memory of a backend is taken from the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+pub enum ComputeGrowth {
+    /// The whole pool when the backend is opened; it does not grow.
+    #[default]
+    Static = sys::FERRUM_COMPUTE_GROWTH_STATIC,
+    /// When an allocation needs it.
+    Dynamic = sys::FERRUM_COMPUTE_GROWTH_DYNAMIC,
+    /// In quarters of the pool, the first one when the backend is opened.
+    Incremental = sys::FERRUM_COMPUTE_GROWTH_INCREMENTAL,
+}
+
+impl ComputeGrowth {
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
+    pub(crate) fn from_raw(raw: sys::ferrum_compute_growth) -> Self {
+        match raw {
+            sys::FERRUM_COMPUTE_GROWTH_DYNAMIC => Self::Dynamic,
+            sys::FERRUM_COMPUTE_GROWTH_INCREMENTAL => Self::Incremental,
+            _ => Self::Static,
+        }
+    }
+
+    /// The value in C.
+    pub(crate) fn to_raw(self) -> sys::ferrum_compute_growth {
+        self as i32
+    }
+}
+
+named!(ComputeGrowth, Display: Static = "static", Dynamic = "dynamic", Incremental = "incremental");
+
 /// Sum of [`DebugFlags`](crate::DebugFlags) flags; 0: none. `FERRUM_DEBUG` in the environment adds
 /// flags for all pools. Every call of a pool in debug mode bypasses the thread
 /// caches.
