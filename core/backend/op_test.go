@@ -1,10 +1,12 @@
 package backend_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"ferrum_mem/core/backend"
 	"ferrum_mem/core/compute"
@@ -306,5 +308,77 @@ func TestRunsWithTheSameTensors(t *testing.T) {
 	require.Zero(t, b.Status().MemoryUsage["cpu:0"]-b.Pool().Statistics().Cached.Current)
 	require.NoError(t, add.Close())
 	require.NoError(t, norm.Close())
+	require.NoError(t, b.Close(false))
+}
+
+func TestOutputsDoNotOverlap(t *testing.T) {
+	r := newRig(t)
+	b := r.start(nil)
+	split := prepare(t, b, "Split", `{"num_outputs": 2}`)
+	x, halves := r.put(b, []float32{1, 2, 3, 4}, 4), r.put(b, make([]float32, 4), 4)
+	low, err := halves.Narrow(0, 0, 2)
+	require.NoError(t, err)
+	middle, err := halves.Narrow(0, 1, 2)
+	require.NoError(t, err)
+	high, err := halves.Narrow(0, 2, 2)
+	require.NoError(t, err)
+	requireError(t, device.CodeInvalidArgument, split.Run(tensors{x}, tensors{low, low}, r.stream), "Split", "overlaps output")
+	requireError(t, device.CodeInvalidArgument, split.Run(tensors{x}, tensors{middle, high}, r.stream), "Split", "overlaps output")
+	require.Equal(t, []float32{0, 0, 0, 0}, get(halves))
+	require.NoError(t, split.Run(tensors{x}, tensors{high, low}, r.stream))
+	require.Equal(t, []float32{3, 4, 1, 2}, get(halves))
+	closeTensors(t, x, halves, low, middle, high)
+	require.NoError(t, split.Close())
+	require.NoError(t, b.Close(false))
+}
+
+// One operation adds tensors of random shapes and strides, with few plans and often the same tensors.
+func TestRandomRuns(t *testing.T) {
+	r := newRig(t)
+	b := r.start(func(c *backend.Config) { c.Options.Plans = 3 })
+	add := prepare(t, b, "Add", "")
+	rapid.Check(t, func(t *rapid.T) {
+		var all tensors
+		view := func(name string) *tensor.Tensor {
+			values := make([]float32, 24)
+			for i := range values {
+				values[i] = float32(rapid.IntRange(-9, 9).Draw(t, name))
+			}
+			whole := r.put(b, values, 4, 6)
+			all = append(all, whole)
+			part, err := whole.Narrow(rapid.IntRange(0, 1).Draw(t, "axis"), rapid.Int64Range(0, 2).Draw(t, "start"), rapid.Int64Range(0, 2).Draw(t, "count"))
+			require.NoError(t, err)
+			all = append(all, part)
+			if rapid.Bool().Draw(t, "turned") {
+				part, err = part.Transpose(0, 1)
+				require.NoError(t, err)
+				all = append(all, part)
+			}
+			return part
+		}
+		x := view("x")
+		shape := x.Layout()
+		inputs := tensors{x, x}
+		if rapid.Bool().Draw(t, "two") {
+			y := view("y")
+			if layout := y.Layout(); slices.Equal(layout.Shape(), shape.Shape()) {
+				inputs[1] = y
+			}
+		}
+		want := get(x)
+		for i, value := range get(inputs[1]) {
+			want[i] += value
+		}
+		outputs := tensors{nil}
+		for range rapid.IntRange(1, 4).Draw(t, "runs") {
+			require.NoError(t, add.Run(inputs, outputs, r.stream))
+			require.Equal(t, want, get(outputs[0]))
+		}
+		all = append(all, outputs[0])
+		for _, one := range all {
+			require.NoError(t, one.Close())
+		}
+	})
+	require.NoError(t, add.Close())
 	require.NoError(t, b.Close(false))
 }
