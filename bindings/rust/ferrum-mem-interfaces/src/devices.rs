@@ -46,6 +46,25 @@ impl Devices {
             })
     }
 
+    /// The devices of the traits that are a device of the library.
+    pub(crate) fn of_name(&self, name: &str) -> Vec<Device> {
+        let number = |backend: &str| -> Option<usize> {
+            name.strip_prefix(backend)?.strip_prefix(':')?.parse().ok()
+        };
+        let own = match name {
+            "cpu:0" => Some(Device::CPU),
+            #[cfg(any(target_os = "macos", target_os = "ios"))]
+            "metal:0" => Some(Device::Metal),
+            _ => number("cuda")
+                .map(Device::CUDA)
+                .or_else(|| number("rocm").map(Device::ROCm)),
+        };
+        let named = self.names.iter().filter(|(_, it)| *it == name);
+        let named = named.map(|(device, _)| device.clone());
+        let own = own.filter(|device| !self.names.contains_key(device));
+        own.into_iter().chain(named).collect()
+    }
+
     /// The open device. Opening one may take long.
     pub(crate) fn open(&self, device: &Device) -> Result<ferrum_mem::Device> {
         if let Some(found) = self.find(device) {

@@ -3,13 +3,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use ferrum_interfaces::backend::{
+    BackendConfig, BackendFactory, BackendType, ComputeBackend, WeightLoader, WeightLoaderConfig,
+};
 use ferrum_interfaces::memory::{
     AdvancedMemoryManager, DeviceMemoryManager, MemoryHandle, MemoryManagerConfig,
     MemoryManagerFactory, StreamManager,
 };
-use ferrum_mem::{Library, PlacementStrategy};
+use ferrum_mem::{Library, PlacementStrategy, PoolConfig};
 use ferrum_types::{Device, Result};
 
+use crate::backend::FerrumBackend;
+use crate::backend_config::{default_config, BackendSettings};
 use crate::config::manager_config;
 use crate::devices::Devices;
 use crate::error::{check, error_of};
@@ -102,10 +107,35 @@ impl FerrumMem {
         FerrumWeightLoader::new(self.hub.clone())
     }
 
+    /// Creates a backend, as its own type: a clone of it can start and stop it in a registry.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BackendFactory::validate_config`].
+    pub fn create_backend(&self, config: &BackendConfig) -> Result<FerrumBackend> {
+        let settings = self.checked(config)?;
+        let id = self.made.fetch_add(1, Ordering::Relaxed);
+        let memory = (manager_config(&settings.memory)?, self.relocatable);
+        let memory = FerrumMemoryManager::without_parts(self.hub.clone(), id, memory);
+        Ok(FerrumBackend::new(self.hub.clone(), settings, memory))
+    }
+
+    /// The default settings of a backend: the CPU, optimisation level 2, and memory on demand.
+    pub fn default_backend_config() -> BackendConfig {
+        default_config()
+    }
+
+    fn checked(&self, config: &BackendConfig) -> Result<BackendSettings> {
+        let settings = BackendSettings::of(config)?;
+        let library = self.hub.devices.library();
+        library.check_compute(&settings.compute).map_err(error_of)?;
+        Ok(settings)
+    }
+
     /// Creates a factory of tensors. Its tensors are in pools of its own. The seed determines its
     /// random numbers.
     pub fn create_tensor_factory(&self, seed: u64) -> FerrumTensorFactory {
-        FerrumTensorFactory::new(Pools::new(self.hub.clone()), seed)
+        FerrumTensorFactory::new(Pools::new(self.hub.clone(), PoolConfig::default()), seed)
     }
 
     /// The library, for calls that the traits lack, such as
@@ -200,5 +230,34 @@ impl MemoryManagerFactory for FerrumMem {
         let id = self.made.fetch_add(1, Ordering::Relaxed);
         let made = FerrumStreamManager::new(self.hub.clone(), id, device.clone());
         Ok(Box::new(made))
+    }
+}
+
+#[async_trait]
+impl BackendFactory for FerrumMem {
+    /// The backend computes after its initialisation.
+    async fn create_compute_backend(
+        &self,
+        config: &BackendConfig,
+    ) -> Result<Box<dyn ComputeBackend>> {
+        Ok(Box::new(self.create_backend(config)?))
+    }
+
+    /// The loader reads local files and memory only. It downloads nothing, so it has no use for the
+    /// settings of downloads and of their cache.
+    async fn create_weight_loader(&self, _: &WeightLoaderConfig) -> Result<Box<dyn WeightLoader>> {
+        Ok(Box::new(FerrumMem::create_weight_loader(self)))
+    }
+
+    /// The CPU, and backends that the program has registered with the library.
+    fn supported_backend_types(&self) -> Vec<BackendType> {
+        vec![BackendType::CPU, BackendType::Custom]
+    }
+
+    /// The error names the setting, or states why the library does not have such a backend. The
+    /// options "name" (of a registered backend), "threads" and "seed" (of random numbers) are those
+    /// of this crate; docs/compute.md lists the others.
+    fn validate_config(&self, config: &BackendConfig) -> Result<()> {
+        self.checked(config).map(drop)
     }
 }

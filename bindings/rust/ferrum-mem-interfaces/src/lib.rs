@@ -1,8 +1,9 @@
-//! The memory traits and the weight loader of `ferrum-interfaces` on ferrum_mem.
+//! The traits of `ferrum-interfaces` for memory, weights and compute on ferrum_mem.
 //!
 //! An engine that is written against [`DeviceMemoryManager`], [`AdvancedMemoryManager`],
-//! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`], [`AllocationStrategy`] and [`WeightLoader`]
-//! runs on ferrum_mem when [`FerrumMem::start`] creates its factory:
+//! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`], [`AllocationStrategy`],
+//! [`WeightLoader`], [`ComputeBackend`], [`BackendFactory`], [`BackendRegistry`], [`TensorFactory`],
+//! [`TensorOps`] and [`KernelOps`] runs on ferrum_mem when [`FerrumMem::start`] creates its factory:
 //!
 //! ```no_run
 //! use ferrum_interfaces::memory::{MemoryManagerConfig, MemoryManagerFactory};
@@ -42,8 +43,16 @@
 //! [`GlobalMemoryMonitor`]: ferrum_interfaces::memory::GlobalMemoryMonitor
 //! [`AllocationStrategy`]: ferrum_interfaces::memory::AllocationStrategy
 //! [`WeightLoader`]: ferrum_interfaces::backend::WeightLoader
+//! [`ComputeBackend`]: ferrum_interfaces::backend::ComputeBackend
+//! [`BackendFactory`]: ferrum_interfaces::backend::BackendFactory
+//! [`BackendRegistry`]: ferrum_interfaces::backend::BackendRegistry
+//! [`TensorFactory`]: ferrum_interfaces::TensorFactory
+//! [`TensorOps`]: ferrum_interfaces::TensorOps
+//! [`KernelOps`]: ferrum_interfaces::KernelOps
 
 mod advanced;
+mod backend;
+mod backend_config;
 mod completion;
 mod config;
 mod data_types;
@@ -54,6 +63,7 @@ mod factory;
 #[cfg(test)]
 mod gated;
 mod hub;
+mod kernel_ops;
 mod manager;
 mod monitor;
 mod pools;
@@ -61,17 +71,22 @@ mod pressure;
 mod random;
 mod registry;
 mod requirements;
+mod running;
+mod sampling;
 mod strategy;
 mod stream;
 mod tensor;
 mod tensor_factory;
+mod tensor_ops;
 #[cfg(test)]
 mod testing;
 mod transfer_slots;
 mod weight_loader;
 mod workers;
 
+pub use backend::FerrumBackend;
 pub use factory::{FerrumMem, Settings};
+pub use kernel_ops::FerrumKernelOps;
 pub use manager::FerrumMemoryManager;
 pub use monitor::FerrumMemoryMonitor;
 pub use registry::{BackendCandidate, FerrumBackendRegistry};
@@ -80,4 +95,5 @@ pub use strategy::FerrumAllocationStrategy;
 pub use stream::FerrumStreamManager;
 pub use tensor::FerrumTensor;
 pub use tensor_factory::FerrumTensorFactory;
+pub use tensor_ops::FerrumTensorOps;
 pub use weight_loader::FerrumWeightLoader;

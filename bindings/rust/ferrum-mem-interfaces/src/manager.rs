@@ -68,6 +68,13 @@ impl FerrumMemoryManager {
         settings: (ManagerConfig, bool),
         device: &Device,
     ) -> Result<Self> {
+        let made = Self::without_parts(hub, id, settings);
+        made.inner.part(device).await?;
+        Ok(made)
+    }
+
+    /// Creates the manager. The first call for a device creates its part.
+    pub(crate) fn without_parts(hub: Arc<Hub>, id: u64, settings: (ManagerConfig, bool)) -> Self {
         let (config, relocatable) = settings;
         let inner = Arc::new(Inner {
             hub,
@@ -79,8 +86,7 @@ impl FerrumMemoryManager {
             pressures: Arc::default(),
             registrations: Mutex::default(),
         });
-        inner.part(device).await?;
-        Ok(Self { inner })
+        Self { inner }
     }
 }
 

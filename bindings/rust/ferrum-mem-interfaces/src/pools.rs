@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use ferrum_mem::{Library, Pool};
+use ferrum_mem::{Library, Pool, PoolConfig};
 use ferrum_types::{Device, Result};
 
 use crate::error::error_of;
@@ -10,13 +10,15 @@ use crate::hub::{locked, Hub};
 /// The pools of tensors that belong together, one for each device.
 pub(crate) struct Pools {
     hub: Arc<Hub>,
+    config: PoolConfig,
     open: Mutex<HashMap<Device, Pool>>,
 }
 
 impl Pools {
-    pub(crate) fn new(hub: Arc<Hub>) -> Arc<Self> {
+    pub(crate) fn new(hub: Arc<Hub>, config: PoolConfig) -> Arc<Self> {
         Arc::new(Self {
             hub,
+            config,
             open: Mutex::default(),
         })
     }
@@ -32,7 +34,7 @@ impl Pools {
         if let Some(pool) = open.get(device) {
             return Ok(pool.clone());
         }
-        let pool = opened.create_pool(&Default::default()).map_err(error_of)?;
+        let pool = opened.create_pool(&self.config).map_err(error_of)?;
         open.insert(device.clone(), pool.clone());
         Ok(pool)
     }

@@ -1,5 +1,4 @@
 use std::any::Any;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use ferrum_interfaces::{TensorLike, TensorRef};
@@ -10,6 +9,7 @@ use crate::config::count;
 use crate::data_types::{data_type_of, dtype_of};
 use crate::error::error_of;
 use crate::pools::Pools;
+use crate::sampling::greedy;
 
 /// [`TensorLike`] on a [`Tensor`] of ferrum_mem. A [`crate::FerrumWeightLoader`] loads it, and a
 /// [`crate::FerrumTensorFactory`] makes it. Views, reshaped tensors and clones share its memory, which is
@@ -86,8 +86,36 @@ impl FerrumTensor {
         Self::new(self.converted(device, dtype)?, &self.pools, device)
     }
 
-    fn is_row(&self) -> bool {
-        !self.shape.is_empty() && self.shape[..self.shape.len() - 1].iter().all(|it| *it == 1)
+    /// The elements of a tensor with one row.
+    pub(crate) fn row(&self) -> Result<Vec<f64>> {
+        let (sides, is_scalar) = (&self.shape, self.shape.is_empty());
+        if is_scalar || sides[..sides.len() - 1].iter().any(|it| *it != 1) {
+            return Err(FerrumError::invalid_parameter(format!(
+                "the shape {sides:?}: want a shape with one row"
+            )));
+        }
+        let numbers = self.converted(&self.device, DType::F64)?;
+        numbers.to_vec(None).map_err(error_of)
+    }
+
+    /// The tensor, or a copy of it without gaps.
+    pub(crate) fn contiguous(&self) -> Result<Self> {
+        if self.tensor.description().is_contiguous {
+            return Ok(self.clone());
+        }
+        self.copied(&self.device, self.dtype)
+    }
+
+    /// The tensor with another shape. It shares the memory if the strides allow it.
+    pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Self> {
+        let sides = sides(shape);
+        let view = match self.tensor.reshape(&sides) {
+            Err(error) if error.kind == ErrorKind::Unsupported => {
+                self.contiguous()?.tensor.reshape(&sides)
+            }
+            view => view,
+        };
+        Self::new(view.map_err(error_of)?, &self.pools, &self.device)
     }
 
     fn wrong_view(&self, start: &[usize], end: &[usize], said: &str) -> FerrumError {
@@ -96,22 +124,6 @@ impl FerrumTensor {
             "view {start:?} to {end:?} of the shape {shape:?}: {said}"
         ))
     }
-}
-
-/// The index of the largest number, the first one of equal numbers. As in NumPy, NaN is the largest.
-/// `None`: there are no numbers.
-pub(crate) fn largest(numbers: &[f64]) -> Option<usize> {
-    let above = |a: f64, b: f64| match a.partial_cmp(&b) {
-        Some(order) => order == Ordering::Greater,
-        None => a.is_nan() && !b.is_nan(),
-    };
-    (0..numbers.len()).reduce(|best, at| {
-        if above(numbers[at], numbers[best]) {
-            at
-        } else {
-            best
-        }
-    })
 }
 
 impl TensorLike for FerrumTensor {
@@ -166,14 +178,7 @@ impl TensorLike for FerrumTensor {
 
     /// The result shares the memory if the strides allow it. Otherwise it is a copy.
     fn reshape(&self, shape: &[usize]) -> Result<TensorRef> {
-        let sides = sides(shape);
-        match self.tensor.reshape(&sides) {
-            Err(error) if error.kind == ErrorKind::Unsupported => {
-                let copy = self.converted(&self.device, self.tensor.dtype())?;
-                self.viewed(copy.reshape(&sides))
-            }
-            view => self.viewed(view),
-        }
+        Ok(Arc::new(self.reshaped(shape)?))
     }
 
     fn to_cpu(&self) -> Result<TensorRef> {
@@ -214,16 +219,6 @@ impl TensorLike for FerrumTensor {
 
     /// The index of the largest element of a tensor with one row; the first one of equal elements.
     fn argmax_last_dim_u32(&self) -> Result<u32> {
-        if !self.is_row() {
-            return Err(FerrumError::invalid_parameter(format!(
-                "argmax of the shape {:?}: want a shape with one row",
-                self.shape
-            )));
-        }
-        let numbers = self.converted(&self.device, DType::F64)?;
-        let numbers = numbers.to_vec(None).map_err(error_of)?;
-        let best = largest(&numbers)
-            .ok_or_else(|| FerrumError::invalid_parameter("argmax of a tensor without elements"))?;
-        u32::try_from(best).map_err(|error| FerrumError::invalid_parameter(error.to_string()))
+        greedy(&self.row()?)
     }
 }

@@ -8,8 +8,8 @@ use ferrum_interfaces::backend::{
 };
 use ferrum_interfaces::TensorRef;
 use ferrum_mem::{
-    Library, LoadMemory, LoadRequest, Order, Tensor, TensorOrder, TensorSet, Transformation,
-    Weights, WeightsFormat, WeightsSource,
+    Library, LoadMemory, LoadRequest, Order, PoolConfig, Tensor, TensorOrder, TensorSet,
+    Transformation, Weights, WeightsFormat, WeightsSource,
 };
 use ferrum_types::{DataType, Device, FerrumError, Result};
 use serde_json::json;
@@ -43,7 +43,7 @@ impl std::fmt::Debug for FerrumWeightLoader {
 impl FerrumWeightLoader {
     pub(crate) fn new(hub: Arc<Hub>) -> Self {
         Self {
-            pools: Pools::new(hub.clone()),
+            pools: Pools::new(hub.clone(), PoolConfig::default()),
             hub,
             warm: Arc::default(),
         }

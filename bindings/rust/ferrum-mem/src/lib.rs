@@ -56,6 +56,7 @@
 //! not reach C: it is caught after the panic hook has reported it.
 
 mod callback;
+mod compute;
 mod device;
 mod discovery;
 mod elastic_pool;
@@ -94,6 +95,7 @@ mod virtual_pool;
 mod weights;
 
 pub use callback::{no_log, on_log, Registration};
+pub use compute::{Compute, ComputeConfig, Inferred, Op, OpInput, OpOutput, Sequence};
 pub use device::Device;
 pub use discovery::{
     compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,
@@ -107,10 +109,10 @@ pub use estimate::{
 pub use fallback_buffer::{FallbackBuffer, PinnedBuffer};
 pub use fallback_manager::{FallbackManager, GpuMemoryPool};
 pub use generated::enums::{
-    AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, DType,
-    DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType, Paging, PlacementReason,
-    PlacementStrategy, PressureLevel, PressureProfile, ReadyPages, SegmentSource, Strategy,
-    ThreadCache, UsageHint, WeightsFormat,
+    AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, ComputeGrowth,
+    ComputeType, DType, DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType, Paging,
+    PlacementReason, PlacementStrategy, PressureLevel, PressureProfile, ReadyPages, SegmentSource,
+    Strategy, ThreadCache, UsageHint, WeightsFormat,
 };
 pub use generated::records::{
     AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BatchOptions, BlockInfo,

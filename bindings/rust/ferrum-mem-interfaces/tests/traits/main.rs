@@ -2,6 +2,7 @@
 //! except for the constructor in `support`.
 
 mod cancellation;
+mod compute;
 mod managers;
 mod mapped;
 mod monitor;

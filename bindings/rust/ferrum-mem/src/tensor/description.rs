@@ -27,7 +27,7 @@ pub struct TensorDescription {
 }
 
 impl TensorDescription {
-    pub(super) fn of(raw: &sys::ferrum_tensor_desc) -> Self {
+    pub(crate) fn of(raw: &sys::ferrum_tensor_desc) -> Self {
         let rank = raw.rank as usize;
         Self {
             dtype: DType::from_raw(raw.dtype),
@@ -90,7 +90,7 @@ impl TensorLayout {
         self
     }
 
-    pub(super) fn raw(&self, function: &str) -> Result<sys::ferrum_tensor_desc> {
+    pub(crate) fn raw(&self, function: &str) -> Result<sys::ferrum_tensor_desc> {
         let mut raw = sys::ferrum_tensor_desc {
             dtype: self.dtype.to_raw(),
             rank: self.shape.len() as u32,

@@ -478,6 +478,16 @@ impl Tensor {
         &self.description.shape
     }
 
+    /// Type, shape and strides, for [`Op::infer`](crate::Op::infer).
+    pub fn layout(&self) -> TensorLayout {
+        let known = &self.description;
+        TensorLayout::new(known.dtype, &known.shape).strided(&known.strides)
+    }
+
+    pub(crate) fn parent(&self) -> &Arc<Parent> {
+        &self.parent
+    }
+
     /// The C handle.
     pub fn raw(&self) -> sys::ferrum_tensor {
         self.raw
