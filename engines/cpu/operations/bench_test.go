@@ -120,3 +120,28 @@ func BenchmarkLogits(b *testing.B) {
 		})
 	}
 }
+
+// One plan of a step of a model: shapes that grow with the past are planned in each step.
+func BenchmarkPlan(b *testing.B) {
+	of := func(shape ...uint64) *argument { return random(dtype.F32, shape...) }
+	for name, c := range map[string]call{
+		"Attention": callOf(b, operator.ONNX, "Attention", `{"is_causal":1}`, of(1, 4, 1, 64), of(1, 2, 9, 64), of(1, 2, 9, 64)),
+		"MatMul":    callOf(b, operator.ONNX, "MatMul", "", of(1, 4, 16), of(16, 16)),
+		"Add":       callOf(b, operator.ONNX, "Add", "", of(4, 16), of(16)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			e := opened(b, 1)
+			x := c.prepare(b, []pattern{inOrder}, inOrder)
+			b.ReportAllocs()
+			start := processorTime(b)
+			for b.Loop() {
+				if _, err := e.Plan(x.request); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(processorTime(b)-start)/float64(b.N), "cpu-ns/plan")
+		})
+	}
+}
