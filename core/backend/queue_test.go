@@ -203,3 +203,22 @@ func BenchmarkRun(bench *testing.B) {
 	closeTensors(bench, x, y, z)
 	require.NoError(bench, b.Close(false))
 }
+
+// Synchronize waits for the queued work of the device.
+func TestSynchronizeWaitsForQueuedRuns(t *testing.T) {
+	r := newRig(t)
+	b := r.start(nil)
+	add := prepare(t, b, "Add", "")
+	x := r.put(b, []float32{1, 2}, 2)
+	outputs := tensors{nil}
+	open := r.hold(r.stream)
+	require.NoError(t, add.Run(tensors{x, x}, outputs, r.stream))
+	requireError(t, device.CodeTimeout, b.Synchronize(r.device.ID(), time.Millisecond))
+	require.Zero(t, r.runs.Load())
+	open()
+	require.NoError(t, b.Synchronize(r.device.ID(), device.Forever))
+	require.Equal(t, []float32{2, 4}, get(outputs[0]))
+	closeTensors(t, x, outputs[0])
+	require.NoError(t, add.Close())
+	require.NoError(t, b.Close(false))
+}
