@@ -140,3 +140,11 @@ def run_python() -> Run:
 
 def child_environment(**changes: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1", **changes}
+
+
+@pytest.fixture
+def model(device: fm.Device) -> Iterator[fm.Model]:
+    config = fm.ElasticPoolConfig(limit_bytes=64 * MIB)
+    settings = fm.ModelConfig(virtual_bytes=64 * MIB)
+    with fm.ElasticPool(device, config) as shared, shared.register_model("chat", settings) as made:
+        yield made

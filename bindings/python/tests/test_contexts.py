@@ -153,6 +153,7 @@ BUSY: dict[str, tuple[Make, Use]] = {
     "FallbackBuffer": (lambda h: h.kept(fallback_manager(h)).alloc(100), pin),
     "Weights": (source, load_slowly),
     "TensorSet": (tensors, look_at_tensor),
+    "Compute": (lambda h: fm.Compute(h.device), lambda h, c: c.sequence().close),
     "Tensor": (lambda h: fm.Tensor(h.pool, "f32", 4), look),
 }
 
@@ -166,6 +167,7 @@ FREE: dict[str, Make] = {
     "GenericMemoryPool": lambda h: fm.GenericMemoryPool(BUFFERS),
     "AllocationTracker": lambda h: fm.AllocationTracker(),
     "Decoder": lambda h: fm.Decoder("a test", lambda _start, _size: False, lambda _file: {}),
+    "OpSequence": lambda h: h.kept(fm.Compute(h.device)).sequence(),
     "pinned": lambda h: h.kept(h.manager.alloc(100)).pinned(),
     "pinned buffer": lambda h: h.kept(h.kept(fallback_manager(h)).alloc(100)).pinned(),
 }

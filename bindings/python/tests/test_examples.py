@@ -11,9 +11,10 @@ from .conftest import ROOT, program_of
 
 def test_the_readmes_programs(run_python):
     text = (ROOT / "bindings/python/README.md").read_text()
-    blocks, models = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    result = run_python(models)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "True\n", "")
+    blocks, models, compute = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for program in (models, compute):
+        result = run_python(program)
+        assert (result.returncode, result.stdout, result.stderr) == (0, "True\n", "")
     result = run_python(blocks)
     assert (result.returncode, result.stderr) == (0, "")
     used, first = result.stdout.split(" ", 1)
@@ -63,6 +64,23 @@ def test_the_program_of_the_page_on_asynchronous_programs(run_python):
     result = run_python(program)
     assert (result.returncode, result.stdout) == (0, "b'bytes'\n"), result.stderr
     assert "ResourceWarning" not in result.stderr
+
+
+def test_the_example_of_a_decoder_layer(run_python):
+    result = run_python((ROOT / "examples/python/decoder_layer.py").read_text())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "backend: cpu",
+        "run 0: shape [1, 16, 64], as NumPy: True",
+        "run 1: shape [1, 16, 64], as NumPy: True",
+        "operations: 24",
+    ]
+
+
+def test_the_program_of_the_page_on_compute(run_python):
+    result = run_python(program_of("compute.md", "Python"))
+    assert (result.returncode, result.stdout) == (0, "(2, 2) True\n"), result.stderr
+    assert result.stderr == ""
 
 
 def test_the_program_of_the_page_on_tensors(run_python):

@@ -265,6 +265,35 @@ class Owned(Node):
                 self.finish()
 
 
+class Remaining(Owned):
+    """An object that stays in the library after a forced end of its owner, and is destroyed
+    then.
+    """
+
+    _is_destroyed = False
+
+    def __init__(
+        self,
+        label: str,
+        end: Callable[[], int],
+        parent: Node,
+        at_end: Callable[[], None] | None = None,
+    ) -> None:
+        self._destroy = end
+        super().__init__(label, self._end_once, parent, at_end)
+
+    def _end_once(self, _flags: int) -> int:
+        status = self._destroy()
+        self._is_destroyed = status >= 0
+        return status
+
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        """Marks it as ended, and destroys what its owner has left."""
+        if not self._is_destroyed and not self.ended:
+            self._end_once(0)
+        super().finish(doomed)
+
+
 def doom(doomed: Iterable[Owned], label: str) -> None:
     """Marks objects that are about to end, so that no view of them is created.
 

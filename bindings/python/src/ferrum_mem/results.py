@@ -10,6 +10,10 @@ from __future__ import annotations
 from typing import TypedDict
 
 __all__ = [
+    "ComputeBackends",
+    "ComputeCapabilities",
+    "ComputeFinding",
+    "ComputeStatus",
     "Estimate",
     "LoadedTensors",
     "ModelBooks",
@@ -437,6 +441,77 @@ class LoadedTensors(TypedDict):
     """The tensors of a set in their order; the result of TensorSet.tensors()."""
 
     tensors: list[LoadedTensor]
+
+
+class ComputeCapabilities(TypedDict):
+    """The properties of a backend; the result of Compute.capabilities()."""
+
+    supported_dtypes: list[str]
+    supported_devices: list[str]
+    max_tensor_dims: int
+    supports_fp16: bool
+    supports_bf16: bool
+    supports_int8: bool
+    supports_flash_attention: bool
+    supports_paged_attention: bool
+    supports_tensor_parallelism: bool
+    supports_pipeline_parallelism: bool
+    max_batch_size: int
+    max_sequence_length: int
+    memory_alignment: int
+    supports_custom_kernels: bool
+    supports_cuda_graphs: bool
+    extra_capabilities: dict[str, object]
+
+
+class ComputeStatus(TypedDict):
+    """The state of a backend; the result of Compute.status(). memory_usage has bytes by device."""
+
+    is_initialized: bool
+    is_ready: bool
+    active_devices: list[str]
+    memory_usage: dict[str, int]
+    operations_completed: int
+    last_error: str | None
+    backend_specific: dict[str, object]
+
+
+class _ComputeBackend(TypedDict):
+    name: str
+    backend_type: str
+    available: bool
+
+
+class ComputeBackend(_ComputeBackend, total=False):
+    """A backend. reason is there if it is not available, and otherwise version and
+    capabilities.
+    """
+
+    reason: str
+    version: str
+    capabilities: ComputeCapabilities
+
+
+class ComputeBackends(TypedDict):
+    """All backends; the result of compute_backends()."""
+
+    backends: list[ComputeBackend]
+
+
+class ComputeCandidate(TypedDict):
+    """A backend that find_compute() has compared. reasons state what it lacks."""
+
+    name: str
+    backend_type: str
+    meets: bool
+    reasons: list[str]
+
+
+class ComputeFinding(TypedDict):
+    """The choice of a backend; the result of find_compute(). The best candidate is the first."""
+
+    best: str
+    candidates: list[ComputeCandidate]
 
 
 class PlacementExplanation(TypedDict):

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import operator
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _callbacks, _dlpack, _native
-from ._arrays import TypedArray
 from ._async import Queued
 from ._dtypes import dtype_of, name_of
 from ._enums import DType
-from ._owned import Node, Owned, views_lock
+from ._homes import Home, LiveTensor, home_in
+from ._owned import views_lock
 from ._places import raw_memory
-from ._values import i32, u64
+from ._values import u64
+from ._views import Shape, Viewed, i64, sides
 from .devices import Device, device_for
-from .elastic_pools import Model
 from .errors import BusyError, InvalidArgumentError, InvalidStateError, UnsupportedError
 from .memory import Memory, address_of
 from .streams import Stream, named_handle, optional_handle
-from .virtual_pools import VirtualPool
 
 if TYPE_CHECKING:
     import numpy
@@ -31,117 +28,12 @@ if TYPE_CHECKING:
     from ._places import Place
     from .weights import TensorSet
 
-Shape = int | Sequence[int]
-
-
-class _LiveTensor(Owned):
-    """The record of a tensor. A tensor may be collected without close(), because expressions
-    make tensors that have no name.
-    """
-
-    is_silent = True
-    may_force = False
-
-    def __init__(
-        self,
-        label: str,
-        handle: _abi.ferrum_tensor,
-        home: _Home,
-    ) -> None:
-        self._tensor = handle
-        self._is_destroyed = False
-        self._home = home
-        self.tag = home.tag
-        home.tensors.add(self)
-        super().__init__(label, self._destroy, home.node, lambda: home.remove(self))
-
-    def _destroy(self, _flags: int) -> int:
-        status = _native.functions().ferrum_tensor_destroy(self._tensor)
-        self._is_destroyed = status >= 0
-        return status
-
-    def finish(self, doomed: Iterable[Owned] = ()) -> None:
-        """A tensor stays after a forced end of its memory, and is destroyed here."""
-        if not self._is_destroyed and not self.ended:
-            self._destroy(0)
-        super().finish(doomed)
-
-    def end_quietly(self, may_wait: bool = False) -> None:
-        """Like Owned.end_quietly(). Memory that a sleep or a wake is working on is freed when
-        that has ended.
-        """
-        late = getattr(self._home.space, "_late", None)
-        mark = None if late is None else late.mark
-        super().end_quietly(may_wait)
-        if late is not None and not self.ended:
-            late.add(self, mark)
-
-
-class _Home:
-    """What tensors over the same memory have in common.
-
-    Attributes:
-        node: what the memory depends on.
-        device: its device.
-        memory: where to() and copy() make further tensors; None: unknown.
-        space: the virtual pool or model with the memory, which may sleep.
-        tag: of the memory.
-        tensors: the tensors that exist.
-        at_end: called when the last tensor has ended.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        device: Device,
-        *,
-        memory: Place | None = None,
-        space: VirtualPool | Model | None = None,
-        tag: str | None = None,
-        at_end: Callable[[], None] | None = None,
-    ) -> None:
-        self.node = node
-        self.device = device
-        self.memory = memory
-        self.space = space
-        self.tag = tag
-        self.tensors: set[Owned] = set()
-        self.at_end = at_end
-
-    def remove(self, owned: Owned) -> None:
-        """Called when a tensor has ended. Takes no lock, because finalizers end tensors."""
-        self.tensors.discard(owned)
-        if not self.tensors and self.at_end is not None:
-            at_end, self.at_end = self.at_end, None
-            at_end()
-
-
-def _home_in(memory: Place, tag: str | None) -> _Home:
-    space = memory if isinstance(memory, (VirtualPool, Model)) else None
-    return _Home(memory._owned, memory.device, memory=memory, space=space, tag=tag)
-
-
-def _sides(name: str, shape: Shape) -> Any:
-    """A shape as an argument: its array and its length."""
-    given = (shape,) if isinstance(shape, (int, SupportsIndex)) else tuple(shape)
-    lengths = [_i64(name, each) for each in given]
-    return (ctypes.c_int64 * max(len(lengths), 1))(*lengths), len(lengths)
-
-
-def _i64(name: str, value: SupportsIndex) -> int:
-    number = operator.index(value)
-    if not -(2**63) <= number < 2**63:
-        raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {number} does not fit 64 bits"
-        )
-    return number
-
 
 def _description(
     dtype: Any, shape: Shape, strides: Sequence[int] | None
 ) -> _abi.ferrum_tensor_desc:
     raw = _abi.ferrum_tensor_desc.init()
-    lengths, count = _sides("shape", shape)
+    lengths, count = sides("shape", shape)
     if count > _abi.FERRUM_TENSOR_RANK_MAX:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT,
@@ -157,11 +49,11 @@ def _description(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
                 f"{len(strides)} strides are given: the shape has {count} dimensions",
             )
-        raw.strides[:count] = [_i64("strides", each) for each in strides]
+        raw.strides[:count] = [i64("strides", each) for each in strides]
     return raw
 
 
-class Tensor(TypedArray):
+class Tensor(Viewed):
     """A tensor in new memory, or over a block of a manager. The elements of new memory have no
     value yet. from_numpy(), from_set(), from_dlpack() and wrap() make tensors over other memory.
 
@@ -170,6 +62,10 @@ class Tensor(TypedArray):
     count as views as for a block: close() raises ViewExistsError while one exists.
 
     While the memory sleeps, calls that read or write elements raise BusyError.
+
+    The operators + - * / @ compute on a backend of the device that the package opens for them.
+    Both tensors have one type; a number gets the type of the tensor. Division of integers drops
+    the fraction.
 
     Args:
         memory: a pool, a virtual pool, a model of an elastic pool, or a block of a manager,
@@ -189,7 +85,7 @@ class Tensor(TypedArray):
         OutOfMemoryError and others: of the memory.
     """
 
-    _owned: _LiveTensor
+    _owned: LiveTensor
 
     def __init__(
         self,
@@ -213,7 +109,7 @@ class Tensor(TypedArray):
                     ctypes.byref(handle),
                 )
             )
-            self._adopt(handle, _Home(memory._owned, memory.manager.device))
+            self._adopt(handle, Home(memory._owned, memory.manager.device))
             return
         if strides is not None:
             raise InvalidArgumentError(
@@ -221,7 +117,7 @@ class Tensor(TypedArray):
                 "strides is only for a block of a manager: new memory is contiguous",
             )
         raw = raw_memory(memory, offset_bytes, tag)
-        lengths, count = _sides("shape", shape)
+        lengths, count = sides("shape", shape)
         _native.check(
             library.ferrum_tensor_create(
                 ctypes.byref(raw),
@@ -232,9 +128,9 @@ class Tensor(TypedArray):
                 ctypes.byref(handle),
             )
         )
-        self._adopt(handle, _home_in(memory, tag))
+        self._adopt(handle, home_in(memory, tag))
 
-    def _adopt(self, handle: _abi.ferrum_tensor, home: _Home) -> None:
+    def _adopt(self, handle: _abi.ferrum_tensor, home: Home) -> None:
         """Becomes the object of a tensor of the library."""
         desc = _abi.ferrum_tensor_desc.init()
         _native.functions().ferrum_tensor_describe(handle, ctypes.byref(desc))
@@ -247,10 +143,10 @@ class Tensor(TypedArray):
         self._flags = desc.flags
         self._read_only = bool(desc.flags & _abi.FERRUM_ELEMENTS_READ_ONLY)
         label = f"Tensor {name_of(self._dtype)} {list(self._shape)} on {home.device.id}"
-        self._own(_LiveTensor(label, handle, home), handle)
+        self._own(LiveTensor(label, handle, home), handle)
 
     @classmethod
-    def _of(cls, handle: _abi.ferrum_tensor, home: _Home) -> Self:
+    def _of(cls, handle: _abi.ferrum_tensor, home: Home) -> Self:
         made = cls.__new__(cls)
         made._adopt(handle, home)
         return made
@@ -372,7 +268,7 @@ class Tensor(TypedArray):
                 ),
                 release,
             )
-            return cls._of(handle, _Home(opened._node, opened, at_end=at_end))
+            return cls._of(handle, Home(opened._node, opened, at_end=at_end))
 
     @classmethod
     def from_set(cls, loaded: TensorSet, name: str | int) -> Self:
@@ -398,7 +294,7 @@ class Tensor(TypedArray):
             )
             return cls._of(
                 handle,
-                _Home(
+                Home(
                     loaded._owned,
                     opened,
                     space=loaded._space,
@@ -430,7 +326,7 @@ class Tensor(TypedArray):
                     opened._handle, ctypes.byref(given), ctypes.byref(handle)
                 ),
             )
-            return cls._of(handle, _Home(opened._node, opened, at_end=end))
+            return cls._of(handle, Home(opened._node, opened, at_end=end))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -487,6 +383,11 @@ class Tensor(TypedArray):
         """Whether the elements cannot be written."""
         return self._read_only
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether the elements are packed for a backend, so that nothing else reads them."""
+        return bool(self._flags & _abi.FERRUM_ELEMENTS_PACKED)
+
     def _is_contiguous(self) -> bool:
         return self.is_contiguous
 
@@ -494,110 +395,6 @@ class Tensor(TypedArray):
         handle = _abi.ferrum_tensor()
         _native.check(call(ctypes.byref(handle)))
         return type(self)._of(handle, self._home)
-
-    def narrow(self, axis: int, start: int, length: int) -> Self:
-        """A view of some indices of a dimension.
-
-        Args:
-            axis: the dimension; -1 is the last one.
-            start: the first index.
-            length: the number of indices.
-
-        Raises:
-            InvalidArgumentError, InvalidOffsetError: for the dimension and the indices.
-            UnsupportedError: a type with several elements in a block would not be contiguous.
-        """
-        function, handle = _native.functions().ferrum_tensor_narrow, self._handle
-        place = i32("axis", axis), _i64("start", start), _i64("length", length)
-        return self._view(lambda made: function(handle, *place, made))
-
-    def permute(self, *axes: int) -> Self:
-        """A view with the dimensions in another order: for each dimension of the view, the
-        dimension of this tensor.
-
-        Raises:
-            InvalidArgumentError: axes does not have each dimension once.
-        """
-        function, handle = _native.functions().ferrum_tensor_permute, self._handle
-        given = (ctypes.c_int32 * max(len(axes), 1))(*(i32("axes", each) for each in axes))
-        return self._view(lambda made: function(handle, given, len(axes), made))
-
-    def transpose(self, first: int = -2, second: int = -1) -> Self:
-        """A view with two dimensions exchanged.
-
-        Raises:
-            InvalidArgumentError: the tensor does not have the dimensions.
-        """
-        order = list(range(self.ndim))
-        try:
-            order[first], order[second] = order[second], order[first]
-        except IndexError:
-            raise InvalidArgumentError(
-                _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"dimension {first} or {second} is out of range: the tensor has {self.ndim}",
-            ) from None
-        return self.permute(*order)
-
-    @property
-    def T(self) -> Self:  # noqa: N802
-        """A view with the dimensions in the opposite order."""
-        return self.permute(*reversed(range(self.ndim)))
-
-    def reshape(self, *shape: int) -> Self:
-        """A view with another shape of the same elements in the same order. One length may be
-        -1: it follows from the others.
-
-        Raises:
-            InvalidArgumentError: for a shape with another number of elements.
-            UnsupportedError: no strides express the shape. copy() has every shape.
-        """
-        function, handle = _native.functions().ferrum_tensor_reshape, self._handle
-        lengths, count = _sides("shape", self._completed(shape))
-        return self._view(lambda made: function(handle, lengths, count, made))
-
-    def _completed(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        if shape.count(-1) != 1:
-            return shape
-        others = 1
-        for length in shape:
-            others *= 1 if length == -1 else length
-        if others <= 0 or self.size % others:
-            raise InvalidArgumentError(
-                _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"a shape of {list(self._shape)} cannot become {list(shape)}: no length for -1 "
-                "fits",
-            )
-        return tuple(self.size // others if each == -1 else each for each in shape)
-
-    def expand(self, *shape: int) -> Self:
-        """A view that repeats elements along new dimensions and along dimensions of length 1, as
-        NumPy broadcasts. Repeated elements cannot be written.
-
-        Raises:
-            InvalidArgumentError: the tensor does not broadcast to the shape.
-        """
-        function, handle = _native.functions().ferrum_tensor_expand, self._handle
-        lengths, count = _sides("shape", shape)
-        return self._view(lambda made: function(handle, lengths, count, made))
-
-    def __getitem__(self, key: Any) -> Self:
-        """A view of indices: numbers, slices with a step of 1, None and Ellipsis.
-
-        Raises:
-            IndexError: a number is out of range, or there are too many of them.
-            UnsupportedError: a step of a slice is not 1.
-        """
-        parts, shape = _parts_of(key, self._shape)
-        with contextlib.ExitStack() as steps:
-            found = self.narrow(0, 0, self._shape[0]) if self._shape else self.reshape()
-            for axis, (start, length) in enumerate(parts):
-                if (start, length) != (0, self._shape[axis]):
-                    steps.callback(found.close)
-                    found = found.narrow(axis, start, length)
-            if found.shape != shape:
-                steps.callback(found.close)
-                found = found.reshape(*shape)
-            return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Writes a number, a tensor or an array to a view; it is repeated as NumPy broadcasts. A
@@ -612,10 +409,50 @@ class Tensor(TypedArray):
             else:
                 view.write(value)
 
-    def __len__(self) -> int:
-        if not self._shape:
-            raise TypeError("a tensor without dimensions has no length")
-        return self._shape[0]
+    # NumPy leaves operators with a tensor to the tensor.
+    __array_ufunc__ = None
+
+    def _compute(self, name: str, left: Any, right: Any) -> Tensor:
+        """Runs an operator on the default backend of the device."""
+        from .compute import default_compute
+
+        _ = self._handle  # raises if the tensor was closed
+        compute = default_compute(self.device)
+        (made,) = compute.run(name, [left, right])
+        for home in (self._home, made._home):
+            if home.tensors:
+                home.compute = compute
+        return made
+
+    def __add__(self, other: Any) -> Tensor:
+        return self._compute("Add", self, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return self._compute("Add", other, self)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self._compute("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return self._compute("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self._compute("Mul", self, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return self._compute("Mul", other, self)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self._compute("Div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return self._compute("Div", other, self)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return self._compute("MatMul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return self._compute("MatMul", other, self)
 
     def copy_from(self, source: Tensor, *, stream: Stream | None = None) -> Queued:
         """Queues a copy of the elements of a tensor of the same shape on the same device. Elements
@@ -708,7 +545,7 @@ class Tensor(TypedArray):
                 ctypes.byref(handle),
             )
         )
-        return Tensor._of(handle, _home_in(place, tag))
+        return Tensor._of(handle, home_in(place, tag))
 
     def copy(
         self,
@@ -901,6 +738,11 @@ class Tensor(TypedArray):
     def _array(self) -> Any:
         # Raises while the memory sleeps, or when it has ended.
         _native.refuse_forked()
+        if self.is_packed:
+            raise UnsupportedError(
+                _abi.FERRUM_ERROR_UNSUPPORTED,
+                f"the {self._owned.label} is packed for a backend, and nothing else reads it",
+            )
         with views_lock:
             space = self._home.space
             if space is not None:
@@ -951,39 +793,3 @@ def _dtype_of_array(array: numpy.ndarray[Any, Any]) -> DType:
         raise UnsupportedError(
             _abi.FERRUM_ERROR_UNSUPPORTED, f"tensors do not support elements of {array.dtype}"
         ) from None
-
-
-def _parts_of(key: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """The first index and the number of indices of each dimension for a key of __getitem__, and
-    the shape of the view.
-    """
-    keys = list(key) if isinstance(key, tuple) else [key]
-    named = sum(each is not None and each is not Ellipsis for each in keys)
-    dots = [at for at, each in enumerate(keys) if each is Ellipsis]
-    if len(dots) > 1 or named > len(shape):
-        raise IndexError(f"{key!r} has too many indices for the shape {list(shape)}")
-    at = dots[0] if dots else len(keys)
-    keys[at : at + 1] = [slice(None)] * (len(shape) - named)
-    parts: list[tuple[int, int]] = []
-    result: list[int] = []
-    for each in keys:
-        if each is None:
-            result.append(1)
-            continue
-        length = shape[len(parts)]
-        if isinstance(each, slice):
-            start, end, step = each.indices(length)
-            if step != 1:
-                raise UnsupportedError(
-                    _abi.FERRUM_ERROR_UNSUPPORTED, f"a slice with a step of {step}: want 1"
-                )
-            parts.append((start if end > start else 0, max(end - start, 0)))
-            result.append(parts[-1][1])
-            continue
-        index = operator.index(each)
-        if not -length <= index < length:
-            raise IndexError(
-                f"index {index} is out of range for dimension {len(parts)} of {list(shape)}"
-            )
-        parts.append((index % length, 1))
-    return parts, tuple(result)
