@@ -7,6 +7,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
+// quickCheckBytes is the largest range whose access is checked by one call of the system, which may
+// give memory to its pages. To read the list of all mappings takes much longer.
+const quickCheckBytes = 1 << 20
+
 // Adopt allows work to use external memory of this process.
 func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.adopt"
@@ -21,7 +25,8 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) 
 	default:
 		return o.errorf(device.CodeInvalidArgument, op, "access %d: want %d or %d", access, device.AccessRead, device.AccessReadWrite)
 	}
-	if !o.driver.system.allows(protection, uint64(addr), size) {
+	isQuick := size <= quickCheckBytes && o.driver.mapper.Allows(uint64(addr), size, access)
+	if !isQuick && !o.driver.system.allows(protection, uint64(addr), size) {
 		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: not %s throughout", uint64(addr), size, words)
 	}
 	return o.foreign.Add(op, addr, size, access, o.overlaps)

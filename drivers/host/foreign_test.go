@@ -53,6 +53,31 @@ func TestMappedAndUnmappedRangesAreDistinguished(t *testing.T) {
 	require.NoError(t, m.Release(address, page))
 }
 
+// Where the system does not answer, the list of mappings decides.
+func TestAccessOfSmallRangesIsKnownWithoutTheSystemsList(t *testing.T) {
+	m := mapping.System()
+	page := uint64(os.Getpagesize())
+	address, err := m.Reserve(3 * page)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Release(address, 2*page)) }()
+	require.NoError(t, m.Release(address+2*page, page))
+	require.NoError(t, m.Virtual.Protect(address+page, page, device.AccessRead))
+	if !m.Allows(address, page, device.AccessReadWrite) {
+		t.Skip("the kernel is older than Linux 5.14")
+	}
+	for _, c := range []struct {
+		at, size uint64
+		access   device.Access
+		want     bool
+	}{
+		{100, 8, device.AccessReadWrite, true}, {0, 2 * page, device.AccessRead, true},
+		{page - 1, 2, device.AccessReadWrite, false}, {page, 1, device.AccessReadWrite, false},
+		{2*page - 1, 1, device.AccessRead, true}, {2*page - 1, 2, device.AccessRead, false},
+	} {
+		require.Equal(t, c.want, m.Allows(address+c.at, c.size, c.access), "%+v", c)
+	}
+}
+
 func TestWritableRangesEqualTheSystemsList(t *testing.T) {
 	s := newSystem(files(t, map[string]string{
 		"proc/self/maps": "1000-2000 rw-p 0 0 0\n2000-3000 rw-s 0 0 0\n3000-4000 r--p 0 0 0\n5000-6000 rw-p 0 0 0\n",

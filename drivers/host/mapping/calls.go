@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
 )
 
 // HugePageBytes is the size from which on ranges are aligned for huge pages and advised to
@@ -28,6 +30,9 @@ type Calls struct {
 	AdviseHuge func(address, size uint64)
 	// IsMapped states whether a whole range is mapped.
 	IsMapped func(address, size uint64) bool
+	// Allows states that the program can access a range, or false if the system does not answer
+	// that. The contents do not change, but pages without memory get memory.
+	Allows func(address, size uint64, access device.Access) bool
 	// Populate lets the system allocate the memory of a range of whole pages. It is only
 	// advice. The contents do not change.
 	Populate func(address, size uint64)
@@ -57,6 +62,11 @@ func System() Calls {
 			start := address &^ (page - 1)
 			// The call writes nothing: it only lets the system write, and only for files.
 			return unix.Msync(unsafe.Slice((*byte)(Pointer(start)), address-start+size), unix.MS_ASYNC) == nil
+		},
+		Allows: func(address, size uint64, access device.Access) bool {
+			page := uint64(unix.Getpagesize())
+			start := address &^ (page - 1)
+			return allows(unsafe.Slice((*byte)(Pointer(start)), address-start+size), access)
 		},
 		Populate: func(address, size uint64) {
 			populate(unsafe.Slice((*byte)(Pointer(address)), size))
