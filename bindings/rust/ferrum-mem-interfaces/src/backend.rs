@@ -71,7 +71,7 @@ impl FerrumBackend {
         };
         Self {
             inner: Arc::new(Inner {
-                tensor_ops: FerrumTensorOps::new(engine.clone()),
+                tensor_ops: FerrumTensorOps::new(engine.clone(), hub.workers.clone()),
                 kernel_ops: FerrumKernelOps::new(engine, &settings.name),
                 hub,
                 settings,
@@ -82,6 +82,11 @@ impl FerrumBackend {
                 memory,
             }),
         }
+    }
+
+    /// The operations as their own type, which has those of batches and asynchronous ones too.
+    pub fn own_tensor_ops(&self) -> &FerrumTensorOps {
+        &self.inner.tensor_ops
     }
 
     /// Starts the backend on a device, as [`ComputeBackend::initialize`]. Does nothing if it runs

@@ -53,6 +53,7 @@
 mod advanced;
 mod backend;
 mod backend_config;
+mod batch_ops;
 mod completion;
 mod config;
 mod data_types;

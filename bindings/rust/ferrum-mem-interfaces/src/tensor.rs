@@ -75,6 +75,11 @@ impl FerrumTensor {
         Ok(made)
     }
 
+    /// Waits for the work of the default stream of the tensor's device.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.pools.settle(&self.device)
+    }
+
     /// Copies the tensor to a device, with elements of the given type.
     pub(crate) fn copied(&self, device: &Device, dtype: DataType) -> Result<Self> {
         // FP8 stands for two types, so a tensor that has it already keeps its own.

@@ -1,19 +1,25 @@
+use std::sync::Arc;
+
 use ferrum_interfaces::{TensorOps, TensorRef};
 use ferrum_types::{FerrumError, Result};
 use serde_json::{json, Value};
 
 use crate::running::Engine;
+use crate::workers::Workers;
 
-/// [`TensorOps`] of a [`crate::FerrumBackend`]. The results are in the memory of the backend, and
+/// [`TensorOps`], [`AsyncTensorOps`](ferrum_interfaces::tensor::AsyncTensorOps) and
+/// [`TensorBatchOps`](ferrum_interfaces::tensor::TensorBatchOps) of a [`crate::FerrumBackend`]. The results are in the memory of the backend, and
 /// are computed when a call returns. Shapes, broadcasting and types follow the operators of ONNX.
 /// A tensor of another implementation is accepted, and its elements are copied.
+#[derive(Clone)]
 pub struct FerrumTensorOps {
-    engine: Engine,
+    pub(crate) engine: Engine,
+    pub(crate) workers: Arc<Workers>,
 }
 
 impl FerrumTensorOps {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine }
+    pub(crate) fn new(engine: Engine, workers: Arc<Workers>) -> Self {
+        Self { engine, workers }
     }
 
     /// A view of a tensor with the dimensions in another order.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ferrum_interfaces::backend::*;
 use ferrum_interfaces::kernel_ops::*;
+use ferrum_interfaces::tensor::{AsyncTensorOps, TensorBatchOps};
 use ferrum_interfaces::{TensorOps, TensorRef};
 use ferrum_mem_interfaces::{FerrumBackendRegistry, FerrumMem};
 use ferrum_types::{DataType, Device, FerrumError, Result};
@@ -342,6 +343,62 @@ fn test_parts_and_orders() {
     invalid(ops.permute(&x, &[0]));
     invalid(ops.concat(&[], 0));
     invalid(ops.concat(&[&x, &turned], 0));
+}
+
+#[test]
+fn test_batches() {
+    let engine = engine();
+    let backend = engine.factory.create_backend(&config()).unwrap();
+    block_on(backend.start(&CPU)).unwrap();
+    let (ops, batch): (&dyn AsyncTensorOps, &dyn TensorBatchOps) =
+        (backend.own_tensor_ops(), backend.own_tensor_ops());
+    let a = tensor(&backend, &[1.0, 2.0, 3.0, 4.0], &[2, 2]);
+    let b = tensor(&backend, &[0.0, 1.0, 1.0, 0.0], &[2, 2]);
+    let swapped = [2.0, 1.0, 4.0, 3.0];
+    let product = block_on(ops.matmul_async(&a, &b)).unwrap();
+    assert_eq!(product.to_vec_f32().unwrap(), swapped);
+    let rows = block_on(ops.softmax_async(&a, -1)).unwrap();
+    close(
+        &rows,
+        &[2, 2],
+        &[softmax(&[1.0, 2.0]), softmax(&[3.0, 4.0])].concat(),
+    );
+    // A future that is dropped leaves nothing.
+    drop(give_up_after(1, ops.matmul_async(&a, &b)));
+    block_on(ops.synchronize()).unwrap();
+    let products = batch.batch_matmul(&[&a, &b], &[&b, &b]).unwrap();
+    assert_eq!(products[0].to_vec_f32().unwrap(), swapped);
+    assert_eq!(products[1].to_vec_f32().unwrap(), [1.0, 0.0, 0.0, 1.0]);
+    invalid(batch.batch_matmul(&[&a], &[]));
+
+    let stacked = batch.stack(&[&a, &b], 1).unwrap();
+    assert_eq!(stacked.shape(), [2, 2, 2]);
+    assert_eq!(
+        stacked.to_vec_f32().unwrap(),
+        [1.0, 2.0, 0.0, 1.0, 3.0, 4.0, 1.0, 0.0]
+    );
+    let parts = batch.unstack(&stacked, 1).unwrap();
+    assert_eq!((parts.len(), parts[1].shape()), (2, &[2, 2][..]));
+    assert_eq!(parts[1].to_vec_f32().unwrap(), [0.0, 1.0, 1.0, 0.0]);
+    invalid(batch.stack(&[&a], 3));
+    invalid(batch.stack(&[], 0));
+    invalid(batch.unstack(&a, 2));
+    let turned = ops.transpose(&a, 0, 1).unwrap();
+    let padded = batch.pad_batch(&[&turned, &b], &[2, 3]).unwrap();
+    assert_eq!(
+        padded[0].to_vec_f32().unwrap(),
+        [1.0, 3.0, 0.0, 2.0, 4.0, 0.0]
+    );
+    assert_eq!(
+        padded[1].to_vec_f32().unwrap(),
+        [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
+    );
+    invalid(batch.pad_batch(&[&a], &[2, 1]));
+    invalid(batch.pad_batch(&[&a], &[4]));
+    drop((
+        a, b, product, rows, products, stacked, parts, turned, padded, backend,
+    ));
+    nothing_left(&*engine.manager(), &CPU);
 }
 
 #[test]
