@@ -135,6 +135,13 @@ func TestShapesAreRead(t *testing.T) {
 	require.NoError(t, slice.Run(tensors{x, start, end}, outputs, r.stream))
 	require.Equal(t, []float32{1, 2}, get(outputs[0]), "other elements, another plan")
 	require.Equal(t, plans+1, r.plans.Load())
+	// The same tensors, with other elements.
+	require.NoError(t, slice.Run(tensors{x, start, end}, outputs, r.stream))
+	write(start, []byte{2, 0, 0, 0, 0, 0, 0, 0})
+	write(end, []byte{4, 0, 0, 0, 0, 0, 0, 0})
+	require.NoError(t, slice.Run(tensors{x, start, end}, outputs, r.stream))
+	require.Equal(t, []float32{2, 3}, get(outputs[0]))
+	require.Equal(t, plans+2, r.plans.Load())
 	closeTensors(t, outputs[0])
 
 	expand := prepare(t, b, "Expand", "")
@@ -267,13 +274,18 @@ func TestPlansAreKept(t *testing.T) {
 		require.Equal(t, c.plans, run(c.shape), "run %d: two plans are kept, the oldest one is replaced", at)
 	}
 	require.NoError(t, add.Close())
-	plain := r.start(func(c *backend.Config) { c.OptimizationLevel = 0 })
+	plain, out := r.start(func(c *backend.Config) { c.OptimizationLevel = 0 }), r.put(b, make([]float32, 2), 2)
 	add = prepare(t, plain, "Add", "")
 	require.EqualValues(t, 1, run(0))
 	require.EqualValues(t, 1, run(0))
+	before := r.plans.Load()
+	for range 3 {
+		require.NoError(t, add.Run(tensors{all[1], all[1]}, tensors{out}, r.stream))
+	}
+	require.Equal(t, before+3, r.plans.Load(), "also with the same tensors")
 	require.NoError(t, add.Close())
 	require.NoError(t, plain.Close(false))
-	closeTensors(t, all...)
+	closeTensors(t, append(all, out)...)
 	require.NoError(t, b.Close(false))
 }
 

@@ -119,6 +119,7 @@ func TestPackedConstantsSleepAndWake(t *testing.T) {
 	outputs := tensors{nil}
 	require.NoError(t, matmul.Run(tensors{x, packed}, outputs, r.stream))
 	require.Equal(t, []float32{5, 11}, get(outputs[0]))
+	require.NoError(t, matmul.Run(tensors{x, packed}, outputs, r.stream))
 	sequence, err := b.NewSequence()
 	require.NoError(t, err)
 	require.NoError(t, sequence.Add(matmul, tensors{x, packed}, outputs))
@@ -126,6 +127,7 @@ func TestPackedConstantsSleepAndWake(t *testing.T) {
 
 	_, err = model.Sleep(context.Background(), vmm.SleepRequest{})
 	require.NoError(t, err)
+	requireError(t, device.CodeBusy, matmul.Run(tensors{x, packed}, outputs, r.stream), "MatMul", `input "B"`, "sleeps")
 	given := tensors{nil}
 	requireError(t, device.CodeBusy, matmul.Run(tensors{x, packed}, given, r.stream), "MatMul", `input "B"`, "sleeps")
 	require.Equal(t, tensors{nil}, given)
