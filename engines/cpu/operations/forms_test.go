@@ -3,6 +3,7 @@
 package operations
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/operator"
+	"ferrum_mem/core/operator/reference"
 	"ferrum_mem/core/strided"
 )
 
@@ -57,6 +59,44 @@ func TestOlderForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The elements of a key that is hidden from a query do not matter: here its key is NaN and its value is
+// infinite.
+func TestHiddenKeys(t *testing.T) {
+	one := func(kind dtype.DType, shape []uint64, values ...float64) *argument {
+		made := reference.New(kind, shape)
+		copy(made.Floats, values)
+		for i := range made.Ints {
+			made.Ints[i] = int64(values[i])
+		}
+		return &argument{Tensor: made}
+	}
+	onEachSet(t, 1, func(t *testing.T, e *Engine) {
+		for _, kind := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64} {
+			q := one(kind, []uint64{1, 1, 1, 1}, 1)
+			k := one(kind, []uint64{1, 1, 3, 1}, 1, 1, math.NaN())
+			v := one(kind, []uint64{1, 1, 3, 1}, 2, 4, math.Inf(1))
+			for _, c := range []struct {
+				attributes string
+				more       []*argument
+			}{
+				{"", []*argument{one(dtype.Bool, []uint64{3}, 1, 1, 0)}},
+				{"", []*argument{one(kind, []uint64{3}, 0, 0, math.Inf(-1))}},
+				{"", []*argument{one(kind, []uint64{1, 3}, 0, 0, math.Inf(-1))}},
+				{"", []*argument{one(kind, []uint64{2}, 0, 0)}},
+				{"", []*argument{nil, nil, nil, list(2)}},
+				{`{"is_causal":1}`, nil},
+				{`{"right_window_size":1}`, nil},
+				{`{"softcap":2}`, []*argument{one(dtype.Bool, []uint64{3}, 0, 0, 0)}},
+				// These see the key.
+				{"", nil},
+				{`{"left_window_size":0}`, []*argument{nil, nil, nil, list(3)}},
+			} {
+				callOf(t, operator.ONNX, "Attention", c.attributes, append([]*argument{q, k, v}, c.more...)...).prepare(t, []pattern{inOrder}, inOrder).run(t, e)
+			}
+		}
+	})
 }
 
 // An intermediate value that does not fit the memory of any machine is an error of Plan.

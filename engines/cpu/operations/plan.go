@@ -97,7 +97,7 @@ func (e *Engine) Plan(r compute.Request) (compute.Plan, error) {
 	if err != nil {
 		return nil, l.about(err)
 	}
-	return &plan{engine: e, program: program, aliases: l.allowed()}, nil
+	return &plan{engine: e, program: program, aliases: l.aliases}, nil
 }
 
 // hasResult states whether an output has elements.
@@ -133,21 +133,14 @@ func (l *lowering) out(at int) operand {
 
 func (l *lowering) add(r cpu.Request) { l.requests = append(l.requests, r) }
 
-// mayShare states that an output may have the address of an input if both have the same layout.
+// mayShare states that an output may have the address of an input if both have the same layout. No
+// request reads the input after one has written the output: copies of inputs come first, and those of
+// results last.
 func (l *lowering) mayShare(output, input int) {
 	out, in := l.out(output), l.in(input)
 	if out.isPresent() && in.isPresent() && out.liesAs(in) {
 		l.aliases = append(l.aliases, alias{output, input})
 	}
-}
-
-// allowed returns the outputs that may share the memory of an input: none if there are several
-// requests, because a later one may read what an earlier one has overwritten.
-func (l *lowering) allowed() []alias {
-	if len(l.requests) != 1 {
-		return nil
-	}
-	return l.aliases
 }
 
 // about adds the operator and its types to an error.

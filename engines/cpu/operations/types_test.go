@@ -47,7 +47,7 @@ func small(name string) (attributes, inputs string) {
 	case "MatMul":
 		return "", "2,3 3,2"
 	case "Gemm":
-		return `{"alpha":0.5}`, "2,3 3,2 2"
+		return `{"alpha":0.5}`, "2,3 3,2 2,2"
 	case "LayerNormalization":
 		return "", "2,3 3 3"
 	case "RMSNormalization":
