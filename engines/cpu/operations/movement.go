@@ -120,15 +120,14 @@ func (l *lowering) gather() error {
 // inRuns divides the elements beside the axis into runs, which are adjacent on both sides, and
 // dimensions of runs.
 func inRuns(g *cpu.Gather, x, y operand) {
-	bytes, isRun := g.RunBytes, true
+	bytes := g.RunBytes
 	for axis := len(x.shape) - 1; axis >= 0; axis-- {
 		n, from, to := x.shape[axis], x.strides[axis]*bytes, y.strides[axis]*bytes
 		switch {
 		case n == 1:
-		case isRun && from == g.RunBytes && to == g.RunBytes:
+		case from == g.RunBytes && to == g.RunBytes:
 			g.RunBytes *= n
 		default:
-			isRun = false
 			g.Dims[g.Rank], g.XStrides[g.Rank], g.YStrides[g.Rank] = n, from, to
 			g.Rank++
 		}

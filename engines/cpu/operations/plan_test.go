@@ -47,6 +47,7 @@ func TestIndicesOutOfRange(t *testing.T) {
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 3), list(0, 4)),
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 3), list(-5)),
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 0, 3), list(0)),
+		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 0), list(9)),
 		callOf(t, operator.ONNX, "RotaryEmbedding", "", random(dtype.F32, 1, 1, 1, 4), angles[0], angles[1], &argument{Tensor: tensorOf(dtype.I64, []uint64{1, 1}, 3)}),
 	} {
 		for _, out := range outputPatterns {
