@@ -11,6 +11,8 @@ from typing import Any
 
 import ferrum_mem as fm
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from .conftest import MIB, eventually
 from .test_results import wrong
@@ -63,6 +65,39 @@ def test_a_product_of_arrays_with_any_strides(compute, numbers):
     with fm.Tensor.from_numpy(a, device=compute.device) as left, left.T as turned:
         (product,) = compute.run("MatMul", [turned, a])
         close(product, a.T.astype("f8") @ a)
+
+
+def any_strides(data, array):
+    """The same elements in memory with other strides."""
+    order = data.draw(st.permutations(range(array.ndim)))
+    steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in order]
+    sides = [array.shape[axis] * abs(step) for axis, step in zip(order, steps, strict=True)]
+    room = numpy.zeros(sides, array.dtype)
+    view = room[(*(slice(None, None, step) for step in steps), ...)].transpose(numpy.argsort(order))
+    view[...] = array
+    return view
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_random_shapes_and_strides_broadcast_as_in_numpy(data):
+    dtype = data.draw(st.sampled_from(["float32", "float16", "float64", "int32", "uint8"]))
+    shape = data.draw(st.lists(st.integers(0, 4), max_size=4))
+    draw = numpy.random.default_rng(data.draw(st.integers(0, 1000)))
+    sides = []
+    for _ in range(2):
+        kept = shape[data.draw(st.integers(0, len(shape))) :]
+        kept = [data.draw(st.sampled_from([1, length])) for length in kept]
+        sides.append(any_strides(data, (draw.random(kept) * 9).astype(dtype)))
+    a, b = sides
+    name, function = data.draw(
+        st.sampled_from([("Add", numpy.add), ("Sub", numpy.subtract), ("Mul", numpy.multiply)])
+    )
+    with fm.Compute("cpu:0", threads=1) as compute:
+        (found,) = compute.run(name, [a, b])
+        with found:
+            assert found.shape == numpy.broadcast_shapes(a.shape, b.shape)
+            numpy.testing.assert_array_equal(found.numpy(), function(a, b))
 
 
 def test_an_output_is_an_array_and_keeps_its_memory(compute, numbers):
@@ -412,11 +447,11 @@ def test_settings(device, numbers):
         {"growth": fm.ComputeGrowth.STATIC, "pool_size_bytes": 8 * MIB},
         {"backend": "cpu", "threads": 2, "options": {"plans": 2}},
     )
-    for settings in every:
-        fm.Compute.check(**settings)
-        with fm.Compute(device, **settings) as compute:
+    for chosen in every:
+        fm.Compute.check(**chosen)
+        with fm.Compute(device, **chosen) as compute:
             (found,) = compute.run("MatMul", [x, x])
-            assert found.address % settings.get("alignment_bytes", 256) == 0
+            assert found.address % chosen.get("alignment_bytes", 256) == 0
             close(found, x.astype("f8") @ x, 1e-4)
     with fm.Compute("cpu:1") as compute:
         assert compute.device.id == "cpu:1"
