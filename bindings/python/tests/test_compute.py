@@ -73,7 +73,8 @@ def any_strides(data, array):
     steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in order]
     sides = [array.shape[axis] * abs(step) for axis, step in zip(order, steps, strict=True)]
     room = numpy.zeros(sides, array.dtype)
-    view = room[(*(slice(None, None, step) for step in steps), ...)].transpose(numpy.argsort(order))
+    key = (*(slice(None, None, step) for step in steps), ...)
+    view = room[key].transpose(numpy.argsort(order))
     view[...] = array
     return view
 

@@ -597,10 +597,12 @@ def test_a_tensor_of_weights_in_a_sleeping_model(weights, model):
             model.sleep(tag="weights")
         del shown
         model.sleep(tag="weights")
-        for use in (tensor.read, tensor.numpy):
+        stored = loaded["layer"]
+        for use in (tensor.read, tensor.numpy, stored.numpy, stored.view, stored.__dlpack__):
             with pytest.raises(fm.BusyError):
                 use()
         model.wake(tag="weights")
+        numpy.testing.assert_array_equal(stored.numpy(), numbers(2, 3))
         same(tensor, numbers(2, 3))
 
 

@@ -8,15 +8,19 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import _abi
+from . import _abi, _native
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._dtypes import BUFFER, DLPACK, LETTERS, numpy_dtype
 from ._enums import DType
-from .errors import UnsupportedError
+from ._owned import views_lock
+from .errors import BusyError, InvalidStateError, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy
+
+    from .elastic_pools import Model
+    from .virtual_pools import VirtualPool
 
 
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -49,6 +53,35 @@ class TypedArray(HostBuffer, DeviceArray):
     def _first_bytes(self) -> int:
         """The place of the element whose indices are all 0, in the range of _host_range()."""
         return 0
+
+    def _reach(self) -> tuple[int, int]:
+        """The first byte of the elements, and the end of the last one."""
+        raise NotImplementedError
+
+    def _sleeper(self) -> VirtualPool | Model | None:
+        """The virtual pool or model with the memory, which may sleep."""
+        return None
+
+    def _array(self) -> Any:
+        # Raises while the memory sleeps, or when it has ended.
+        _native.refuse_forked()
+        with views_lock:
+            space = self._sleeper()
+            if space is not None:
+                try:
+                    space._refuse_dozing(self._owned.tag, self._owned.label)
+                except InvalidStateError as problem:
+                    raise BusyError(_abi.FERRUM_ERROR_BUSY, problem.message) from None
+            array = super()._array()
+        self._refuse_asleep()
+        return array
+
+    def _refuse_asleep(self) -> None:
+        space, (first, end) = self._sleeper(), self._reach()
+        if space is None or first == end:
+            return
+        if not space.is_mapped(first - space.info().base_address, end - first):
+            raise BusyError(_abi.FERRUM_ERROR_BUSY, f"the {self._owned.label} is asleep")
 
     def _settle(self) -> None:
         """Waits for the work that uses the elements."""

@@ -12,12 +12,11 @@ from ._async import Queued
 from ._dtypes import dtype_of, name_of
 from ._enums import DType
 from ._homes import Home, LiveTensor, home_in
-from ._owned import views_lock
 from ._places import raw_memory
 from ._values import u64
 from ._views import Shape, Viewed, i64, sides
 from .devices import Device, device_for
-from .errors import BusyError, InvalidArgumentError, InvalidStateError, UnsupportedError
+from .errors import InvalidArgumentError, UnsupportedError
 from .memory import Memory, address_of
 from .streams import Stream, named_handle, optional_handle
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._places import Place
+    from .elastic_pools import Model
+    from .virtual_pools import VirtualPool
     from .weights import TensorSet
 
 
@@ -717,7 +718,6 @@ class Tensor(Viewed):
             self._home.device.synchronize()
 
     def _reach(self) -> tuple[int, int]:
-        """The first byte of the elements, and the end of the last one."""
         if self.is_contiguous or not self._size_bytes:
             return self._address, self._address + self._size_bytes
         width = self._size_bytes // self.size
@@ -735,32 +735,16 @@ class Tensor(Viewed):
         first, end = self._reach()
         return (first if self._home.device._info.host_addressable else None), end - first
 
+    def _sleeper(self) -> VirtualPool | Model | None:
+        return self._home.space
+
     def _array(self) -> Any:
-        # Raises while the memory sleeps, or when it has ended.
-        _native.refuse_forked()
         if self.is_packed:
             raise UnsupportedError(
                 _abi.FERRUM_ERROR_UNSUPPORTED,
                 f"the {self._owned.label} is packed for a backend, and nothing else reads it",
             )
-        with views_lock:
-            space = self._home.space
-            if space is not None:
-                try:
-                    space._refuse_dozing(self._owned.tag, self._owned.label)
-                except InvalidStateError as problem:
-                    raise BusyError(_abi.FERRUM_ERROR_BUSY, str(problem)) from None
-            array = super()._array()
-        self._refuse_asleep()
-        return array
-
-    def _refuse_asleep(self) -> None:
-        space = self._home.space
-        if space is None or not self._size_bytes:
-            return
-        first, end = self._reach()
-        if not space.is_mapped(first - space.info().base_address, end - first):
-            raise BusyError(_abi.FERRUM_ERROR_BUSY, f"the {self._owned.label} is asleep")
+        return super()._array()
 
     def _managed(self, versioned: bool) -> tuple[Any, Callable[[], None]]:
         given = _abi.ferrum_dlpack.init()

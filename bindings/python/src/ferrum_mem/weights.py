@@ -472,7 +472,14 @@ class WeightTensor(TypedArray):
         is_host = self.info.device.startswith("cpu")
         return (self.info.address if is_host else None), self.info.size_bytes
 
+    def _reach(self) -> tuple[int, int]:
+        return self.info.address, self.info.address + self.info.size_bytes
+
+    def _sleeper(self) -> VirtualPool | Model | None:
+        return self._set._space
+
     def _array_range(self) -> tuple[int, int, Device | None]:
+        self._refuse_asleep()
         return self.info.address, self.info.size_bytes, self._set._device
 
     def close(self) -> None:
