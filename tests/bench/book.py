@@ -41,6 +41,12 @@ class Book:
             raise MissingError(entry["missing"])
         return float(entry["value_peer"])
 
+    def pairs(self, name: str, peer: str) -> dict[str, float]:
+        """The quotients of pairs of neighbouring measurements: ours and a peer's."""
+        self.peer(name, peer)
+        found: dict[str, float] = (self.against(name, peer) or {})["pairs"]
+        return found
+
     def fastest(self, name: str) -> tuple[float, str]:
         """The lowest value of the peers with separate tables, and the peer's name."""
         values = [

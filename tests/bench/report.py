@@ -161,6 +161,7 @@ def weights_table(book: Book) -> list[str]:
         "weights_warm": "load from the page cache into written memory",
         "weights_cold": "load of what the page cache does not have",
         "weights_map": "map 64 GiB with 1000 tensors, first and last byte",
+        "weights_map_whole": "open the file, and the same",
         "weights_metadata": "header of 10,000 tensors, not in the page cache",
         "weights_staging": "memory of a load onto a simulated device, less its tensors",
     }

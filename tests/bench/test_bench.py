@@ -135,6 +135,7 @@ def test_every_workload_is_compared_with_everyone_who_takes_part(
         "weights_resident",
         "weights_warm",
         "weights_map",
+        "weights_map_whole",
         "weights_metadata",
         "fragmentation_azure_hints",
         "fragmentation_azure_no_hints",

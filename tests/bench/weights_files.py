@@ -62,7 +62,7 @@ class WeightsFiles:
         """All values."""
         progress("weights")
         if self.missing:
-            names = ("resident", "warm", "cold", "map", "metadata", "staging")
+            names = ("resident", "warm", "cold", "map", "map_whole", "metadata", "staging")
             return [nothing(f"weights_{name}", "ms", self.missing) for name in names]
         results = []
         with self.file(16 if self.quick else 128, MIB if self.quick else 4 * MIB) as path:
@@ -72,7 +72,7 @@ class WeightsFiles:
             results += self.cold(path)
         size = 64 * GIB // TENSORS_MAPPED // 64 * 64
         with self.file(TENSORS_MAPPED, size, is_sparse=True) as path:
-            results.append(self.map(path))
+            results += self.map(path)
         with self.file(TENSORS_DESCRIBED, 64) as path:
             results.append(self.metadata(path))
         return results
@@ -107,7 +107,9 @@ class WeightsFiles:
         return self.harness.calm.measure(lambda: answer_of(command))
 
     def entry(self, ours: Ours, peer: list[float] | None = None, **more: Any) -> Result:
-        """A result in milliseconds."""
+        """A result in milliseconds. The times of a peer that was measured in turns with ours are
+        compared by pairs as well.
+        """
         theirs = summary(peer) if peer else None
         more |= {"threads": self.threads, "command": shlex.join(ours.command)}
         return result(ours.name, "ms", summary(ours.times), theirs, **more)
@@ -131,7 +133,7 @@ class WeightsFiles:
             command = self.command(what, path, self.threads, self.rounds)
             times, peer = milliseconds(self.ours(command))
             ours = Ours(f"weights_{what}", times, command)
-            found.append(self.entry(ours, peer, peer_name=PREAD))
+            found.append(self.entry(ours, peer, peer_name=PREAD, pairs=rates(ours, peer)))
             if what == "resident":
                 found += [self.against(name, ours, "load", path, self.rounds) for name in SCRIPTS]
         return found
@@ -147,13 +149,16 @@ class WeightsFiles:
         times, peer = milliseconds(answer)
         ours = Ours("weights_cold", times, command)
         threads = answer["peer_threads"]
-        direct = self.entry(ours, peer, peer_name=DIRECT, peer_threads=threads)
+        pairs = rates(ours, peer)
+        direct = self.entry(ours, peer, peer_name=DIRECT, peer_threads=threads, pairs=pairs)
         return [direct, self.against(STREAMER, ours, "cold", path, rounds)]
 
-    def map(self, path: Path) -> Result:
-        """Opens a file, maps all tensors, and reads two bytes."""
+    def map(self, path: Path) -> list[Result]:
+        """Maps all tensors of an open file and reads two bytes; the same with the open."""
         command = self.abi_command("map", path, "--repetitions", self.rounds)
-        return self.entry(Ours("weights_map", self.ours(command)["ms"], command))
+        answer = self.ours(command)
+        rows = {"weights_map": "ms", "weights_map_whole": "whole_ms"}
+        return [self.entry(Ours(name, answer[key], command)) for name, key in rows.items()]
 
     def metadata(self, path: Path) -> Result:
         """Reads the header of many tensors, not in the page cache, in new processes."""
@@ -182,6 +187,11 @@ def milliseconds(answer: dict[str, Any]) -> tuple[list[float], list[float]]:
     """The times of both, from their rates."""
     size = answer["bytes"] * 1000
     return [size / rate for rate in answer["ours"]], [size / rate for rate in answer["peer"]]
+
+
+def rates(ours: Ours, peer: list[float]) -> dict[str, float]:
+    """Our rate over that of a peer, for each pair of neighbouring measurements."""
+    return summary([theirs / mine for mine, theirs in zip(ours.times, peer, strict=True)])
 
 
 def write(path: Path, tensors: int, each: int, is_sparse: bool) -> None:
