@@ -65,7 +65,6 @@ ferrum_status ferrum_compute_find_json(const char *requirements_text,
                                        size_t capacity, size_t *length_out) {
     FM_ENTER();
     FM_TEXT_OUT(buffer, capacity, length_out);
-    FM_REQUIRE(requirements_text);
     FM_RETURN(fmgo_compute_find_json((char *)requirements_text,
                                      requirements_bytes, buffer, capacity,
                                      length_out));
@@ -79,7 +78,6 @@ ferrum_status ferrum_op_prepare(ferrum_compute compute, const char *name,
     FM_REQUIRE(op_out);
     op_out->id = 0;
     FM_REQUIRE(name);
-    FM_REQUIRE(attributes_text);
     FM_LOOK();
     FM_RETURN(fmgo_op_prepare(compute.id, (char *)name, (char *)attributes_text,
                               attributes_bytes, opset, &op_out->id));

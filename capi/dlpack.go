@@ -13,6 +13,9 @@ import (
 
 // releaseOf converts a release callback of the caller.
 func releaseOf(release C.ferrum_release_fn, userData C.uintptr_t) func() {
+	if release == nil {
+		return nil
+	}
 	return func() { C.fm_call_release(release, userData) }
 }
 

@@ -315,10 +315,13 @@ func recordsOf[To, From any](name string, array *From, count C.uint64_t, read fu
 	return all, nil
 }
 
-// bytesOf returns the caller's bytes without a copy.
+// bytesOf returns the caller's bytes without a copy. name is that of the length.
 func bytesOf(name string, text *C.char, size C.size_t) ([]byte, error) {
 	if uint64(size) > math.MaxInt32 {
 		return nil, device.Errorf(device.CodeInvalidSize, "capi.bytes", "%s %d is more than %d", name, uint64(size), math.MaxInt32)
+	}
+	if text == nil && size > 0 {
+		return nil, device.Errorf(device.CodeNullPointer, "capi.bytes", "%s is %d, but the text is NULL", name, uint64(size))
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size)), nil
 }

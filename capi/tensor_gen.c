@@ -42,7 +42,6 @@ ferrum_status ferrum_tensor_wrap(ferrum_device device, ferrum_address address,
     FM_REQUIRE(tensor_out);
     tensor_out->id = 0;
     FM_REQUIRE(desc);
-    FM_REQUIRE(release);
     ferrum_tensor_desc desc_full = FERRUM_TENSOR_DESC_INIT;
     FM_STRUCT_IN(desc, desc_full);
     FM_LOOK();

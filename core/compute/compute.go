@@ -33,7 +33,7 @@ type Request struct {
 
 // Plan computes one request. All methods may be called by any number of threads at the same time.
 type Plan interface {
-	// WorkspaceBytes is how much memory a run needs besides its operands.
+	// WorkspaceBytes is the size of the memory that a run needs besides its operands.
 	WorkspaceBytes() uint64
 	// Run computes the outputs, and returns when they are complete. Addresses are in the order of the
 	// operands; that of an absent operand is 0. An output may be an input if InPlace allows it;

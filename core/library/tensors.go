@@ -225,8 +225,8 @@ func (x *Tensors) overBlock(op string, block manager.MemoryHandle, addr device.A
 	})
 }
 
-// Wrap makes a tensor over memory of the program. release is called once after the last tensor, and
-// never after an error. Errors: CodeInvalidAddress; those of tensor.Wrap.
+// Wrap makes a tensor over memory of the program. release, if it is not nil, is called once after the
+// last tensor, and never after an error. Errors: CodeInvalidAddress; those of tensor.Wrap.
 func (x *Tensors) Wrap(deviceID uint64, addr device.Addr, size uint64, desc TensorDesc, release func()) (uint64, error) {
 	const op = "tensor.wrap"
 	d, err := x.device(op, deviceID)
@@ -255,9 +255,11 @@ func (x *Tensors) wrap(op string, d *Device, memory tensor.Foreign, kind dtype.D
 		}
 	}
 	memory.Engine = d.Engine
-	memory.Release = func() error {
-		x.library.running.during(d, release)
-		return nil
+	if release != nil {
+		memory.Release = func() error {
+			x.library.running.during(d, release)
+			return nil
+		}
 	}
 	return x.add(op, &tensorHome{device: d}, func() (*tensor.Tensor, error) { return tensor.Wrap(memory, kind, layout) })
 }

@@ -204,12 +204,13 @@ FERRUM_API ferrum_status ferrum_compute_backends_json(char *buffer,
  * all requirements, one with another device than the host is better; then one with more
  * extra capabilities; then one with larger limits; then the first name.
  *
- * @param requirements_text  the requirements as JSON; an empty text needs nothing.
+ * @param requirements_text  the requirements as JSON; NULL or an empty text: none.
  * @param requirements_bytes  its length.
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @return FERRUM_ERROR_INVALID_FORMAT for a text that is no such object. If no backend
  *         meets the requirements, the call succeeds, and "best" is empty.
  *
+ * @optional requirements_text
  * @go computes.FindJSON
  */
 FERRUM_API ferrum_status ferrum_compute_find_json(const char *requirements_text,
@@ -221,7 +222,7 @@ FERRUM_API ferrum_status ferrum_compute_find_json(const char *requirements_text,
  * Prepares an operation of a backend.
  *
  * @param name  the operator, such as "MatMul" or "ferrum.linear".
- * @param attributes_text  its attributes as a JSON object; an empty text has none.
+ * @param attributes_text  its attributes as a JSON object; NULL or an empty text: none.
  * @param attributes_bytes  the length of the text.
  * @param opset  the version of the operator's domain; 0: the newest that is known.
  * @return FERRUM_ERROR_NOT_FOUND for an unknown name, which names the nearest one;
@@ -230,6 +231,7 @@ FERRUM_API ferrum_status ferrum_compute_find_json(const char *requirements_text,
  *         not compute.
  *
  * @opens
+ * @optional attributes_text
  * @go computes.Prepare
  * @by-hand cpp,python,rust it makes an object
  */

@@ -140,10 +140,12 @@ typedef void (*ferrum_release_fn)(void *user_data);
  *                not be written. Its address is that of the element whose indices are all
  *                0; 0: address.
  * @param release  called once if this call succeeds. After an error it is never called.
+ *                 NULL: the memory stays valid longer than all tensors over it.
  * @return FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written, as far
  *         as the device can check it; errors of ferrum_tensor_from_memory.
  *
  * @opens
+ * @optional release
  * @go tensors.Wrap
  * @by-hand cpp,python,rust its callable lives as long as the memory
  */

@@ -97,8 +97,9 @@ static ferrum_status call_compute_find_json(const argument *a) {
                                     a[4].pointer);
 }
 static const parameter parameters_compute_find_json[] = {
-    PARAMETER(requirements_text, BYTES), PARAMETER(requirements_bytes, VALUE),
-    PARAMETER(buffer, BUFFER), PARAMETER(capacity, CAPACITY),
+    PARAMETER(requirements_text, BYTES, .is_optional = 1),
+    PARAMETER(requirements_bytes, VALUE), PARAMETER(buffer, BUFFER),
+    PARAMETER(capacity, CAPACITY),
     PARAMETER(length_out, OUT, .size = sizeof(size_t))};
 
 static ferrum_status call_op_prepare(const argument *a) {
@@ -109,7 +110,7 @@ static ferrum_status call_op_prepare(const argument *a) {
 static const parameter parameters_op_prepare[] = {
     PARAMETER(compute, HANDLE, .kind = COMPUTE),
     PARAMETER(name, TEXT),
-    PARAMETER(attributes_text, BYTES),
+    PARAMETER(attributes_text, BYTES, .is_optional = 1),
     PARAMETER(attributes_bytes, VALUE),
     PARAMETER(opset, VALUE),
     PARAMETER(op_out, OUT, .size = sizeof(ferrum_op))};

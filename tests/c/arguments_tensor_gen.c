@@ -71,7 +71,8 @@ static const parameter parameters_tensor_wrap[] = {
     PARAMETER(size_bytes, VALUE),
     PARAMETER(desc, STRUCT_IN, .type = &type_ferrum_tensor_desc),
     PARAMETER(release, CALLBACK,
-              .nothing = (any_function)nothing_ferrum_release_fn),
+              .nothing = (any_function)nothing_ferrum_release_fn,
+              .is_optional = 1),
     PARAMETER(user_data, DATA),
     PARAMETER(tensor_out, OUT, .size = sizeof(ferrum_tensor))};
 

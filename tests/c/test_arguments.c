@@ -334,8 +334,9 @@ static void check_forked(void) {
 
 /* -------------------------------------------------------------- optional arguments */
 
-/* Passes NULL for each optional pointer, and then for all of them. Whatever
- * the call returns, it must not demand them. */
+/* Passes NULL for each optional pointer, and then for all of them; a text that
+ * is NULL has the length 0. Whatever the call returns, it must not demand
+ * them. */
 static void with_optional(const function *at) {
     static attempt a;
     for (size_t i = 0; i <= at->count; i++) {
@@ -348,6 +349,8 @@ static void with_optional(const function *at) {
         for (size_t n = 0; n < at->count; n++)
             if (at->parameters[n].is_optional && (n == i || i == at->count)) {
                 a.arguments[n].pointer = NULL;
+                if (at->parameters[n].role == ROLE_BYTES)
+                    a.arguments[n + 1].number = 0;
                 a.arguments[n].function = NULL;
             }
         attempt_begin(&a, "without",

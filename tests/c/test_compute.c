@@ -300,6 +300,11 @@ static void test_wrong_operations(void **state) {
         assert_message(wrong[i].says);
         assert_int_equal(op.id, 0);
     }
+    assert_status(ferrum_op_prepare(f.compute, "Softmax", NULL, 4, 0, &op),
+                  FERRUM_ERROR_NULL_POINTER);
+    assert_message("attributes_bytes is 4, but the text is NULL");
+    assert_ok(ferrum_op_prepare(f.compute, "Softmax", NULL, 0, 0, &op));
+    assert_ok(ferrum_op_destroy(op));
     static const float zeros[6];
     ferrum_tensor a = make(zeros, SHAPE(2, 3)), packed;
     ferrum_weights_memory memory = {0};
@@ -517,7 +522,8 @@ static void test_the_choice_of_a_backend(void **state) {
     assert_message("required_speed");
     char *capabilities = json_of(ferrum_compute_capabilities_json);
     assert_non_null(strstr(capabilities, "\"supports_bf16\":true"));
-    assert_non_null(strstr(capabilities, "\"supported_devices\":[\"cpu:0\",\"cpu:1\"]"));
+    assert_non_null(
+        strstr(capabilities, "\"supported_devices\":[\"cpu:0\",\"cpu:1\"]"));
 }
 
 /* Threads run one operation at a time with each other. */

@@ -360,6 +360,22 @@ static void refuses(ferrum_address address, uint64_t size,
     assert_int_equal(atomic_load(&released), 0);
 }
 
+static void test_memory_that_is_never_released(void **state) {
+    (void)state;
+    static float memory[2] = {1, 2};
+    float read[2];
+    ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
+    ferrum_tensor tensor;
+    desc.rank = 1;
+    desc.shape[0] = 2;
+    desc.strides[0] = 1;
+    assert_ok(ferrum_tensor_wrap(f.device, (uintptr_t)memory, sizeof memory,
+                                 &desc, NULL, NULL, &tensor));
+    assert_ok(ferrum_tensor_read(tensor, read, sizeof read, f.stream));
+    assert_memory_equal(read, memory, sizeof read);
+    assert_ok(ferrum_tensor_destroy(tensor));
+}
+
 static void test_wrong_memory_of_the_program(void **state) {
     (void)state;
     static float memory[8];
@@ -758,6 +774,7 @@ int main(void) {
         CASE(test_copies_and_converts),
         CASE(test_work_waits_for_its_stream),
         CASE(test_memory_of_the_program),
+        CASE(test_memory_that_is_never_released),
         CASE(test_wrong_memory_of_the_program),
         CASE(test_wrong_shapes_allocate_nothing),
         CASE(test_blocks_of_managers),

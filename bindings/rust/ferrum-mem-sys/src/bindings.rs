@@ -8407,6 +8407,7 @@ extern "C" {
     ///   not be written. Its address is that of the element whose indices are all
     ///   0; 0: address.
     /// - `release`: called once if this call succeeds. After an error it is never called.
+    ///   NULL: the memory stays valid longer than all tensors over it.
     ///
     /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written, as far
     /// as the device can check it; errors of ferrum_tensor_from_memory.
@@ -8682,7 +8683,7 @@ extern "C" {
     /// all requirements, one with another device than the host is better; then one with more
     /// extra capabilities; then one with larger limits; then the first name.
     ///
-    /// - `requirements_text`: the requirements as JSON; an empty text needs nothing.
+    /// - `requirements_text`: the requirements as JSON; NULL or an empty text: none.
     /// - `requirements_bytes`: its length.
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     ///
@@ -8699,7 +8700,7 @@ extern "C" {
     /// Prepares an operation of a backend.
     ///
     /// - `name`: the operator, such as "MatMul" or "ferrum.linear".
-    /// - `attributes_text`: its attributes as a JSON object; an empty text has none.
+    /// - `attributes_text`: its attributes as a JSON object; NULL or an empty text: none.
     /// - `attributes_bytes`: the length of the text.
     /// - `opset`: the version of the operator's domain; 0: the newest that is known.
     ///
