@@ -32,6 +32,7 @@
 #include "ferrum_mem/pool_block.hpp"
 #include "ferrum_mem/pool_resource.hpp"
 #include "ferrum_mem/registration.hpp"
+#include "ferrum_mem/sequence.hpp"
 #include "ferrum_mem/stream.hpp"
 #include "ferrum_mem/tensor.hpp"
 #include "ferrum_mem/tensor_set.hpp"

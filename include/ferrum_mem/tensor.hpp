@@ -130,6 +130,19 @@ class tensor : public detail::unique_handle<ferrum_tensor, detail::end_tensor>,
     }
 };
 
+namespace detail {
+
+/** The outputs of a run as objects: the made ones are owned by the caller. */
+inline std::vector<tensor> made_tensors(const std::vector<ferrum_tensor> &ids) {
+    std::vector<tensor> made;
+    made.reserve(ids.size());
+    for (const ferrum_tensor id : ids)
+        made.emplace_back(id);
+    return made;
+}
+
+} // namespace detail
+
 } // namespace ferrum
 
 #endif /* FERRUM_MEM_TENSOR_HPP */

@@ -11,7 +11,7 @@ GPU_TRACES     := $(GPU_TRACED:%=build/gpu/differential/test_%)
 GPU_SIMULATORS := $(SIMCUDA_GENERATIONS:%=build/gpu/simcuda/%/libcuda.so.1)
 GPU_PROGRAMS   := $(patsubst tests/gpu/%,$(GPU_BIN)/%,$(basename $(wildcard tests/gpu/*.c tests/gpu/*.cpp)))
 # Programs of tests/c that run on any device.
-GPU_C_NAMES    := device_load_faults device_loads pool_calls random_owners random_pools random_programs \
+GPU_C_NAMES    := device_load_faults device_loads device_tensors pool_calls random_owners random_pools random_programs \
     random_threads random_virtual thread_churn
 GPU_C_PROGRAMS := $(GPU_C_NAMES:%=$(GPU_BIN)/test_%)
 GPU_LIBRARY    := build/gpu/lib/$(FILE)

@@ -28,6 +28,7 @@ CORPUS = bundle.ROOT / "tests" / "corpus" / "pool_calls"
 C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "c.device_load_faults": ([], []),
     "c.device_loads": ([], []),
+    "c.device_tensors": ([], []),
     "c.pool_calls": ([str(CORPUS), "10"], [str(CORPUS), "0"]),
     "c.random_owners": (["5"], ["2"]),
     "c.random_pools": (["1", "8"], ["1"]),
