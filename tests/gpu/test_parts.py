@@ -65,7 +65,9 @@ def test_programs_of_the_c_tests(part, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("program", ["random_owners 3", "device_loads", "device_load_faults", "device_tensors"])
+@pytest.mark.parametrize(
+    "program", ["random_owners 3", "device_loads", "device_load_faults", "device_tensors"]
+)
 @pytest.mark.parametrize("driver", sorted(bundle.BUNDLE.glob("simcuda/*/libcuda.so.1")), ids=str)
 def test_programs_on_every_generation(driver, program):
     name, *words = program.split()
