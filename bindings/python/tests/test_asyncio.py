@@ -327,10 +327,29 @@ def test_cancelled_waits_leak_nothing(device, manager, stream, gate):
         assert (await a.read_async())[:63] == b"\x07" * 63
         a.close()
         b.close()
-        for _ in range(5):
-            await asyncio.sleep(0)
 
     asyncio.run(main())
+    eventually(lambda: [leak.kind for leak in fm.leak_report().leaks].count("stream") == 1)
+
+
+def test_loop_may_close_before_it_ends_the_stream_of_a_wait(device, stream, gate):
+    async def main() -> None:
+        stream.host_function(gate.wait)
+        event = stream.record_event()
+        waiting = asyncio.ensure_future(event.synchronize_async())
+        await reached(gate)
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        event.close()
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(main())
+    gate.open()
+    # Afterwards the loop has still to end the stream of the wait, and does not run any more.
+    device.synchronize()
+    loop.close()
+    eventually(lambda: [leak.kind for leak in fm.leak_report().leaks].count("stream") == 1)
 
 
 def test_loop_may_end_while_tasks_wait(device, manager, stream, gate):

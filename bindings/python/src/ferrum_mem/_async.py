@@ -13,6 +13,7 @@ the package, and a program that awaits has imported it already.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import threading
@@ -69,7 +70,27 @@ async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = 
         raise
 
 
-def _settle(reached: asyncio.Future[None], end: Callable[[], None] | None) -> None:
+class _End:
+    """Calls a function once. A loop that is closed drops what it has still to call; then the
+    function is called on a thread of its own.
+    """
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    def __call__(self) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()
+
+    def __del__(self) -> None:
+        if self._call is not None:
+            in_background(self._call)
+
+
+def _settle(reached: asyncio.Future[None], end: _End | None) -> None:
     if end is not None:
         end()
     if not reached.done():
@@ -93,16 +114,14 @@ def mark(
 
     loop = asyncio.get_running_loop()
     reached: asyncio.Future[None] = loop.create_future()
+    last = _End(end) if end is not None else None
 
     def notify() -> None:
         if then is not None:
             then()
-        try:
-            loop.call_soon_threadsafe(_settle, reached, end)
-        except RuntimeError:
-            # The loop is closed, so no task waits.
-            if end is not None:
-                in_background(end)
+        # After an error the loop is closed, so no task waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, reached, last)
 
     _callbacks.queue_host_function(stream, notify)
     return reached
