@@ -88,7 +88,8 @@ typedef struct ferrum_tensor_desc {
  * returns FERRUM_ERROR_BUSY.
  *
  * @param memory  a pool, a virtual pool with an offset, or a model of an elastic pool; not
- *                a device. Memory that sleeps is FERRUM_ERROR_INVALID_STATE.
+ *                a device. If the model or its tag sleeps, the call returns
+ *                FERRUM_ERROR_INVALID_STATE.
  * @param shape,count  the length of each dimension. count is the number of dimensions, at
  *                most FERRUM_TENSOR_RANK_MAX; 0: one element. shape is not NULL.
  * @param stream  the first work on the memory is on this stream.
