@@ -132,10 +132,11 @@ class Arguments:
         if argument.role is Role.RELEASE:
             return Given(f"{name}: Callable[[], object]", ("*given",))
         kind = type_name(self._struct(argument.type))
+        value = f'ctypes.byref(record("{name}", {name}, "{kind}").to_abi())'
         if argument.is_optional:
-            value = f"ctypes.byref({name}.to_abi()) if {name} is not None else None"
+            value += f" if {name} is not None else None"
             return Given(f"{name}: {kind} | None = None", (value,))
-        return Given(f"{name}: {kind}", (f"ctypes.byref({name}.to_abi())",))
+        return Given(f"{name}: {kind}", (value,))
 
     def _handle(self, argument: Argument) -> Given:
         name, kind = argument.name, camel(argument.type_name.removeprefix("ferrum_"))
@@ -155,7 +156,8 @@ class Arguments:
     def _array(self, argument: Argument) -> Given:
         name, kind = argument.name, argument.type
         if isinstance(kind, Named) and kind.kind == "struct":
-            cell, item, each = f"_abi.{kind.name}", type_name(self._struct(kind)), "each.to_abi()"
+            cell, item = f"_abi.{kind.name}", type_name(self._struct(kind))
+            each = f'record("{name}", each, "{item}").to_abi()'
         else:
             cell = f"ctypes.{self._cell(argument)}"
             coder = CODERS.get(argument.type_name, "")

@@ -87,7 +87,7 @@ def _imports(names: Names, body: str) -> str:
     records = sorted(k for k in kinds if re.search(rf"\b{k}(\.from_abi\(|[],)| ])", body))
     text += "from ._owned import Resource\n"
     words = ["NS_PER_SECOND"] if "NS_PER_SECOND" in body else []
-    words += [name for name in ("i32", "nanoseconds", "u32", "u64") if f"{name}(" in body]
+    words += [name for name in ("i32", "nanoseconds", "record", "u32", "u64") if f"{name}(" in body]
     text += f"from ._values import {', '.join(words)}\n" if words else ""
     text += "from ._release import releasing\n" if "releasing(" in body else ""
     text += "from ._texts import texts\n" if "*texts(" in body else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from typing import Any
 
 import ferrum_mem as fm
 import pytest
@@ -244,3 +245,38 @@ def test_out_of_memory_states_its_numbers(device):
             "available_bytes": 1 << 20,
             "largest_free_bytes": 1 << 20,
         }
+
+
+@pytest.mark.parametrize(
+    ("create", "kind"),
+    [
+        (lambda d, other: fm.Pool(d, other), "a PoolConfig"),
+        (lambda d, other: fm.VirtualPool(d, other), "a VirtualPoolConfig"),
+        (lambda d, other: fm.ElasticPool(d, other), "an ElasticPoolConfig"),
+        (lambda d, other: fm.Manager(d, other), "a ManagerConfig"),
+        (lambda d, other: fm.FallbackManager(d, config=other), "a MemoryConfig"),
+        (lambda d, other: fm.GenericMemoryPool(other), "a MemoryConfig"),
+    ],
+)
+@pytest.mark.parametrize("other", [5, 0, {}, "64 MiB", fm.ModelConfig(virtual_bytes=8)])
+def test_settings_of_another_class(device, create, kind, other):
+    name = type(other).__name__
+    with pytest.raises(TypeError, match=f"^config must be {kind}, not {name}$"):
+        create(device, other)
+
+
+def test_a_class_derived_from_settings(device):
+    class Small(fm.PoolConfig):
+        pass
+
+    with fm.Pool(device, Small(initial_size_bytes=1 << 20)) as pool:
+        pool.alloc(8).close()
+
+
+def test_settings_of_another_class_for_a_memory_type(device, manager):
+    with pytest.raises(TypeError, match="config must be a PoolConfig, not int"):
+        manager.configure_pool(fm.MemoryType.GENERAL, 5)
+    wrong: dict[fm.MemoryType, Any] = {fm.MemoryType.GENERAL: 5}
+    config = fm.ManagerConfig(pool_configs=wrong)
+    with pytest.raises(TypeError, match=r"pool_configs\[\d+\] must be a PoolConfig, not int"):
+        fm.Manager(device, config)

@@ -10,7 +10,7 @@ from . import _abi, _native
 from ._enums import MemoryType, UsageHint
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Resource
-from ._values import i32, nanoseconds, u64
+from ._values import i32, nanoseconds, record, u64
 from ._waits import wait
 
 if TYPE_CHECKING:
@@ -237,7 +237,9 @@ class ManagerCalls(Resource):
         """
         _native.check(
             _native.functions().ferrum_manager_configure_pool(
-                self._handle, i32("memory_type", memory_type), ctypes.byref(config.to_abi())
+                self._handle,
+                i32("memory_type", memory_type),
+                ctypes.byref(record("config", config, "PoolConfig").to_abi()),
             )
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 from . import _abi
 from .errors import FerrumOverflowError, InvalidAlignmentError, InvalidArgumentError
@@ -55,6 +55,16 @@ def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
             _abi.FERRUM_ERROR_OVERFLOW, f"{name} {number} is not from {least} to {most}"
         )
     return number
+
+
+def record(name: str, value: Any, kind: str) -> Any:
+    """Returns a record that has the class of this name. The name suffices, so that the class need
+    not be imported.
+    """
+    if all(base.__name__ != kind for base in type(value).__mro__):
+        article = "an" if kind[0] in "AEIOU" else "a"
+        raise TypeError(f"{name} must be {article} {kind}, not {type(value).__name__}")
+    return value
 
 
 def nanoseconds(name: str, seconds: float | None) -> int:

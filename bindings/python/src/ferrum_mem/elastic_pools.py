@@ -14,7 +14,7 @@ from ._records import (
     ModelConfig,
     ModelInfo,
 )
-from ._values import i32, nanoseconds, u64
+from ._values import i32, nanoseconds, record, u64
 from .devices import Device, Registration, device_for
 from .ranges import MappedRange, Spanning, batch_options, unmap_pages
 from .sleep import Sleeper
@@ -40,8 +40,9 @@ class ElasticPool(ElasticPoolCalls):
     """
 
     def __init__(self, device: Device | str, config: ElasticPoolConfig | None = None) -> None:
-        config = config or ElasticPoolConfig()
-        raw = config.to_abi()
+        if config is None:
+            config = ElasticPoolConfig()
+        raw = record("config", config, "ElasticPoolConfig").to_abi()
         handle = _abi.ferrum_elastic_pool()
         name = f" {config.name!r}" if config.name else ""
         with device_for(device) as (device, at_end):
@@ -96,7 +97,7 @@ class Model(Spanning, Sleeper):
     """
 
     def __init__(self, pool: ElasticPool, model_id: str, config: ModelConfig) -> None:
-        raw = config.to_abi()
+        raw = record("config", config, "ModelConfig").to_abi()
         text, handle, library = (
             _native.encode("model_id", model_id),
             pool._handle,

@@ -85,7 +85,7 @@ class FallbackManager(FallbackManagerCalls):
         config: MemoryConfig | None,
         ends: list[Callable[[], None] | None],
     ) -> None:
-        raw, _kept = abi_memory_config(config or MemoryConfig())
+        raw, _kept = abi_memory_config(MemoryConfig() if config is None else config)
         handle = _abi.ferrum_fallback_manager()
         library = _native.functions()
         _native.check(

@@ -51,7 +51,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
 
     def __init__(self, config: MemoryConfig | None = None) -> None:
         _library.ensure_started()
-        raw, _kept = abi_memory_config(config or MemoryConfig())
+        raw, _kept = abi_memory_config(MemoryConfig() if config is None else config)
         handle = _abi.ferrum_generic_pool()
         library = _native.functions()
         _native.check(library.ferrum_generic_pool_create(ctypes.byref(raw), ctypes.byref(handle)))

@@ -12,7 +12,7 @@ from ._calls import ManagerCalls
 from ._enums import MemoryType
 from ._owned import Owned
 from ._records import DefragmentationStats
-from ._values import alignment, nanoseconds, u32, u64
+from ._values import alignment, nanoseconds, record, u32, u64
 from .devices import Device, device_for
 from .errors import InvalidConfigError
 from .memory import Memory
@@ -24,6 +24,7 @@ from .types import ManagerConfig
 def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list[Any]]:
     """The settings as a struct of the library, and the objects that it points to."""
     raw = _abi.ferrum_manager_config.init()
+    record("config", config, "ManagerConfig")
     raw.enable_tracking = bool(config.enable_tracking)
     raw.enable_auto_gc = bool(config.enable_auto_gc)
     raw.enable_debug = bool(config.enable_debug)
@@ -36,7 +37,7 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
             raise InvalidConfigError(
                 _abi.FERRUM_ERROR_INVALID_CONFIG, f"pool_configs: {number} is not a memory type"
             )
-        kept.append(pool_config.to_abi())
+        kept.append(record(f"pool_configs[{number}]", pool_config, "PoolConfig").to_abi())
         raw.pool_configs[number] = ctypes.pointer(kept[-1])
     return raw, kept
 

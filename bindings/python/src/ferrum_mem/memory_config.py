@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _native, _records
-from ._values import u32, u64
+from ._values import record, u32, u64
 
 MIB = 1 << 20
 
@@ -106,6 +106,7 @@ class MemoryConfig:
 def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, Any]:
     """The settings as a struct of the library, and the objects that it points to."""
     raw = _abi.ferrum_memory_config.init()
+    record("config", config, "MemoryConfig")
     raw.gpu_memory_fraction = config.gpu_memory_fraction
     raw.flags = (
         (_abi.FERRUM_MEMORY_CPU_FALLBACK if config.cpu_fallback_enabled else 0)

@@ -12,7 +12,7 @@ from . import _abi, _native, _quick
 from ._calls import PoolCalls
 from ._owned import LateEnds, doom
 from ._quick import new_slip, put_slip_back, take_slip
-from ._values import alignment, lifetime, u64
+from ._values import alignment, lifetime, record, u64
 from .batches import PoolBatch
 from .blocks import LivePool, PoolBlock, address_array, free_together
 from .devices import Device, device_for
@@ -43,7 +43,9 @@ class Pool(PoolCalls):
 
     def __init__(self, device: Device | str, config: PoolConfig | None = None) -> None:
         handle = _abi.ferrum_pool()
-        raw = ctypes.byref(config.to_abi()) if config is not None else None
+        raw = None
+        if config is not None:
+            raw = ctypes.byref(record("config", config, "PoolConfig").to_abi())
         library = _native.functions()
         end = library.ferrum_pool_destroy
         # Numbers of tags. A number is valid as long as the pool exists.

@@ -9,7 +9,7 @@ from . import _abi, _native
 from ._calls import VirtualPoolCalls
 from ._owned import LateEnds, Owned
 from ._records import VirtualPoolConfig
-from ._values import nanoseconds, u64
+from ._values import nanoseconds, record, u64
 from .devices import Device, device_for
 from .ranges import MappedRange, Spanning, unmap_pages
 from .sleep import Sleeper
@@ -32,7 +32,7 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
     """
 
     def __init__(self, device: Device | str, config: VirtualPoolConfig) -> None:
-        raw = config.to_abi()
+        raw = record("config", config, "VirtualPoolConfig").to_abi()
         handle = _abi.ferrum_vpool()
         self._own_tag = config.name or ""
         self._dozing = []
