@@ -33,6 +33,7 @@ PARTS = (
     "cmd",
     "core",
     "drivers",
+    "engines",
     "include",
     "scripts",
     "tests/c/test_cpp_calls.cpp",
