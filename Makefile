@@ -268,7 +268,7 @@ build/lib/libferrum_mem_allocator.so: $(wildcard bindings/frameworks/*.cpp bindi
 # g++ compiles the allocator, and Zig only links it.
 WHEEL_GLIBC := 2.28
 ZIG         ?= $(firstword $(wildcard build/venv/lib/python3*/site-packages/ziglang/zig))
-ZIG_CC       = $(abspath $(ZIG)) cc -target $(shell uname -m)-linux-gnu.$(WHEEL_GLIBC)
+ZIG_CC       = $(ROOT)/scripts/zig_cc.sh $(abspath $(ZIG)) -target $(shell uname -m)-linux-gnu.$(WHEEL_GLIBC)
 export ZIG_GLOBAL_CACHE_DIR := $(ROOT)/build/zig
 export ZIG_LOCAL_CACHE_DIR  := $(ROOT)/build/zig
 WHEEL_LIBRARY   := build/wheel/lib/$(FILE)
