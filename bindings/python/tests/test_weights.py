@@ -72,6 +72,75 @@ def test_source_is_a_mapping(path, arrays):
         source.find("ids")
 
 
+def test_load_into_arrays_of_the_program(path, arrays):
+    class Exporting:
+        """What a tensor of another library exports."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    to = {name: numpy.ones_like(array) for name, array in arrays.items()}
+    told: list[int] = []
+
+    def tell(now: fm.WeightsProgress) -> bool:
+        told.append(now.done_bytes)
+        return True
+
+    with fm.Weights(path) as source:
+        source.load_into(to, progress=tell)
+        for name, array in arrays.items():
+            numpy.testing.assert_array_equal(to[name], array)
+        assert told[-1] == 64
+        to["layer.q"][:] = 0
+        source.load_into({"layer.q": Exporting(to["layer.q"])})
+        numpy.testing.assert_array_equal(to["layer.q"], arrays["layer.q"])
+        source.load_into({})
+
+
+def test_load_into_several_devices(path, arrays, device, other_device):
+    with (
+        fm.Weights(path) as source,
+        fm.Pool(device) as near,
+        fm.Pool(other_device) as far,
+        fm.Tensor(near, "f32", (3, 4)) as one,
+        fm.Tensor(far, "i64", (2,)) as two,
+    ):
+        source.load_into({"layer.q": one, "ids": two})
+        numpy.testing.assert_array_equal(one.numpy(), arrays["layer.q"])
+        numpy.testing.assert_array_equal(two.numpy(), arrays["ids"])
+
+
+def test_load_into_what_does_not_fit(path):
+    read_only = numpy.zeros((3, 4), "float32")
+    read_only.flags.writeable = False
+    wrong: list[tuple[str, Any, type[fm.FerrumError], str]] = [
+        ("layer.q", numpy.zeros((4, 3), "float32"), fm.InvalidArgumentError, r"f32 \[4, 3\], and"),
+        ("layer.q", numpy.zeros((3, 4), "float64"), fm.InvalidArgumentError, "f64"),
+        ("layer.q", numpy.zeros((4, 3), "float32").T, fm.InvalidArgumentError, "contiguous"),
+        ("layer.q", read_only, fm.PermissionDeniedError, "layer.q: the destination is read-only"),
+        ("other", numpy.zeros(1, "float32"), fm.NotFoundError, "other"),
+    ]
+    ids = numpy.ones(2, "int64")
+    with fm.Weights(path) as source:
+        for name, destination, error, text in wrong:
+            with pytest.raises(error, match=text):
+                source.load_into({"ids": ids, name: destination})
+        with pytest.raises(fm.CancelledError):
+            source.load_into({"ids": ids}, progress=lambda _now: False)
+
+        def failing(_now: fm.WeightsProgress) -> bool:
+            raise LookupError("provoked")
+
+        with pytest.raises(LookupError, match="provoked"):
+            source.load_into({"ids": ids}, progress=failing)
+
+
 def test_loaded_tensors_are_arrays(path, arrays, pool):
     with fm.Weights(path) as source, source.load(pool) as loaded:
         assert set(loaded) == set(arrays)

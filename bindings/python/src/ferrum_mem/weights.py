@@ -22,7 +22,7 @@ from ._records import WeightsProgress
 from ._values import u32, u64
 from .devices import Device
 from .elastic_pools import Model
-from .errors import NotFoundError
+from .errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
 from .virtual_pools import VirtualPool
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ._places import Place
     from .results import LoadedTensors, WeightsCapabilities, WeightsMetadata
+    from .tensors import Tensor
 
     Array = numpy.ndarray[Any, numpy.dtype[Any]]
 
@@ -115,6 +116,35 @@ def _order(
             "tensors": None if tensors is None else [dict(each) for each in tensors],
         }
     )
+
+
+def _shared(destination: Any) -> Tensor:
+    """A tensor over the memory of an array, or of an object with __dlpack__."""
+    from .tensors import Tensor
+
+    # NumPy exports neither read-only arrays nor the types of ml_dtypes by DLPack.
+    if hasattr(destination, "__array_interface__"):
+        return Tensor.from_numpy(destination, copy=False)
+    return Tensor.from_dlpack(destination)
+
+
+def _check_destination(source: TensorInfo, to: Tensor) -> None:
+    """Raises if a tensor cannot be loaded into the memory of another one."""
+    if (source.dtype, source.shape) != (to.dtype, to.shape):
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+            f"{source.name}: the destination has {name_of(to.dtype)} {list(to.shape)}, and the "
+            f"tensor {name_of(source.dtype)} {list(source.shape)}",
+        )
+    if to.is_read_only:
+        raise PermissionDeniedError(
+            _abi.FERRUM_ERROR_PERMISSION_DENIED, f"{source.name}: the destination is read-only"
+        )
+    if not to.is_contiguous:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+            f"{source.name}: the destination has the strides {to.strides}: it must be contiguous",
+        )
 
 
 class Weights(WeightsCalls, Mapping[str, TensorInfo]):
@@ -306,6 +336,53 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         with _freed_after_error(made):
             made.wait()
         return made
+
+    def load_into(
+        self,
+        destinations: Mapping[str, Any],
+        *,
+        threads: int = 0,
+        staging_bytes: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        """Loads tensors into memory of the program, and waits for the end of the load. The
+        destinations may be on several devices. Work on them that another library has queued must
+        be done. After an error their elements have no certain value.
+
+        Args:
+            destinations: by the name of each tensor, an array of NumPy, or another object with
+                __dlpack__ such as a tensor of PyTorch. It is writable and contiguous, and has the
+                type and the shape of the tensor.
+            threads, staging_bytes, progress: as for load().
+
+        Raises:
+            NotFoundError: the source has no tensor of a name.
+            InvalidArgumentError: a destination has another type or shape, or is not contiguous.
+            PermissionDeniedError: a destination is read-only.
+            CancelledError and others: as for load().
+        """
+        with contextlib.ExitStack() as open_until_the_end:
+            places: dict[str, int] = {}
+            memories = (_abi.ferrum_weights_memory * max(len(destinations), 1))()
+            order = []
+            for name, given in destinations.items():
+                to = open_until_the_end.enter_context(_shared(given))
+                _check_destination(self.find(name), to)
+                if not to.nbytes:
+                    continue
+                at = places.setdefault(to.device.id, len(places))
+                memories[at].device = to.device._handle
+                into = {"address": to.address, "size_bytes": to.nbytes}
+                order.append({"name": name, "memory": at, "into": into})
+            request = _abi.ferrum_weights_load_request.init()
+            request.memories, request.memory_count = memories, len(places)
+            request.threads = u32("threads", threads)
+            request.staging_bytes = u64("staging_bytes", staging_bytes)
+            if order:
+                made = self._start(request, _Order({"tensors": order}), _library.opens, progress)
+                with _freed_after_error(made):
+                    made.wait()
+                made.close()
 
     def map(
         self,
