@@ -115,6 +115,10 @@ static void draw_field(unsigned char *at, const struct_field *field) {
         else if (ends_with(field->name, "count") ||
                  strcmp(field->name, "fabric_handle_bytes") == 0)
             attempt_set_field(at, field, draw(PLACES + 1));
+        /* The length of a text, which has at least its NUL. */
+        else if (strcmp(field->name, "options_bytes") == 0 ||
+                 strcmp(field->name, "specs_bytes") == 0)
+            attempt_set_field(at, field, draw(2));
         else if (strcmp(field->name, "address") != 0 &&
                  strncmp(field->name, "native_", 7) != 0)
             attempt_set_field(at, field, any_number());
