@@ -2,7 +2,6 @@ package backend
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -36,10 +35,7 @@ func (b *Backend) Prepare(name string, attributes []byte, opset int) (*Op, error
 		return nil, err
 	}
 	defer b.gate.exit()
-	domain, short := operator.ONNX, name
-	if at := strings.LastIndexByte(name, '.'); at >= 0 {
-		domain, short = name[:at], name[at+1:]
-	}
+	domain, short := operator.SplitName(name)
 	schema, err := operator.Find(domain, short, opset)
 	if err != nil {
 		return nil, b.note(device.About(b.device.ID(), err))
@@ -48,8 +44,8 @@ func (b *Backend) Prepare(name string, attributes []byte, opset int) (*Op, error
 	if err != nil {
 		return nil, b.note(device.About(b.device.ID(), err))
 	}
-	if known := b.engine.Capabilities().Operations; known != nil && known[fullName(schema)] == nil {
-		return nil, b.note(device.Errorf(device.CodeUnsupported, opPrepare, "backend %s does not compute %s", b.name, fullName(schema)).On(b.device.ID()))
+	if known := b.engine.Capabilities().Operations; known != nil && known[schema.FullName()] == nil {
+		return nil, b.note(device.Errorf(device.CodeUnsupported, opPrepare, "backend %s does not compute %s", b.name, schema.FullName()).On(b.device.ID()))
 	}
 	b.prepared.Add(1)
 	return &Op{backend: b, operator: prepared, plans: planCache{most: b.plansKept()}}, nil
@@ -63,16 +59,8 @@ func (b *Backend) plansKept() int {
 	return b.config.Options.Plans
 }
 
-// fullName returns the name with the domain, unless that is ONNX.
-func fullName(s *operator.Schema) string {
-	if s.Domain == operator.ONNX {
-		return s.Name
-	}
-	return s.Domain + "." + s.Name
-}
-
 // Name returns the name of the operator, such as "MatMul" or "ferrum.linear".
-func (o *Op) Name() string { return fullName(o.operator.Schema) }
+func (o *Op) Name() string { return o.operator.FullName() }
 
 // Backend returns the backend of the operation.
 func (o *Op) Backend() *Backend { return o.backend }
@@ -130,14 +118,20 @@ func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.O
 // infer infers the outputs from the inputs.
 func (o *Op) infer(inputs []compute.Operand, wanted []bool) (*operator.Inferred, error) {
 	values := make([]operator.Value, len(inputs))
-	for i, in := range inputs {
-		values[i] = operator.Value{Type: in.Type, Known: in.Known, IsAbsent: in.IsAbsent}
-		for _, length := range in.Layout.Shape() {
-			values[i].Shape = append(values[i].Shape, uint64(length))
-		}
+	for i := range inputs {
+		values[i] = valueOf(&inputs[i])
 	}
 	found, err := o.operator.Infer(values, wanted)
 	return found, device.About(o.backend.device.ID(), err)
+}
+
+// valueOf describes an operand without its strides.
+func valueOf(of *compute.Operand) operator.Value {
+	v := operator.Value{Type: of.Type, Known: of.Known, IsAbsent: of.IsAbsent}
+	for _, length := range of.Layout.Shape() {
+		v.Shape = append(v.Shape, uint64(length))
+	}
+	return v
 }
 
 // contiguous describes outputs without gaps.

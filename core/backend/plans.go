@@ -7,7 +7,7 @@ import (
 
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/operator"
+	"ferrum_mem/core/tensor"
 )
 
 // planned is a plan for inputs and outputs of certain types, shapes and strides. It does not change.
@@ -27,12 +27,11 @@ type extent struct{ low, high int64 }
 
 // extentOf returns the extent of an operand that is not packed. It is empty without elements.
 func extentOf(of *compute.Operand) extent {
-	lowest, highest, some := of.Layout.Span()
-	if !some || of.IsAbsent {
+	if of.IsAbsent {
 		return extent{}
 	}
-	each, width := of.Type.Block()
-	return extent{lowest / int64(each) * int64(width), (highest/int64(each) + 1) * int64(width)}
+	low, high := tensor.Extent(of.Type, &of.Layout)
+	return extent{low, high}
 }
 
 func extentsOf(operands []compute.Operand) []extent {
@@ -76,7 +75,7 @@ func sameOperand(a, b *compute.Operand) bool {
 
 // planCache keeps the plans of an operation. Looking one up takes no lock.
 type planCache struct {
-	// most is how many are kept.
+	// most is the largest number of kept plans.
 	most int
 	// last is the plan that was used last.
 	last atomic.Pointer[planned]
@@ -188,13 +187,7 @@ func (o *Op) wrong(format string, values ...any) error {
 }
 
 // describe returns the type and the shape of an operand.
-func describe(of compute.Operand) string {
-	value := operator.Value{Type: of.Type, IsAbsent: of.IsAbsent}
-	for _, length := range of.Layout.Shape() {
-		value.Shape = append(value.Shape, uint64(length))
-	}
-	return value.String()
-}
+func describe(of compute.Operand) string { return valueOf(&of).String() }
 
 // describeAll describes the first operands of a list.
 func describeAll(list []compute.Operand) string {

@@ -162,11 +162,7 @@ func (o *Op) Run(inputs, outputs []*tensor.Tensor, stream device.Stream) error {
 	}
 	isQueued, err := r.start(inputs, outputs, stream)
 	if err != nil {
-		for _, t := range r.made {
-			if t != nil {
-				_ = t.Close() // in the pool of the backend, which has just allocated it
-			}
-		}
+		closeAll(r.made)
 		r.workspace.isFresh = r.hasAllocated
 		r.end()
 		return o.backend.note(err)
@@ -174,13 +170,18 @@ func (o *Op) Run(inputs, outputs []*tensor.Tensor, stream device.Stream) error {
 	if isQueued {
 		return nil
 	}
+	r.give(outputs)
+	r.end()
+	return nil
+}
+
+// give stores the outputs that the run has made.
+func (r *run) give(outputs []*tensor.Tensor) {
 	for i, t := range r.made {
 		if t != nil {
 			outputs[i] = t
 		}
 	}
-	r.end()
-	return nil
 }
 
 // start runs or queues the work. If it returns an error, the caller closes what was made.

@@ -105,11 +105,7 @@ func (s *Sequence) Add(o *Op, inputs, outputs []*tensor.Tensor) error {
 	r := o.take()
 	made, err := s.add(r, inputs, outputs)
 	if err == nil {
-		for i, t := range r.made {
-			if t != nil {
-				outputs[i] = t
-			}
-		}
+		r.give(outputs)
 	} else {
 		closeAll(r.made)
 		closeAll(made)

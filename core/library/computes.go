@@ -249,9 +249,6 @@ func (x *operands) find(op string, of *Compute, ids []uint64, areOutputs bool) e
 		if err := t.usable(op); err != nil {
 			return err
 		}
-		if areOutputs && t.tensor.ReadOnly() {
-			return device.Errorf(device.CodePermissionDenied, op, "output tensor handle %#x: its memory is read-only", id).On(of.device.Engine.ID())
-		}
 		x.list = append(x.list, t.tensor)
 	}
 	return nil

@@ -128,13 +128,22 @@ func (t *Tensor) reach() (first, end device.Addr) {
 	if t.packing != "" {
 		return t.storage.addr, t.storage.addr + device.Addr(t.storage.bytes)
 	}
-	lowest, highest, some := t.layout.Span()
+	low, high := Extent(t.kind, &t.layout)
+	if low == high {
+		return 0, 0
+	}
+	return t.storage.addr + device.Addr(low), t.storage.addr + device.Addr(high)
+}
+
+// Extent returns the bytes that elements reach: the first one, and the one after the last, counted from
+// place 0 of the layout. Both are 0 without elements.
+func Extent(kind dtype.DType, layout *strided.Layout) (low, high int64) {
+	lowest, highest, some := layout.Span()
 	if !some {
 		return 0, 0
 	}
-	each, width := t.kind.Block()
-	start := uint64(lowest) / each * width
-	return t.storage.addr + device.Addr(start), t.storage.addr + device.Addr((uint64(highest)/each+1)*width)
+	each, width := kind.Block()
+	return lowest / int64(each) * int64(width), (highest/int64(each) + 1) * int64(width)
 }
 
 // copying is work with its own tensors, which it closes when it has run: of a copy the

@@ -62,7 +62,7 @@ func table(t *testing.T) string {
 				slow = append(slow, kind.String())
 			}
 		}
-		text += "| " + nameOf(s.Domain, s.Name) + " | " + strings.Join(fast, " ") + " | " + strings.Join(slow, " ") + " |\n"
+		text += "| " + s.FullName() + " | " + strings.Join(fast, " ") + " | " + strings.Join(slow, " ") + " |\n"
 	})
 	return text
 }

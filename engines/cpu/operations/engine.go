@@ -52,7 +52,7 @@ func open(o compute.Options) (*Engine, error) {
 		for _, name := range operator.Names(domain) {
 			first, each := typesOf(domain, name)
 			all |= each
-			e.capabilities.Operations[nameOf(domain, name)] = first.List()
+			e.capabilities.Operations[operator.FullName(domain, name)] = first.List()
 		}
 	}
 	e.capabilities.Types = all.List()
@@ -80,14 +80,6 @@ func (e *Engine) Bind(steps []compute.Step) (run func() error, err error) {
 	}
 	program := e.cpu.Join(parts)
 	return func() error { return program.Run(&cpu.Operands{}) }, nil
-}
-
-// nameOf is the name of an operator in capabilities.
-func nameOf(domain, name string) string {
-	if domain == operator.ONNX {
-		return name
-	}
-	return domain + "." + name
 }
 
 // typesOf returns the types of the first input and of any input of an operator, in all of its forms.

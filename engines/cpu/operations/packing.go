@@ -22,7 +22,7 @@ func sumsOverLast(o *operator.Operator, input int) (isLast, isRight bool) {
 	if input != 1 {
 		return false, false
 	}
-	switch nameOf(o.Domain, o.Name) {
+	switch o.FullName() {
 	case "MatMul":
 		return false, true
 	case "Gemm":
@@ -123,11 +123,11 @@ func (e *Engine) Pack(o *operator.Operator, input int, from compute.Operand) (co
 	in := newOperand(ofInput, 0, from)
 	switch {
 	case !isRight || !in.isPresent():
-		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "input %d of %s has no packed layout", input, nameOf(o.Domain, o.Name))
+		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "input %d of %s has no packed layout", input, o.FullName())
 	case !isPackable(in.kind) || in.packing != "":
-		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "%s: a matrix of %v has no packed layout", nameOf(o.Domain, o.Name), in.kind)
+		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "%s: a matrix of %v has no packed layout", o.FullName(), in.kind)
 	case isBlock(in.kind) && !in.isContiguous():
-		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "%s: weights of %v with gaps have no packed layout", nameOf(o.Domain, o.Name), in.kind)
+		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "%s: weights of %v with gaps have no packed layout", o.FullName(), in.kind)
 	}
 	program, size, err := e.packAll(in, isLast)
 	if err != nil {

@@ -21,7 +21,7 @@ type plan struct {
 // alias is an output that may have the address of an input.
 type alias struct{ output, input int }
 
-// WorkspaceBytes is how much memory a run needs besides its operands.
+// WorkspaceBytes is the size of the memory that a run needs besides its operands.
 func (p *plan) WorkspaceBytes() uint64 { return uint64(p.program.WorkspaceBytes()) }
 
 // Run computes the outputs.
@@ -75,7 +75,7 @@ var lowerings = sync.OnceValue(func() map[string]func(*lowering) error {
 // Plan lowers a request. Errors: CodeUnsupported for what the engine does not compute;
 // CodeOverflow for an intermediate value that is too large.
 func (e *Engine) Plan(r compute.Request) (compute.Plan, error) {
-	lower, isKnown := lowerings()[nameOf(r.Operator.Domain, r.Operator.Name)]
+	lower, isKnown := lowerings()[r.Operator.FullName()]
 	if !isKnown {
 		return nil, device.Errorf(device.CodeUnsupported, opPlan, "%s is not computed by the CPU engine", r.Operator.Name)
 	}
@@ -157,7 +157,7 @@ func (l *lowering) about(err error) error {
 	}
 	named := *typed
 	named.Op = opPlan
-	named.Message = nameOf(l.op.Domain, l.op.Name) + " of " + strings.Join(types, ", ") + ": " + typed.Message
+	named.Message = l.op.FullName() + " of " + strings.Join(types, ", ") + ": " + typed.Message
 	return &named
 }
 
