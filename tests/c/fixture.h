@@ -88,6 +88,9 @@ void fixture_end(fixture *f);
  *  page. */
 #define FIXTURE_PAGE UINT64_C(65536)
 #define FIXTURE_RANGE UINT64_C(100000)
+/** The two arguments of a shape: its lengths and their number. */
+#define SHAPE(...) \
+    (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 /** A gate that blocks a stream: queue gate_wait on the stream with the gate. */
 typedef struct {
     pthread_mutex_t mutex;

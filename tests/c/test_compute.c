@@ -26,9 +26,6 @@ static int tear_down(void **state) {
     return 0;
 }
 
-#define SHAPE(...) \
-    (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-
 static ferrum_tensor make(const float *values, const int64_t *shape,
                           uint64_t count) {
     ferrum_weights_memory memory = {.pool = f.pool};

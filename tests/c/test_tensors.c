@@ -28,9 +28,6 @@ static int tear_down(void **state) {
     return 0;
 }
 
-#define SHAPE(...) \
-    (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-
 static void count_release(void *user_data) {
     assert_ptr_equal(user_data, &released);
     atomic_fetch_add(&released, 1);
