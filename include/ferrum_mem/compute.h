@@ -60,7 +60,8 @@ typedef int32_t ferrum_compute_type;
 #define FERRUM_COMPUTE_METAL 3
 /** The CPU engine of this library. */
 #define FERRUM_COMPUTE_CPU 4
-/** A backend that the program has registered. */
+/** A registered backend. This version has no function that registers one, so no name is
+ *  found. */
 #define FERRUM_COMPUTE_CUSTOM 5
 
 /** When the memory of a backend is taken from the device.

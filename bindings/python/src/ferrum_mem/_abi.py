@@ -655,7 +655,7 @@ FERRUM_COMPUTE_TENSORRT = 2
 FERRUM_COMPUTE_METAL = 3
 # The CPU engine of this library.
 FERRUM_COMPUTE_CPU = 4
-# A backend that the program has registered.
+# A registered backend. This version has no function that registers one, so no name is found.
 FERRUM_COMPUTE_CUSTOM = 5
 # The whole pool when the backend is opened; it does not grow.
 FERRUM_COMPUTE_GROWTH_STATIC = 0

@@ -440,7 +440,8 @@ class ComputeType(enum.IntEnum):
         TENSORRT: not in this library: UnsupportedError.
         METAL: not in this library: UnsupportedError.
         CPU: the CPU engine of this library.
-        CUSTOM: a backend that the program has registered.
+        CUSTOM: a registered backend. This version has no function that registers one, so no name is
+            found.
     """
 
     CANDLE = _abi.FERRUM_COMPUTE_CANDLE

@@ -672,7 +672,8 @@ pub const FERRUM_COMPUTE_TENSORRT: ferrum_compute_type = 2;
 pub const FERRUM_COMPUTE_METAL: ferrum_compute_type = 3;
 /// The CPU engine of this library.
 pub const FERRUM_COMPUTE_CPU: ferrum_compute_type = 4;
-/// A backend that the program has registered.
+/// A registered backend. This version has no function that registers one, so no name is
+/// found.
 pub const FERRUM_COMPUTE_CUSTOM: ferrum_compute_type = 5;
 /// The whole pool when the backend is opened; it does not grow.
 pub const FERRUM_COMPUTE_GROWTH_STATIC: ferrum_compute_growth = 0;

@@ -903,7 +903,8 @@ pub enum ComputeType {
     Metal = sys::FERRUM_COMPUTE_METAL,
     /// The CPU engine of this library.
     Cpu = sys::FERRUM_COMPUTE_CPU,
-    /// A backend that the program has registered.
+    /// A registered backend. This version has no function that registers one, so no name is
+    /// found.
     Custom = sys::FERRUM_COMPUTE_CUSTOM,
 }
 
