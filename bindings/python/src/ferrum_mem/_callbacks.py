@@ -95,9 +95,10 @@ class _Inside:
             _native.callback_threads.discard(self.thread)
 
 
-def _run_host(key: int) -> None:
+def _run_once(functions: dict[int, Callable[[], object]], key: int) -> None:
+    """Runs a function that is called once, and forgets it."""
     # Removed from the dictionary, so that it is released after its run.
-    function = _host_functions.pop(key, None)
+    function = functions.pop(key, None)
     if function is None:
         return
     with _Inside():
@@ -105,17 +106,14 @@ def _run_host(key: int) -> None:
             function()
         except BaseException as error:
             _report(function, error)
+
+
+def _run_host(key: int) -> None:
+    _run_once(_host_functions, key)
 
 
 def _run_release(key: int) -> None:
-    function = _release_functions.pop(key, None)
-    if function is None:
-        return
-    with _Inside():
-        try:
-            function()
-        except BaseException as error:
-            _report(function, error)
+    _run_once(_release_functions, key)
 
 
 def _run_log(level: int, message: bytes | None, key: int) -> None:
