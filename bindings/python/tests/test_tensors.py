@@ -771,6 +771,14 @@ class Exporter:
         return self.array.__dlpack__(max_version=(1, 0))
 
 
+@pytest.mark.parametrize("wrong", [[0.0, 1.0], None, b"bytes", 5])
+def test_what_has_no_dlpack(device, wrong):
+    text = f"^source must be an object with __dlpack__, not {type(wrong).__name__}$"
+    for where in (None, device):
+        with pytest.raises(TypeError, match=text):
+            fm.Tensor.from_dlpack(wrong, device=where)
+
+
 @pytest.mark.parametrize("versioned", [False, True])
 def test_dlpack_in(device, versioned):
     array = numbers(3, 4)[:, ::2]

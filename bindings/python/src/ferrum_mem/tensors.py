@@ -319,6 +319,10 @@ class Tensor(Viewed):
             UnsupportedError: for a type or a device that is not known here.
             InvalidArgumentError: the memory is not of the device.
         """
+        if not hasattr(source, "__dlpack__"):
+            raise TypeError(
+                f"source must be an object with __dlpack__, not {type(source).__name__}"
+            )
         handle, library = _abi.ferrum_tensor(), _native.functions()
         with device_for(_dlpack.device_of(source) if device is None else device) as (opened, end):
             _dlpack.take(
