@@ -77,7 +77,7 @@ func (w *packing) start(input int, p Packing) (err error) {
 		Type: w.from.Type(), Shape: layout.Shape(), Packing: w.packed.Packing, SizeBytes: w.packed.SizeBytes,
 	}, p.Stream)
 	if err != nil {
-		return err
+		return w.op.about("packed input", w.op.inputName(input), err)
 	}
 	if w.uses[1], err = w.to.Use(); err != nil {
 		return err

@@ -193,7 +193,7 @@ func (r *run) start(inputs, outputs []*tensor.Tensor, stream device.Stream) (isQ
 	// Memory is allocated before the stream is seen idle: then all work that was queued on it before, and
 	// that may still use the memory, is done.
 	if r.workspace, err = o.backend.memory.workspaces.take(r.plan.workspaceBytes, stream); err != nil {
-		return false, err
+		return false, device.Errorf(device.CodeOf(err), opRun, "%s: workspace: %w", o.Name(), err).On(o.backend.device.ID())
 	}
 	r.hasAllocated = r.workspace.isFresh
 	if err := r.makeOutputs(stream); err != nil {

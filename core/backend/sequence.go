@@ -267,7 +267,7 @@ func (s *Sequence) finish() {
 func (s *Sequence) bind(stream device.Stream) error {
 	space, err := s.backend.memory.workspaces.take(s.workspaceBytes, stream)
 	if err != nil {
-		return err
+		return device.Errorf(device.CodeOf(err), opSequenceRun, "the workspace of the sequence: %w", err).On(s.backend.device.ID())
 	}
 	if space.isFresh {
 		// Later runs may be on other streams.

@@ -37,7 +37,7 @@ static ferrum_pool host_pool;
 /* Makes a tensor, and uses it in every way. Stops at the first failure. */
 static ferrum_status use(const ferrum_weights_memory *memory) {
     ferrum_weights_memory there = {.pool = host_pool};
-    ferrum_tensor tensor = {0}, rows = {0}, copy = {0}, moved = {0};
+    ferrum_tensor tensor = {0}, rows = {0}, copy = {0}, moved = {0}, half = {0};
     ferrum_status status =
         ferrum_tensor_create(memory, FERRUM_DTYPE_F32, shape, 2, none, &tensor);
     memset(got, 0, sizeof got);
@@ -49,7 +49,11 @@ static ferrum_status use(const ferrum_weights_memory *memory) {
         status = ferrum_tensor_to(rows, &(ferrum_weights_memory){.pool = pool},
                                   FERRUM_DTYPE_F32, none, &copy);
     if (status == FERRUM_OK)
+        status = ferrum_tensor_copy(copy, rows, none);
+    if (status == FERRUM_OK)
         status = ferrum_tensor_fill(rows, 7, none);
+    if (status == FERRUM_OK)
+        status = ferrum_tensor_to(copy, &there, FERRUM_DTYPE_F16, none, &half);
     if (status == FERRUM_OK)
         status = ferrum_tensor_to(copy, &there, FERRUM_DTYPE_F32, none, &moved);
     if (status == FERRUM_OK)
@@ -60,11 +64,18 @@ static ferrum_status use(const ferrum_weights_memory *memory) {
         MUST(ferrum_tensor_read(moved, got, COUNT * 2, none));
         for (int i = 0; i < COUNT / 2; i++)
             EXPECT(got[i] == values[i / 50 * 100 + 50 + i % 50]);
+        ferrum_tensor back;
+        MUST(ferrum_tensor_to(half, &there, FERRUM_DTYPE_F32, none, &back));
+        memset(got, 0, sizeof got);
+        MUST(ferrum_tensor_read(back, got, COUNT * 2, none));
+        for (int i = 0; i < COUNT / 2; i++)
+            EXPECT(got[i] == values[i / 50 * 100 + 50 + i % 50]);
+        MUST(ferrum_tensor_destroy(back));
     }
     if (clear_faults != NULL && status != FERRUM_OK)
         clear_faults();
-    const ferrum_tensor all[] = {tensor, rows, copy, moved};
-    for (int i = 0; i < 4; i++) {
+    const ferrum_tensor all[] = {tensor, rows, copy, moved, half};
+    for (int i = 0; i < 5; i++) {
         if (all[i].id == 0)
             continue;
         ferrum_status ended = ferrum_tensor_destroy(all[i]);
