@@ -284,6 +284,9 @@ func (b *Backend) Close(force bool) error {
 		if err == nil {
 			err = device.Errorf(device.CodeBusy, op, "%s of backend %s or its memory in progress", device.Count(uint64(running), "use"), b.name).On(b.device.ID())
 		}
+		if errors.Is(err, device.CodeBusy) {
+			return err // nothing has failed: the backend is in use
+		}
 		return b.note(err)
 	}
 	b.hasEnded.Store(true)

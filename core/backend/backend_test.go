@@ -112,6 +112,7 @@ func TestStatus(t *testing.T) {
 	closeTensors(t, x, outputs[0])
 	requireError(t, device.CodeBusy, b.Close(false), "1 block")
 	require.True(t, b.Status().Ready, "nothing has changed")
+	require.Nil(t, b.Status().LastError, "a close of a backend in use is no failure of it")
 	require.NoError(t, r.factory.Free(h))
 	require.NoError(t, b.Synchronize(r.device.ID(), device.Forever))
 	requireError(t, device.CodeUnsupportedDevice, b.Synchronize(device.ID{Backend: "cuda"}, device.Forever), "cpu:0")

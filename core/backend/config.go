@@ -25,7 +25,7 @@ type Config struct {
 	// Device is the id of the device, such as "cpu:0"; "": that of the engine given to Open.
 	Device string `json:"device"`
 	// OptimizationLevel is 0 to 3. At 0 each run of an operation infers and plans anew; from 1 on
-	// both are kept by shapes. The engine gets the level too.
+	// both are kept by shapes. The engine gets the level too; that of the CPU does not use it.
 	OptimizationLevel int `json:"optimization_level"`
 	// Threads is the number of threads that compute; 0: as many as the process may use.
 	Threads int `json:"threads"`

@@ -85,7 +85,8 @@ typedef struct ferrum_compute_config {
     const char *name;
     /** The open device. */
     ferrum_device device;
-    /** 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes. */
+    /** 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes. The CPU
+     *  engine plans the same at 1, 2 and 3. The level changes no result. */
     uint32_t optimization_level;
     /** Number of threads that compute; 0: as many as the process may use. */
     uint32_t threads;

@@ -7,6 +7,7 @@
  */
 #include "asserts.h"
 #include "fixture.h"
+#include "operations.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -487,6 +488,59 @@ static void test_settings(void **state) {
     assert_ok(ferrum_compute_close(compute, 0));
 }
 
+/* Every operator has the same bits at each level, on the first run and on one
+ * with a kept plan. */
+static void test_levels(void **state) {
+    (void)state;
+    ferrum_compute levels[4];
+    ferrum_weights_memory memory = {.pool = f.pool};
+    for (uint32_t level = 0; level < 4; level++) {
+        ferrum_compute_config config = FERRUM_COMPUTE_CONFIG_INIT;
+        config.device = f.device;
+        config.optimization_level = level;
+        assert_ok(ferrum_compute_open(&config, &levels[level]));
+    }
+    for (size_t i = 0; i < operation_count; i++) {
+        const operation *of = &operations[i];
+        static char bytes[8][4096];
+        memset(bytes, 0, sizeof bytes);
+        ferrum_tensor inputs[OPERATION_INPUTS];
+        uint64_t count = make_inputs(of, &memory, inputs);
+        for (int round = 0; round < 8; round++) {
+            ferrum_op op;
+            ferrum_tensor out[OPERATION_OUTPUTS] = {{0}};
+            assert_ok(ferrum_op_prepare(levels[round / 2], of->name,
+                                        of->attributes, strlen(of->attributes),
+                                        0, &op));
+            size_t at = 0;
+            for (int again = 0; again <= round % 2; again++) {
+                for (uint64_t o = 0; o < of->output_count; o++) {
+                    if (out[o].id != 0)
+                        assert_ok(ferrum_tensor_destroy(out[o]));
+                    out[o].id = 0;
+                }
+                assert_ok(ferrum_op_run(op, inputs, count, out,
+                                        of->output_count, f.stream));
+            }
+            for (uint64_t o = 0; o < of->output_count; o++) {
+                ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
+                assert_ok(ferrum_tensor_describe(out[o], &desc));
+                assert_true(at + desc.size_bytes <= sizeof bytes[0]);
+                assert_ok(ferrum_tensor_read(out[o], bytes[round] + at,
+                                             desc.size_bytes, f.stream));
+                at += desc.size_bytes;
+                assert_ok(ferrum_tensor_destroy(out[o]));
+            }
+            assert_memory_equal(bytes[round], bytes[0], sizeof bytes[0]);
+            assert_ok(ferrum_op_destroy(op));
+        }
+        for (uint64_t n = 0; n < count; n++)
+            assert_ok(ferrum_tensor_destroy(inputs[n]));
+    }
+    for (int level = 0; level < 4; level++)
+        assert_ok(ferrum_compute_close(levels[level], 0));
+}
+
 static char *found(const char *requirements) {
     static char text[1 << 16];
     size_t length;
@@ -628,6 +682,7 @@ int main(void) {
         CASE(test_sequences),
         CASE(test_ends),
         CASE(test_settings),
+        CASE(test_levels),
         CASE(test_the_choice_of_a_backend),
         CASE(test_threads),
         CASE(test_fork),

@@ -4359,7 +4359,8 @@ pub struct ferrum_compute_config {
     pub name: *const c_char,
     /// The open device.
     pub device: ferrum_device,
-    /// 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes.
+    /// 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes. The CPU
+    /// engine plans the same at 1, 2 and 3. The level changes no result.
     pub optimization_level: u32,
     /// Number of threads that compute; 0: as many as the process may use.
     pub threads: u32,

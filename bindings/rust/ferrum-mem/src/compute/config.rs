@@ -10,7 +10,8 @@ pub struct ComputeConfig {
     pub compute_type: ComputeType,
     /// The name of a registered backend, for [`ComputeType::Custom`] only.
     pub name: Option<String>,
-    /// 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes.
+    /// 0 to 3. At 0 each run plans anew; from 1 on plans are kept by shapes. The CPU engine plans
+    /// the same at 1, 2 and 3. The level changes no result.
     pub optimization_level: u32,
     /// Number of threads that compute; `None`: as many as the process may use.
     pub threads: Option<u32>,
