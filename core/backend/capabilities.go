@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/operator"
 )
 
@@ -50,7 +52,7 @@ func capabilitiesOf(c compute.Capabilities, devices Devices) (Capabilities, erro
 		FlashAttention: c.HasTiledAttention, MaxBatchSize: Unbounded, MaxSequenceLength: Unbounded,
 		AlignmentBytes: c.AlignmentBytes, Extra: map[string]json.RawMessage{},
 	}
-	slices.Sort(result.DTypes)
+	sorting.By(result.DTypes, cmp.Compare)
 	result.FP16, result.BF16, result.Int8 = result.has(dtype.F16), result.has(dtype.BF16), result.has(dtype.I8)
 	operations := map[string]DTypes{}
 	for name, list := range c.Operations {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // Candidate is a backend that Find has compared.
@@ -30,7 +31,7 @@ type Finding struct {
 // name in alphabetical order.
 func (r *Registry) Find(required Requirements) Finding {
 	entries := r.List()
-	slices.SortStableFunc(entries, func(a, b Entry) int {
+	sorting.StableBy(entries, func(a, b Entry) int {
 		return slices.Compare(b.merit(required), a.merit(required))
 	})
 	result := Finding{Candidates: make([]Candidate, len(entries))}

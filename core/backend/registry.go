@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/similar"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // Engine is a kind of engine that a registry can open.
@@ -290,7 +291,7 @@ func (r *Registry) List() []Entry {
 		}
 	}
 	r.mu.Unlock()
-	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(list, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
 

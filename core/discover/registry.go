@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // Config has the drivers and surveyors of a Registry.
@@ -59,7 +60,7 @@ func NewRegistry(c Config) *Registry {
 			r.names = append(r.names, surveyor.Backend())
 		}
 	}
-	slices.SortStableFunc(r.names, func(a, b string) int { return rank(a) - rank(b) })
+	sorting.StableBy(r.names, func(a, b string) int { return rank(a) - rank(b) })
 	return r
 }
 

@@ -1,11 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
-	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 const (
@@ -104,7 +105,7 @@ func timeCopies(stream device.Stream, dst, src Segment, discard func(func() erro
 		}
 		runs = append(runs, float64(copies)*float64(size)/float64(elapsed.Nanoseconds()))
 	}
-	slices.Sort(runs)
+	sorting.By(runs, cmp.Compare)
 	return runs[len(runs)/2], nil
 }
 

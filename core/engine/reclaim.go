@@ -2,11 +2,11 @@ package engine
 
 import (
 	"cmp"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/notify"
 )
 
@@ -63,7 +63,7 @@ func (s *subscribers) listReclaims() []*Registration {
 	s.mu.Lock()
 	reclaims := s.reclaims.Copy()
 	s.mu.Unlock()
-	slices.SortStableFunc(reclaims, func(a, b *Registration) int { return cmp.Compare(a.priority, b.priority) })
+	sorting.StableBy(reclaims, func(a, b *Registration) int { return cmp.Compare(a.priority, b.priority) })
 	return reclaims
 }
 

@@ -2,9 +2,9 @@ package fallback
 
 import (
 	"cmp"
-	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // Free ends a buffer after the work that is queued on the stream (nil: the default
@@ -196,7 +196,7 @@ func (m *Manager) bringBack(may func(*Buffer) bool) (moved int, err error) {
 		}
 	}
 	m.mu.Unlock()
-	slices.SortFunc(waiting, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
+	sorting.By(waiting, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
 	for _, b := range waiting {
 		if b.Pins() > 0 {
 			continue

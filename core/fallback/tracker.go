@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/track"
 )
 
@@ -87,7 +88,7 @@ func (t *AllocationTracker) AllAllocations() []BufferMetadata {
 	t.mu.RLock()
 	all := slices.Collect(maps.Values(t.known))
 	t.mu.RUnlock()
-	slices.SortFunc(all, func(a, b BufferMetadata) int {
+	sorting.By(all, func(a, b BufferMetadata) int {
 		return cmp.Or(cmp.Compare(a.AllocatedAt, b.AllocatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return all

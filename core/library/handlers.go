@@ -3,9 +3,9 @@ package library
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // EnvSignalHandlers selects what happens to signal handlers without SA_ONSTACK.
@@ -92,6 +92,6 @@ func (l *Library) foundHandlers() []Handler {
 	l.handlersMu.Lock()
 	defer l.handlersMu.Unlock()
 	found := append([]Handler{}, l.handlers...)
-	slices.SortStableFunc(found, func(a, b Handler) int { return cmp.Compare(a.Signal, b.Signal) })
+	sorting.StableBy(found, func(a, b Handler) int { return cmp.Compare(a.Signal, b.Signal) })
 	return found
 }

@@ -2,10 +2,10 @@ package library
 
 import (
 	"cmp"
-	"slices"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
 )
@@ -54,7 +54,7 @@ func (p *Pool) addMemory(_ *Library, r *leakReport) {
 		})
 		return true
 	})
-	slices.SortFunc(r.Leaks[first:], func(a, b leak) int { return cmp.Compare(a.Address, b.Address) })
+	sorting.By(r.Leaks[first:], func(a, b leak) int { return cmp.Compare(a.Address, b.Address) })
 }
 
 // snapshot adds the pool, and the private pools of its graphs.

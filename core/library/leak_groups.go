@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // leakGroup has the leaked blocks of one tag from one call site.
@@ -38,7 +39,7 @@ func groupLeaks(leaks []leak) []*leakGroup {
 		group.bytes += found.Bytes
 	}
 	groups = slices.DeleteFunc(groups, func(g *leakGroup) bool { return g.blocks == 1 && g.callSite == nil })
-	slices.SortStableFunc(groups, func(a, b *leakGroup) int { return cmp.Compare(b.bytes, a.bytes) })
+	sorting.StableBy(groups, func(a, b *leakGroup) int { return cmp.Compare(b.bytes, a.bytes) })
 	return groups
 }
 

@@ -2,10 +2,10 @@ package library
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
@@ -95,7 +95,7 @@ func (g *registry) listDevices() []*Device {
 		devices = append(devices, d)
 		return true
 	})
-	slices.SortFunc(devices, func(a, b *Device) int {
+	sorting.By(devices, func(a, b *Device) int {
 		x, y := a.Engine.ID(), b.Engine.ID()
 		return cmp.Or(cmp.Compare(x.Backend, y.Backend), cmp.Compare(x.Index, y.Index))
 	})

@@ -1,12 +1,13 @@
 package library
 
 import (
-	"slices"
+	"cmp"
 	"sync"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/weights"
 	"ferrum_mem/core/weights/header"
 )
@@ -191,7 +192,7 @@ func (l *Loader) CapabilitiesJSON() ([]byte, error) {
 	for _, format := range l.decoders.Formats() {
 		further = append(further, format)
 	}
-	slices.Sort(further)
+	sorting.By(further, cmp.Compare)
 	all.Formats = append(all.Formats, further...)
 	return encode(op, all)
 }

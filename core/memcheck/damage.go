@@ -3,9 +3,9 @@ package memcheck
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 const (
@@ -130,7 +130,7 @@ func (c *Checker) sorted() []*record {
 	for _, r := range c.bases {
 		records = append(records, r)
 	}
-	slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.base, b.base) })
+	sorting.By(records, func(a, b *record) int { return cmp.Compare(a.base, b.base) })
 	return records
 }
 

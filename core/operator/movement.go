@@ -1,9 +1,11 @@
 package operator
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/strided"
 )
 
@@ -168,7 +170,7 @@ func inferUnsqueeze(c *call) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(axes)
+	sorting.By(axes, cmp.Compare)
 	shape := slices.Clone(from)
 	for _, axis := range axes {
 		shape = slices.Insert(shape, axis, 1)
@@ -200,7 +202,7 @@ func inferSqueeze(c *call) error {
 			return c.wrong("%s: dimension %d of %s is not 1", source, axis, c.describe(0))
 		}
 	}
-	slices.Sort(axes)
+	sorting.By(axes, cmp.Compare)
 	c.result.Layout.Axes = axes
 	c.give(c.in(0).Type, without(from, axes, false))
 	return nil

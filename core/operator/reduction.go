@@ -1,6 +1,10 @@
 package operator
 
-import "slices"
+import (
+	"cmp"
+
+	"ferrum_mem/core/internal/sorting"
+)
 
 // Operators that combine the elements along some dimensions into one.
 
@@ -54,7 +58,7 @@ func inferReduce(c *call) error {
 	if len(given) == 0 && c.Int("noop_with_empty_axes") == 0 {
 		axes = allAxes(0, len(from))
 	}
-	slices.Sort(axes)
+	sorting.By(axes, cmp.Compare)
 	c.result.Layout.Axes = axes
 	c.give(c.in(0).Type, without(from, axes, c.Int("keepdims") == 1))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/pool/pages"
 )
 
@@ -27,7 +28,7 @@ func (g *paging) largePlaces() (places []pageRun) {
 			}
 		}
 	}
-	slices.SortFunc(places, comparePageRun)
+	sorting.By(places, comparePageRun)
 	return slices.Compact(places)
 }
 

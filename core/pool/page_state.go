@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/pool/pages"
 	"ferrum_mem/core/rangealloc"
 )
@@ -123,7 +124,7 @@ func (g *paging) missingRuns() []pageRun {
 			all = append(all, pageRun{run.segment, missing})
 		}
 	}
-	slices.SortFunc(all, comparePageRun)
+	sorting.By(all, comparePageRun)
 	runs := all[:0]
 	for _, run := range all {
 		if n := len(runs); n > 0 && runs[n-1].segment == run.segment && run.First <= runs[n-1].Last+1 {

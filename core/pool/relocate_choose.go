@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/pool/regions"
 )
 
@@ -61,7 +62,7 @@ func (v *survey) claimAll(victim *regions.Region[*segment]) (claims []placed, ok
 	r := v.run
 	r.outside(func() {
 		claims = make([]placed, 0, len(victim.Blocks))
-		slices.SortStableFunc(victim.Blocks, func(a, b regions.Block) int { return cmp.Compare(b.SizeBytes, a.SizeBytes) })
+		sorting.StableBy(victim.Blocks, func(a, b regions.Block) int { return cmp.Compare(b.SizeBytes, a.SizeBytes) })
 	})
 	for _, b := range victim.Blocks {
 		if !r.step() {

@@ -3,9 +3,9 @@ package pool
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // Trim takes back the idle blocks of the caches and releases empty segments to the
@@ -96,7 +96,7 @@ func (u *supply) chooseEmpty(more func(taken uint64) bool) []*segment {
 			empty = append(empty, s)
 		}
 	}
-	slices.SortFunc(empty, func(a, b *segment) int { return int(b.number) - int(a.number) })
+	sorting.By(empty, func(a, b *segment) int { return int(b.number) - int(a.number) })
 	taken, chosen := uint64(0), empty[:0]
 	for _, s := range empty {
 		if !more(taken) {

@@ -3,8 +3,8 @@ package track
 import (
 	"cmp"
 	"math/bits"
-	"slices"
 
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/lending"
 )
 
@@ -197,7 +197,7 @@ func SumTags(uses []TagUse) []TagUse {
 	for _, sum := range byTag {
 		sums = append(sums, sum)
 	}
-	slices.SortFunc(sums, func(a, b TagUse) int {
+	sorting.By(sums, func(a, b TagUse) int {
 		return cmp.Or(cmp.Compare(b.AllocatedBytes, a.AllocatedBytes), cmp.Compare(a.Tag, b.Tag))
 	})
 	return sums

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // CompactReport is the result of Compact.
@@ -92,14 +93,14 @@ func (ph *Physical) longestRuns() map[device.Page]bool {
 	var pages []device.Page
 	ph.eachIdle(func(idle *[]device.Page) { pages = append(pages, *idle...) })
 	runs := runsOf(pages)
-	slices.SortStableFunc(runs, func(a, b []device.Page) int { return len(b) - len(a) })
+	sorting.StableBy(runs, func(a, b []device.Page) int { return len(b) - len(a) })
 	best := slices.Concat(runs...)
 	keep := make(map[device.Page]bool)
 	for _, page := range best[:min(ph.ready, uint64(len(best)))] {
 		keep[page] = true
 	}
 	ph.eachIdle(func(idle *[]device.Page) {
-		slices.SortFunc(*idle, func(a, b device.Page) int {
+		sorting.By(*idle, func(a, b device.Page) int {
 			switch {
 			case keep[a] == keep[b]:
 				return cmp.Compare(a, b)

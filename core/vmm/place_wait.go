@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/track"
 	"ferrum_mem/core/vmm/pageset"
 )
@@ -60,7 +61,7 @@ func (s *space) fitSoon(all []target) bool {
 			}
 		}
 	}
-	slices.SortFunc(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })
+	sorting.By(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })
 	// A range is listed once for each stream that uses it.
 	retiring = slices.Compact(retiring)
 	s.table.putFree(retiring)

@@ -3,7 +3,8 @@ package vmm
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"ferrum_mem/core/internal/sorting"
 )
 
 // The arithmetic of an elastic pool, in pages.
@@ -108,7 +109,7 @@ func (q *quota) grow() {
 			waiting = append(waiting, s)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b *share) int {
+	sorting.By(waiting, func(a, b *share) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.order, b.order))
 	})
 	for _, s := range waiting {
@@ -211,7 +212,7 @@ func (q *quota) reclaimOrder() []*share {
 			candidates = append(candidates, s)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *share) int {
+	sorting.By(candidates, func(a, b *share) int {
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.excess(), a.excess()), cmp.Compare(a.order, b.order))
 	})
 	return candidates

@@ -12,6 +12,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/weights/header"
 )
 
@@ -44,7 +45,7 @@ func cannotWrite(format Format, name, why string) error {
 func safetensorsPieces(tensors []named, texts map[string]string) ([]piece, error) {
 	tensors = slices.Clone(tensors)
 	width := func(of named) uint64 { _, bytes := of.plan.kind.Block(); return bytes }
-	slices.SortStableFunc(tensors, func(a, b named) int { return int(width(b)) - int(width(a)) })
+	sorting.StableBy(tensors, func(a, b named) int { return int(width(b)) - int(width(a)) })
 	var text strings.Builder
 	text.WriteString("{")
 	if len(texts) > 0 {
@@ -137,7 +138,7 @@ type keptKeys struct {
 func (s *Source) keptKeys(texts map[string]string) (keptKeys, error) {
 	kept, from := keptKeys{}, s.files[0]
 	names := slices.Collect(maps.Keys(s.values))
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(s.values[a].Offset, s.values[b].Offset) })
+	sorting.By(names, func(a, b string) int { return cmp.Compare(s.values[a].Offset, s.values[b].Offset) })
 	for _, name := range names {
 		_, isGiven := texts[name]
 		if isGiven || name == ggufAlignment || strings.HasPrefix(name, partKeys) {

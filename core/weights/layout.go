@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/strided"
 )
 
@@ -144,7 +145,7 @@ func (l *layout) pack() {
 	}
 	// Specs are usually in this order already, and items are large values to move.
 	if !slices.IsSortedFunc(l.items, order) {
-		slices.SortStableFunc(l.items, order)
+		sorting.StableBy(l.items, order)
 	}
 	open := map[Memory]int{}
 	for at := range l.items {

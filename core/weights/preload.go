@@ -3,9 +3,9 @@ package weights
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/weights/diskfile"
 )
 
@@ -108,7 +108,7 @@ func (s *Source) partsOf(names []string) (parts []part, all uint64, err error) {
 			chosen = append(chosen, &s.tensors[i])
 		}
 	}
-	slices.SortFunc(chosen, func(a, b *Tensor) int {
+	sorting.By(chosen, func(a, b *Tensor) int {
 		return cmp.Or(cmp.Compare(a.file.number, b.file.number), cmp.Compare(a.Offset, b.Offset))
 	})
 	end, of := uint64(0), -1

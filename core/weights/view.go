@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/strided"
 	"ferrum_mem/core/weights/header"
 )
@@ -219,7 +220,7 @@ func (l *level) inOrder() []int {
 
 func (l *level) byStride() []int {
 	order := l.inOrder()
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.strides[b], l.strides[a]) })
+	sorting.StableBy(order, func(a, b int) int { return cmp.Compare(l.strides[b], l.strides[a]) })
 	return order
 }
 

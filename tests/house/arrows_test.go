@@ -12,19 +12,20 @@ import (
 // below lists, for every package directly under core, the packages of core that it may
 // import. A new package needs a line here, so that its author decides where it belongs.
 var below = map[string][]string{
-	"core/device":     {},
-	"core/internal":   {"core/device"},
-	"core/mirror":     {},
-	"core/lending":    {},
-	"core/notify":     {"core/device"},
-	"core/pressure":   {"core/device"},
-	"core/track":      {"core/device", "core/lending"},
-	"core/discover":   {"core/device"},
+	"core/device":   {},
+	"core/internal": {"core/device"},
+	"core/mirror":   {},
+	"core/lending":  {},
+	"core/notify":   {"core/device"},
+	"core/pressure": {"core/device"},
+	// core/internal: lists are sorted by code that all types share.
+	"core/track":      {"core/device", "core/internal", "core/lending"},
+	"core/discover":   {"core/device", "core/internal"},
 	"core/dtype":      {"core/device"},
 	"core/strided":    {"core/device"},
 	"core/handle":     {"core/device"},
 	"core/rangealloc": {"core/device", "core/internal", "core/lending"},
-	"core/memcheck":   {"core/device"},
+	"core/memcheck":   {"core/device", "core/internal"},
 	"core/engine": {
 		"core/device", "core/internal", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
 	},
@@ -63,7 +64,7 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
 	},
 	"core/placement": {"core/device", "core/pressure", "core/manager"},
-	"core/fallback":  {"core/device", "core/pressure", "core/track", "core/engine", "core/pool"},
+	"core/fallback":  {"core/device", "core/internal", "core/pressure", "core/track", "core/engine", "core/pool"},
 	"core/trace":     {"core/device"},
 	"core/replay":    {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/vmm", "core/pool"},
 	// core/internal: a file of weights may be in memory of the program.

@@ -1,6 +1,10 @@
 package roster
 
-import "slices"
+import (
+	"slices"
+
+	"ferrum_mem/core/internal/sorting"
+)
 
 // Ranked has members sorted by Compare. Adding, removing or changing a member does not
 // sort; the next read sorts once. The zero value needs Compare before its first member.
@@ -63,7 +67,7 @@ func (r *Ranked[T]) All() []T {
 		}
 		// A member that was removed and added again is there twice. The slice is still
 		// mostly sorted.
-		slices.SortFunc(ordered, r.Compare)
+		sorting.By(ordered, r.Compare)
 		r.ordered, r.fresh, r.stale = slices.Compact(ordered), nil, false
 	}
 	return r.ordered

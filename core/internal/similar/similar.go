@@ -3,6 +3,8 @@ package similar
 import (
 	"slices"
 	"strings"
+
+	"ferrum_mem/core/internal/sorting"
 )
 
 const (
@@ -20,7 +22,7 @@ func Names(name string, known []string, count int) []string {
 	for _, k := range known {
 		far[k] = distance(plain(name), plain(k))
 	}
-	slices.SortStableFunc(known, func(a, b string) int { return far[a] - far[b] })
+	sorting.StableBy(known, func(a, b string) int { return far[a] - far[b] })
 	return known[:min(count, len(known))]
 }
 

@@ -1,6 +1,6 @@
 package regions
 
-import "slices"
+import "ferrum_mem/core/internal/sorting"
 
 // LooksPerWord is the number of words of memory that are read in the time of one look.
 const LooksPerWord = 16
@@ -111,7 +111,7 @@ func (s *Set[S]) AddFree(bytes uint64) { s.free += bytes }
 
 // Sort ranks the candidates and the targets, after everything was added.
 func (s *Set[S]) Sort() {
-	slices.SortFunc(s.candidates, compareCost[S])
+	sorting.By(s.candidates, compareCost[S])
 	for rank, found := range s.candidates {
 		found.rank = rank
 	}
@@ -120,7 +120,7 @@ func (s *Set[S]) Sort() {
 			s.targets = append(s.targets, found)
 		}
 	}
-	slices.SortFunc(s.targets, compareTargets[S])
+	sorting.By(s.targets, compareTargets[S])
 }
 
 // Candidate returns the cheapest region that was not processed, or nil.

@@ -2,9 +2,9 @@ package sleep
 
 import (
 	"cmp"
-	"slices"
 
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/vmm/pageset"
 )
 
@@ -94,6 +94,6 @@ func (k *kept) ordered() []*Chunk {
 			chunks = append(chunks, c)
 		}
 	}
-	slices.SortFunc(chunks, func(a, b *Chunk) int { return cmp.Compare(a.Run.Start, b.Run.Start) })
+	sorting.By(chunks, func(a, b *Chunk) int { return cmp.Compare(a.Run.Start, b.Run.Start) })
 	return chunks
 }

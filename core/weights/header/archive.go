@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/sorting"
 )
 
 // archive is a zip file whose directory was read and checked.
@@ -68,7 +69,7 @@ func openArchive(in Input) (*archive, error) {
 
 func (a *archive) checkLayout() error {
 	sorted := slices.Clone(a.members)
-	slices.SortFunc(sorted, func(x, y member) int { return cmp.Compare(x.begin, y.begin) })
+	sorting.By(sorted, func(x, y member) int { return cmp.Compare(x.begin, y.begin) })
 	end := uint64(0)
 	for _, m := range sorted {
 		if m.begin < end {

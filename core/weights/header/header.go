@@ -3,12 +3,12 @@ package header
 import (
 	"cmp"
 	"math/bits"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/strided"
 )
 
@@ -130,7 +130,7 @@ func byPlace(tensors []Tensor) []*Tensor {
 	for i := range tensors {
 		sorted[i] = &tensors[i]
 	}
-	slices.SortFunc(sorted, func(a, b *Tensor) int {
+	sorting.By(sorted, func(a, b *Tensor) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Size, b.Size))
 	})
 	return sorted

@@ -2,8 +2,8 @@ package weightjson
 
 import (
 	"cmp"
-	"slices"
 
+	"ferrum_mem/core/internal/sorting"
 	"ferrum_mem/core/weights/header"
 )
 
@@ -38,7 +38,7 @@ func ParseDescription(argument string, content []byte) ([]header.Tensor, map[str
 		}
 		tensors = append(tensors, header.Tensor{Name: name, Type: kind, Shape: given.Shape, Offset: *given.OffsetBytes, IsBigEndian: given.IsBigEndian})
 	}
-	slices.SortFunc(tensors, func(a, b header.Tensor) int {
+	sorting.By(tensors, func(a, b header.Tensor) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Name, b.Name))
 	})
 	return tensors, from.Texts, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/gate"
@@ -161,14 +162,13 @@ func (v *Memory) claim(op string, pages []device.Page) ([]pageRun, error) {
 	for _, l := range found {
 		l.place().state = pageLeaving
 	}
-	slices.SortFunc(found, func(a, b listed) int {
+	// sort.Slice is compiled once for all types; slices.SortFunc would make the library larger.
+	sort.Slice(found, func(i, j int) bool {
+		a, b := found[i], found[j]
 		if a.store != b.store {
-			return int(a.store.number) - int(b.store.number)
+			return a.store.number < b.store.number
 		}
-		if a.index < b.index {
-			return -1
-		}
-		return 1
+		return a.index < b.index
 	})
 	var runs []pageRun
 	for _, l := range found {

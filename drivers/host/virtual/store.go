@@ -3,6 +3,7 @@ package virtual
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/mapping"
@@ -173,7 +174,7 @@ func (s *store) freeRuns(runs []span) {
 
 // coalesce sorts runs and joins adjacent ones.
 func coalesce(runs []span) []span {
-	slices.SortFunc(runs, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	sort.Slice(runs, func(i, j int) bool { return runs[i].start < runs[j].start })
 	kept := runs[:0]
 	for _, run := range runs {
 		if n := len(kept); n > 0 && kept[n-1].end == run.start {
