@@ -15,12 +15,13 @@ type PeerGranter interface {
 // Exporter is the capability of pages that another process can map. Info().Exporter
 // states whether the open device has it. All methods are safe for concurrent use. The
 // memory returns to the system when every process has released its page and closed its
-// descriptors.
+// descriptors. Only the process that created a page exports it: drivers reject the export of
+// an imported page (CUDA driver 580).
 type Exporter interface {
 	// ExportPage returns a file descriptor of a page. The caller closes it and may send
 	// it to another process. Programs that this process starts do not inherit it.
-	// Errors: CodeInvalidArgument for a page that was neither created as
-	// BackingShareable nor imported, CodeInvalidHandle for one that does not exist.
+	// Errors: CodeInvalidArgument for a page that was not created as BackingShareable or
+	// was imported, CodeInvalidHandle for one that does not exist.
 	ExportPage(page Page) (fd int, err error)
 	// ImportPage creates a page for memory that a process exported; it may be this
 	// process. The caller keeps the descriptor. Errors: CodeInvalidArgument for a
@@ -40,11 +41,11 @@ type FabricHandle [FabricHandleBytes]byte
 // FabricExporter is the capability of pages that processes on other hosts can map.
 // Info().FabricExporter states whether the open device has it. All methods are safe for
 // concurrent use. The memory returns to the system when every process has released its
-// page. A handle does not keep the memory.
+// page. A handle does not keep the memory. Only the process that created a page exports it.
 type FabricExporter interface {
 	// ExportFabricPage returns the handle of a page. Errors: CodeInvalidArgument for a
-	// page that was neither created as BackingFabric nor imported by a handle,
-	// CodeInvalidHandle for one that does not exist.
+	// page that was not created as BackingFabric or was imported, CodeInvalidHandle for
+	// one that does not exist.
 	ExportFabricPage(page Page) (FabricHandle, error)
 	// ImportFabricPage creates a page for memory that a process exported; it may be
 	// this process. Errors: CodeInvalidArgument for a handle of nothing or of released

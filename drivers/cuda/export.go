@@ -66,6 +66,10 @@ func (v *virtualMemory) export(op string, number device.Page, backing device.Bac
 		return v.ctx.errorf(device.CodeInvalidArgument, op,
 			"page %d: was created with backing %d, and only pages of backing %d can be exported", number, p.Backing, backing)
 	}
+	if p.Imported {
+		return v.ctx.errorf(device.CodeInvalidArgument, op,
+			"page %d: was imported, and only the process that created it can export it", number)
+	}
 	return v.ctx.within(op, func() error {
 		return v.ctx.call(op, fmt.Sprintf("page %d", number), &v.ctx.api.pageExport,
 			to, uintptr(p.Handle), handleKind(backing), 0)
@@ -106,7 +110,7 @@ func (o *openDevice) importPage(op, what string, pageBytes uint64, backing devic
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
-	p := &virtual.Page{Bytes: pageBytes, Backing: backing}
+	p := &virtual.Page{Bytes: pageBytes, Backing: backing, Imported: true}
 	if err := o.ctx.within(op, func() error { return v.importPage(op, what, p, shared) }); err != nil {
 		o.drop(1)
 		return 0, err

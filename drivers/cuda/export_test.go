@@ -28,10 +28,8 @@ func TestPagesOfAnotherProcess(t *testing.T) {
 		require.NoError(t, o.SetAccess(space, 2*size, device.AccessReadWrite))
 		require.Equal(t, []byte{1, 2}, get(t, o.DefaultStream(), space+size-1, 2))
 		put(t, o.DefaultStream(), space+size-1, []byte{3, 4})
-		// An imported page can be exported again.
-		again, err := o.ExportPage(pages[0])
-		require.NoError(t, err)
-		require.NoError(t, syscall.Close(again))
+		_, err = o.ExportPage(pages[0])
+		require.ErrorContains(t, requireCode(t, device.CodeInvalidArgument, err), "was imported")
 		require.NoError(t, o.Unmap(space, 2*size))
 		require.NoError(t, o.Release(pages))
 		require.NoError(t, o.Unreserve(space, 4*size))

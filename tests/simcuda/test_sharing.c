@@ -317,7 +317,64 @@ static void shared_by_descriptor(void) {
     end();
 }
 
-/* Sees only the first device, and receives memory of the second. */
+static CUmemGenericAllocationHandle import(int fd) {
+    CUmemGenericAllocationHandle handle = 0;
+    OK(cuMemImportFromShareableHandle(
+        &handle, (void *)(intptr_t)fd,
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    return handle;
+}
+
+/* A descriptor can be imported several times, also after its creator has
+ * released the memory. What was imported cannot be exported. */
+static void imported_memory_is_not_exported(void) {
+    int fd, none;
+    unsigned char byte = 0;
+    begin();
+    CUmemGenericAllocationHandle handle, first, second;
+    CUmemAllocationProp prop = properties(0, true), of;
+    OK(cuMemCreate(&handle, PAGE, &prop, 0));
+    OK(cuMemExportToShareableHandle(
+        &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemGetAllocationPropertiesFromHandle(&of, handle));
+    EXPECT(of.requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    first = import(fd);
+    OK(cuMemGetAllocationPropertiesFromHandle(&of, first));
+    EXPECT(of.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE);
+    EXPECT(of.type == CU_MEM_ALLOCATION_TYPE_PINNED);
+    EXPECT(of.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    EXPECT(of.location.id == 0);
+    INVALID(cuMemExportToShareableHandle(
+        &none, first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemRelease(handle));
+    INVALID(cuMemExportToShareableHandle(
+        &none, first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    int copy = dup(fd);
+    close(fd);
+    second = import(copy);
+    CUdeviceptr at = reserve(2 * PAGE);
+    OK(cuMemMap(at, PAGE, 0, first, 0));
+    OK(cuMemMap(at + PAGE, PAGE, 0, second, 0));
+    OK(allow(at, 2 * PAGE, 0, 3));
+    OK(cuMemsetD8(at + 77, 42, 1));
+    OK(cuMemcpyDtoH(&byte, at + PAGE + 77, 1));
+    EXPECT(byte == 42);
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemUnmap(at + PAGE, PAGE));
+    OK(cuMemRelease(first));
+    OK(cuMemRelease(second));
+    first = import(copy);
+    OK(cuMemMap(at, PAGE, 0, first, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemcpyDtoH(&byte, at + 77, 1));
+    EXPECT(byte == 42);
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(first));
+    OK(cuMemAddressFree(at, 2 * PAGE));
+    close(copy);
+    end();
+}
+
 static void a_file_is_no_memory(void) {
     CUmemGenericAllocationHandle none;
     FILE *file = tmpfile();
@@ -330,6 +387,7 @@ static void a_file_is_no_memory(void) {
     fclose(file);
 }
 
+/* Sees only the first device, and receives memory of the second. */
 static void sees_one_device(int fd) {
     CUmemGenericAllocationHandle none;
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -441,6 +499,8 @@ static const Case cases[] = {
     {"an event that is gone", event_that_is_gone, 0, NULL},
     {"leaked memory of another process", leak_opened, LEAKS, NULL},
     {"shared by descriptor", shared_by_descriptor, 0, NULL},
+    {"imported memory is not exported", imported_memory_is_not_exported, 0,
+     NULL},
     {"a file is no memory", a_file_is_no_memory, 0, NULL},
     {"shared of a device that is not seen", shared_of_a_device_that_is_not_seen,
      0, NULL},

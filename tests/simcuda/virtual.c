@@ -458,6 +458,8 @@ CUresult cuMemExportToShareableHandle(void *out,
          type != CU_MEM_HANDLE_TYPE_FABRIC))
         return INVALID("shareableHandle is NULL, type %d or flags %llu",
                        (int)type, flags);
+    if (physical->imported)
+        return INVALID("the memory was imported, and its creator exports it");
     if ((physical->properties.requestedHandleTypes & type) == 0)
         return INVALID("the memory was not created to be exported so");
     if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
@@ -515,9 +517,9 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
         (size_t)lseek(physical->fd, 0, SEEK_END);
     physical->device = device;
     physical->references = 1;
-    physical->exportable = physical->imported = true;
+    /* Imported memory names no type of handle (driver 580). */
+    physical->imported = true;
     physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    physical->properties.requestedHandleTypes = type;
     physical->properties.location =
         (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, device->ordinal};
     *out = physical->object.handle;

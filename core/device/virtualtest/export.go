@@ -12,7 +12,7 @@ import (
 )
 
 // exports: exported and imported pages are the same memory as long as any process has
-// one of them, and invalid pages are rejected. A device without the capability has no
+// one of them, and invalid pages are rejected, such as the export of an imported page. A device without the capability has no
 // such pages.
 func exports(t *testing.T, dev subject) {
 	size := dev.Granularity().RecommendedBytes
@@ -63,11 +63,13 @@ func exports(t *testing.T, dev subject) {
 		same(uint64(place), value)
 	}
 	refusals(t, dev, x, plain[0])
+	again := exported(t, x, pages[0])
+	importedStays(t, x, copies[0])
 
 	require.NoError(t, dev.Unmap(at(0), 3*size))
 	require.NoError(t, dev.Release(pages))
+	importedStays(t, x, copies[0])
 	same(4, 6)
-	again := exported(t, x, copies[0])
 	require.NoError(t, dev.Unmap(at(4), 2*size))
 	require.NoError(t, dev.Zero(copies[:1]))
 	require.NoError(t, dev.Release(copies))
@@ -87,6 +89,13 @@ func exported(t *testing.T, x device.Exporter, page device.Page) *os.File {
 	fd, err := x.ExportPage(page)
 	require.NoError(t, err)
 	return os.NewFile(uintptr(fd), "page")
+}
+
+// importedStays checks that an imported page cannot be exported.
+func importedStays(t *testing.T, x device.Exporter, page device.Page) {
+	_, err := x.ExportPage(page)
+	requireCode(t, device.CodeInvalidArgument, err)
+	require.ErrorContains(t, err, "was imported, and only the process that created it can export it")
 }
 
 func refusals(t *testing.T, dev subject, x device.Exporter, plain device.Page) {

@@ -117,6 +117,9 @@ func (v *Memory) ExportPage(page device.Page) (int, error) {
 		return -1, v.errorf(device.CodeInvalidArgument, op,
 			"page %#x: was created with backing %d, and only pages of backing %d can be exported",
 			uint64(page), s.backing, device.BackingShareable)
+	case s.pages[index].imported:
+		return -1, v.errorf(device.CodeInvalidArgument, op,
+			"page %#x: was imported, and only the process that created it can export it", uint64(page))
 	}
 	fd, err := m.CopyFile(s.files[index])
 	if err != nil {

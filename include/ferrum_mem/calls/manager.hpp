@@ -153,7 +153,9 @@ template <class Self> class manager_calls {
      * block at an address of the manager's device
      * (ferrum_memory_get_handle_info). The block is used like any other block
      * and counts as adopted memory. ferrum_memory_free ends it, and returns
-     * FERRUM_ERROR_BUSY while queued work uses it.
+     * FERRUM_ERROR_BUSY while queued work uses it. One descriptor or handle can
+     * be imported several times. Only the process that created the pages can
+     * export them.
      */
     result<memory> try_import_pages(const ferrum_page_import &pages) const {
         ferrum_memory memory_out{};

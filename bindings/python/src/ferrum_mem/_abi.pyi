@@ -3517,7 +3517,8 @@ class Functions:
     # (manager, pages, memory_out) Maps pages of another process, or of this one, as a readable and
     # writable block at an address of the manager's device (ferrum_memory_get_handle_info). The
     # block is used like any other block and counts as adopted memory. ferrum_memory_free ends it,
-    # and returns FERRUM_ERROR_BUSY while queued work uses it.
+    # and returns FERRUM_ERROR_BUSY while queued work uses it. One descriptor or handle can be
+    # imported several times. Only the process that created the pages can export them.
     ferrum_manager_import_pages: Callable[..., int]
     # (device, address, size_bytes, shared_out) Describes a range of plain device memory for other
     # processes, with the vendor's handles (CUDA's IPC). Memory of paged pools has no such handle:

@@ -8061,7 +8061,9 @@ extern "C" {
     /// Maps pages of another process, or of this one, as a readable and writable block
     /// at an address of the manager's device (ferrum_memory_get_handle_info). The block
     /// is used like any other block and counts as adopted memory. ferrum_memory_free
-    /// ends it, and returns FERRUM_ERROR_BUSY while queued work uses it.
+    /// ends it, and returns FERRUM_ERROR_BUSY while queued work uses it. One descriptor or
+    /// handle can be imported several times. Only the process that created the pages can
+    /// export them.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles
     /// at once, for a descriptor that is closed, is not of exported memory or is

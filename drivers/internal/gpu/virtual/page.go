@@ -27,6 +27,8 @@ type Page struct {
 	Handle  uint64
 	Bytes   uint64
 	Backing device.Backing
+	// Imported: another page, perhaps of another process, was created with the memory.
+	Imported bool
 	// At is the address where the page is mapped, if it is mapped. Access is the access to
 	// it.
 	At     uint64
