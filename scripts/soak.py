@@ -156,7 +156,7 @@ def drills() -> list[Drill]:
         add("random_programs", (str(c / "test_random_programs"), "{seed}"))
         if place == PLAIN:
             continue
-        for name in ("pools", "virtual", "threads"):
+        for name in ("pools", "virtual", "threads", "tensors"):
             add(f"random_{name}", (str(c / f"test_random_{name}"), "{seed}"))
         add("random_owners", (str(c / "test_random_owners"), "2", "{seed}"))
         corpus = str(ROOT / "tests/corpus/pool_calls")
