@@ -111,7 +111,7 @@ class Arguments:
             return Given(f"{name}: bool{tail}", (f"bool({name})",))
         if argument.role is Role.ENUMERATION:
             kind = self.names.enumerations[argument.type_name].name
-            return Given(f"{name}: {kind}{tail}", (f'i32("{name}", {name})',))
+            return Given(f"{name}: {kind}{tail}", (f'choice("{name}", {name}, {kind})',))
         if argument.role is Role.FLAGS:
             kind = self.names.flags[argument.flags].name
             return Given(f"{name}: {kind}{tail}", (f'u32("{name}", {name})',))
@@ -140,9 +140,10 @@ class Arguments:
 
     def _handle(self, argument: Argument) -> Given:
         name, kind = argument.name, camel(argument.type_name.removeprefix("ferrum_"))
+        handle = f'handle_of("{name}", {name}, {kind}Calls)'
         if not argument.is_optional:
-            return Given(f"{name}: {kind}", (f"{name}._handle",))
-        value = f"_abi.{argument.type_name}() if {name} is None else {name}._handle"
+            return Given(f"{name}: {kind}", (handle,))
+        value = f"_abi.{argument.type_name}() if {name} is None else {handle}"
         return Given(f"{name}: {kind} | None = None", (value,))
 
     def _number(self, name: str, argument: Argument, tail: str) -> Given:
@@ -151,7 +152,7 @@ class Arguments:
             return Given(f"{name}: int{tail}", (f'{coder}("{name}", {name})',))
         if argument.type_name == "size_t":
             return Given(f"{name}: int{tail}", (f'u64("{name}", {name})',))
-        return Given(f"{name}: float{tail}", (f"float({name})",))
+        return Given(f"{name}: float{tail}", (f'real("{name}", {name})',))
 
     def _array(self, argument: Argument) -> Given:
         name, kind = argument.name, argument.type

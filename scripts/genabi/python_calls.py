@@ -74,6 +74,8 @@ def _imports(names: Names, body: str) -> str:
     text += f"from collections.abc import {', '.join(collected)}\n" if collected else ""
     text += "from typing import Any\n" if "-> Any" in body else ""
     text += "\nfrom . import _abi, _native\n"
+    checks = [name for name in ("choice", "handle_of", "record") if f"{name}(" in body]
+    text += f"from ._arguments import {', '.join(checks)}\n" if checks else ""
     enumerations = [*names.enumerations.values(), *names.flags.values()]
     for module, by_hand in (("_enums", False), ("_enums_by_hand", True)):
         used = sorted(
@@ -87,7 +89,7 @@ def _imports(names: Names, body: str) -> str:
     records = sorted(k for k in kinds if re.search(rf"\b{k}(\.from_abi\(|[],)| ])", body))
     text += "from ._owned import Resource\n"
     words = ["NS_PER_SECOND"] if "NS_PER_SECOND" in body else []
-    words += [name for name in ("i32", "nanoseconds", "record", "u32", "u64") if f"{name}(" in body]
+    words += [n for n in ("i32", "nanoseconds", "real", "u32", "u64") if f"{n}(" in body]
     text += f"from ._values import {', '.join(words)}\n" if words else ""
     text += "from ._release import releasing\n" if "releasing(" in body else ""
     text += "from ._texts import texts\n" if "*texts(" in body else ""

@@ -78,11 +78,11 @@ def directions(header: Header) -> tuple[set[str], set[str]]:
 
 def _imports(names: Names, body: str) -> str:
     found = [*names.enumerations.values(), *names.flags.values()]
-    text = ""
+    text = "from ._arguments import choice\n" if "choice(" in body else ""
     for module, by_hand in (("_enums", False), ("_enums_by_hand", True)):
         used = sorted(e.name for e in found if f"{e.name}" in body and e.is_by_hand is by_hand)
         text += f"from .{module} import {', '.join(used)}\n" if used else ""
-    coders = [name for name in ("i32", "u32", "u64") if f"{name}(" in body]
+    coders = [name for name in ("i32", "real", "u32", "u64") if f"{name}(" in body]
     text += "from ._fixed_text import fixed_text\n" if "fixed_text(" in body else ""
     text += "from ._native import encode\n" if "encode(" in body else ""
     return text + (f"from ._values import {', '.join(coders)}\n" if coders else "")
@@ -143,7 +143,8 @@ def _member(names: Names, struct: Struct, field: Field, initial: Initial) -> Mem
         default = f"{found.name}.NONE" if initial == 0 else default
     elif isinstance(field.type, Named) and field.type.name in names.enumerations:
         found = names.enumerations[field.type.name]
-        kind, from_c, to_c = found.name, f"{found.name}({raw})", f"{found.name}({own})"
+        kind, from_c = found.name, f"{found.name}({raw})"
+        to_c = f'choice("{field.name}", {own}, {found.name})'
         default = next((names.words[c.name] for c in found.constants if c.value == initial), "")
         doc = "" if doc == found.name else doc
     elif isinstance(field.type, Named) and field.type.kind == "struct":
@@ -170,7 +171,7 @@ def _member(names: Names, struct: Struct, field: Field, initial: Initial) -> Mem
         else:
             kind = "int | None"
     elif isinstance(field.type, Scalar) and field.type.name in {"float", "double"}:
-        kind, to_c = "float", own
+        kind, to_c = "float", f'real("{field.name}", {own})'
     elif isinstance(field.type, Scalar) and field.type.name in {"int32_t", "uint32_t"}:
         to_c = f'{field.type.name[0]}32("{field.name}", {own})'
     is_none = literal(names, none.words[0]) if none and none.words[0] != "0" else ""

@@ -130,7 +130,6 @@ TOO_LARGE = fm.FerrumOverflowError
         (lambda d, p, m, b: d.synchronize(-1.0), NEGATIVE),
         (lambda d, p, m, b: d.synchronize(float("nan")), NEGATIVE),
         (lambda d, p, m, b: fm.Device("cpu\0:0"), NEGATIVE),
-        (lambda d, p, m, b: fm.Device(None), NEGATIVE),  # type: ignore[arg-type]
         (lambda d, p, m, b: fm.init(host_devices=2**32), TOO_LARGE),
         (lambda d, p, m, b: d.on_reclaim(lambda *_: 0, priority=2**31), TOO_LARGE),
     ],

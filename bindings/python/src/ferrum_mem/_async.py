@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _abi, _callbacks, _native
 from ._owned import end_beside, in_background
-from ._values import NS_PER_SECOND, nanoseconds
+from ._values import NS_PER_SECOND, wait_limit_ns
 from .errors import FerrumTimeoutError
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ async def within(timeout_s: float | None, waiting: Callable[[], Awaitable[None]]
     """Awaits waiting() for at most timeout_s."""
     import asyncio
 
-    timeout_ns = nanoseconds("timeout_s", timeout_s)
+    timeout_ns = wait_limit_ns("timeout_s", timeout_s)
     if timeout_ns == _abi.FERRUM_WAIT_FOREVER:
         await waiting()
         return

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _forked, _native, _owned
-from ._values import size_text
+from ._values import i64, shape_of, size_text
 from .errors import (
     InvalidArgumentError,
     InvalidHandleError,
@@ -123,10 +123,10 @@ class HostBuffer(_owned.Resource):
         # NumPy keeps the object behind a memoryview, and that is writable. frombuffer()
         # keeps the memoryview itself.
         array = numpy.frombuffer(self.view(), "uint8") if self._read_only else self.buffer
-        room = len(array) - offset_bytes
+        room = len(array) - i64("offset_bytes", offset_bytes)
         if shape is None:
             shape = max(room, 0) // max(element.itemsize, 1)
-        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+        lengths = shape_of("shape", shape)
         if element.hasobject:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,

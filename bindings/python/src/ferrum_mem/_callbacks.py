@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _abi, _native
+from ._arguments import callable_of, choice
 from ._enums import LogLevel
 from ._enums_by_hand import PressureLevel
 from ._values import i32
@@ -327,7 +328,7 @@ def progress_of(
         yield _abi.ferrum_weights_progress_fn(), 0, lambda: None
         return
     key = next(_keys)
-    _progress_functions[key] = function
+    _progress_functions[key] = callable_of("progress", function)
     try:
         yield _progress_trampoline, key, lambda: _forget_progress(key)
     except BaseException:
@@ -478,7 +479,9 @@ def set_log_callback(callback: LogFunction | None, minimum_level: LogLevel = Log
         callback: called with the level and the text; None: no receiver.
         minimum_level: messages below this level are not delivered.
     """
-    level = LogLevel(minimum_level)
+    level = choice("minimum_level", minimum_level, LogLevel)
+    if callback is not None:
+        callable_of("callback", callback)
     key = next(_keys) if callback is not None else 0
     if callback is not None:
         _log_functions[key] = callback

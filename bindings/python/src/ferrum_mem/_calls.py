@@ -7,10 +7,11 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
+from ._arguments import choice, handle_of, record
 from ._enums import MemoryType, UsageHint
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Resource
-from ._values import i32, nanoseconds, record, u64
+from ._values import nanoseconds, u64
 from ._waits import wait
 
 if TYPE_CHECKING:
@@ -102,7 +103,11 @@ class DeviceCalls(Resource):
             UnsupportedError: when the peer cannot reach the memory of the device.
             InvalidArgumentError: for the device itself.
         """
-        _native.check(_native.functions().ferrum_device_grant_peer(self._handle, peer._handle))
+        _native.check(
+            _native.functions().ferrum_device_grant_peer(
+                self._handle, handle_of("peer", peer, DeviceCalls)
+            )
+        )
 
 
 class StreamCalls(Resource):
@@ -121,7 +126,11 @@ class StreamCalls(Resource):
         Raises:
             UnsupportedError: for an event of another backend.
         """
-        _native.check(_native.functions().ferrum_stream_wait_event(self._handle, event._handle))
+        _native.check(
+            _native.functions().ferrum_stream_wait_event(
+                self._handle, handle_of("event", event, EventCalls)
+            )
+        )
 
 
 class EventCalls(Resource):
@@ -238,7 +247,7 @@ class ManagerCalls(Resource):
         _native.check(
             _native.functions().ferrum_manager_configure_pool(
                 self._handle,
-                i32("memory_type", memory_type),
+                choice("memory_type", memory_type, MemoryType),
                 ctypes.byref(record("config", config, "PoolConfig").to_abi()),
             )
         )
@@ -294,8 +303,10 @@ class MemoryCalls(Resource):
         _native.check(
             _native.functions().ferrum_memory_prefetch(
                 self._handle,
-                target._handle,
-                _abi.ferrum_stream() if stream is None else stream._handle,
+                handle_of("target", target, DeviceCalls),
+                _abi.ferrum_stream()
+                if stream is None
+                else handle_of("stream", stream, StreamCalls),
             )
         )
 
@@ -310,7 +321,9 @@ class MemoryCalls(Resource):
             InvalidArgumentError: for an unknown hint.
         """
         _native.check(
-            _native.functions().ferrum_memory_set_usage_hint(self._handle, i32("hint", hint))
+            _native.functions().ferrum_memory_set_usage_hint(
+                self._handle, choice("hint", hint, UsageHint)
+            )
         )
 
     def usage_hints(self) -> UsageHints:
@@ -350,7 +363,9 @@ class VirtualPoolCalls(Resource):
                 self._handle,
                 u64("offset_bytes", offset_bytes),
                 u64("size_bytes", size_bytes),
-                _abi.ferrum_stream() if stream is None else stream._handle,
+                _abi.ferrum_stream()
+                if stream is None
+                else handle_of("stream", stream, StreamCalls),
             )
         )
 
@@ -567,7 +582,11 @@ class MonitorCalls(Resource):
         Raises:
             AlreadyExistsError: for a manager that is registered.
         """
-        _native.check(_native.functions().ferrum_monitor_register(self._handle, manager._handle))
+        _native.check(
+            _native.functions().ferrum_monitor_register(
+                self._handle, handle_of("manager", manager, ManagerCalls)
+            )
+        )
 
     def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
         """Returns the pressure of all devices together.
@@ -662,9 +681,11 @@ class FallbackManagerCalls(Resource):
         _native.check(
             _native.functions().ferrum_fallback_manager_release(
                 self._handle,
-                i32("location", location),
+                choice("location", location, BufferLocation),
                 u64("address", address),
-                _abi.ferrum_stream() if stream is None else stream._handle,
+                _abi.ferrum_stream()
+                if stream is None
+                else handle_of("stream", stream, StreamCalls),
             )
         )
 
@@ -679,7 +700,7 @@ class FallbackBufferCalls(Resource):
         raw = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_fallback_buffer_get_address(
-                self._handle, i32("location", location), ctypes.byref(raw)
+                self._handle, choice("location", location, BufferLocation), ctypes.byref(raw)
             )
         )
         return raw.value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _native, _sites
 from ._owned import Node, Owned, doom
-from ._values import u32, u64
+from ._values import i32, u32, u64
 from .errors import NotInitializedError
 
 if TYPE_CHECKING:
@@ -172,13 +172,13 @@ def library_version() -> str:
 
 def status_name(status: int) -> str:
     """Name of a status, for example "FERRUM_ERROR_BUSY"."""
-    text = _native.functions().ferrum_status_name(status)
+    text = _native.functions().ferrum_status_name(i32("status", status))
     return text.decode() if text else ""
 
 
 def status_text(status: int) -> str:
     """The meaning of a status, in a few words."""
-    return _native.status_text(status)
+    return _native.status_text(i32("status", status))
 
 
 @atexit.register

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _loader, _sites
+from ._values import wrong_class
 from .errors import FACTS, FerrumError, InvalidArgumentError, class_of
 
 _lock = threading.Lock()
@@ -131,11 +132,14 @@ def read_array(cell: type[Any], function: Callable[..., int]) -> list[Any]:
 
 
 def encode(name: str, text: str | None) -> bytes | None:
+    """Encodes optional text for the library."""
+    return None if text is None else encode_required(name, text)
+
+
+def encode_required(name: str, text: str) -> bytes:
     """Encodes text for the library. The text must not contain a NUL character."""
-    if text is None:
-        return None
     if not isinstance(text, str):
-        raise TypeError(f"{name} must be a str, not {type(text).__name__}")
+        raise wrong_class(name, "a str", text)
     if "\0" in text:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {text!r} contains a NUL character"

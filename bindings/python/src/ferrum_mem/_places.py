@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _abi, _native
-from ._values import u64
+from ._values import u64, wrong_class
 from .elastic_pools import Model
 from .pools import Pool
 from .virtual_pools import VirtualPool
@@ -23,15 +23,16 @@ def raw_memory(memory: Place, offset_bytes: int, tag: str | None) -> _abi.ferrum
         TypeError: it is no such memory.
     """
     raw = _abi.ferrum_weights_memory()
+    offset = u64("offset_bytes", offset_bytes)
     if isinstance(memory, Model):
         raw.elastic_pool = memory._pool._handle
         raw.model = _native.encode("model", memory.id)
     elif isinstance(memory, VirtualPool):
         raw.vpool = memory._handle
-        raw.offset_bytes = u64("offset_bytes", offset_bytes)
+        raw.offset_bytes = offset
     elif isinstance(memory, Pool):
         raw.pool = memory._handle
     else:
-        raise TypeError(f"memory is a Pool, a VirtualPool or a Model, not {type(memory).__name__}")
+        raise wrong_class("memory", "a Pool, a VirtualPool or a Model", memory)
     raw.tag = _native.encode("tag", tag)
     return raw

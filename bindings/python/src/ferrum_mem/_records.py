@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import _abi
+from ._arguments import choice
 from ._enums import (
     AccessPattern,
     Backing,
@@ -345,14 +346,14 @@ class PoolConfig:
         )
         raw.fixed_block_bytes = u64("fixed_block_bytes", self.fixed_block_bytes)
         raw.page_bytes = u64("page_bytes", self.page_bytes)
-        raw.paging = Paging(self.paging)
+        raw.paging = choice("paging", self.paging, Paging)
         raw.ready_pages = (
             _abi.FERRUM_READY_PAGES_AUTO
             if self.ready_pages is None
             else u32("ready_pages", self.ready_pages)
         )
         raw.physical_page_bytes = u64("physical_page_bytes", self.physical_page_bytes)
-        raw.segment_source = SegmentSource(self.segment_source)
+        raw.segment_source = choice("segment_source", self.segment_source, SegmentSource)
         return raw
 
 
@@ -659,7 +660,7 @@ class VirtualPoolConfig:
             if self.ready_pages is None
             else u32("ready_pages", self.ready_pages)
         )
-        raw.backing = Backing(self.backing)
+        raw.backing = choice("backing", self.backing, Backing)
         return raw
 
 
@@ -831,7 +832,7 @@ class ElasticPoolConfig:
             if self.ready_pages is None
             else u32("ready_pages", self.ready_pages)
         )
-        raw.backing = Backing(self.backing)
+        raw.backing = choice("backing", self.backing, Backing)
         return raw
 
 

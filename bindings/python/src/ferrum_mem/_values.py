@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any, SupportsIndex
+from collections.abc import Iterable
+from typing import SupportsIndex
 
 from . import _abi
 from .errors import FerrumOverflowError, InvalidAlignmentError, InvalidArgumentError
@@ -41,11 +42,35 @@ def i32(name: str, value: SupportsIndex) -> int:
     return _integer(name, value, -(2**31), 2**31 - 1)
 
 
+def wrong_class(name: str, wanted: str, value: object) -> TypeError:
+    """The error of an argument of a wrong class.
+
+    Args:
+        name: the parameter.
+        wanted: what it is to be, such as "an integer".
+    """
+    given = "None" if value is None else type(value).__name__
+    return TypeError(f"{name} must be {wanted}, not {given}")
+
+
+def i64(name: str, value: SupportsIndex) -> int:
+    return _integer(name, value, -(2**63), 2**63 - 1)
+
+
+def shape_of(name: str, shape: int | Iterable[int]) -> tuple[int, ...]:
+    """The lengths of a shape, which may be one number."""
+    if isinstance(shape, (str, bytes)):
+        raise wrong_class(name, "an integer or a list of integers", shape)
+    if isinstance(shape, Iterable):
+        return tuple(i64(name, each) for each in shape)
+    return (i64(name, shape),)
+
+
 def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
+        raise wrong_class(name, "an integer", value) from None
     if number < 0 <= least:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {number} is negative"
@@ -57,21 +82,23 @@ def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
     return number
 
 
-def record(name: str, value: Any, kind: str) -> Any:
-    """Returns a record that has the class of this name. The name suffices, so that the class need
-    not be imported.
-    """
-    if all(base.__name__ != kind for base in type(value).__mro__):
-        article = "an" if kind[0] in "AEIOU" else "a"
-        raise TypeError(f"{name} must be {article} {kind}, not {type(value).__name__}")
-    return value
+def real(name: str, value: float) -> float:
+    """A number. Text is no number."""
+    try:
+        math.isnan(value)
+    except TypeError:
+        raise wrong_class(name, "a number", value) from None
+    return float(value)
 
 
-def nanoseconds(name: str, seconds: float | None) -> int:
-    """Seconds as nanoseconds. None and infinity become FERRUM_WAIT_FOREVER."""
-    if seconds is None:
-        return _abi.FERRUM_WAIT_FOREVER
-    if math.isnan(seconds) or seconds < 0:
+def wait_limit_ns(name: str, seconds: float | None) -> int:
+    """The longest time of a wait as nanoseconds. None becomes FERRUM_WAIT_FOREVER."""
+    return _abi.FERRUM_WAIT_FOREVER if seconds is None else nanoseconds(name, seconds)
+
+
+def nanoseconds(name: str, seconds: float) -> int:
+    """Seconds as nanoseconds. Infinity becomes FERRUM_WAIT_FOREVER."""
+    if math.isnan(real(name, seconds)) or seconds < 0:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {seconds} is not a valid time"
         )

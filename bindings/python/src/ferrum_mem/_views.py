@@ -6,12 +6,12 @@ import contextlib
 import ctypes
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
 from ._arrays import TypedArray
-from ._values import i32
+from ._values import i32, i64, shape_of
 from .errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -22,18 +22,13 @@ Shape = int | Sequence[int]
 
 def sides(name: str, shape: Shape) -> Any:
     """A shape as an argument: its array and its length."""
-    given = tuple(shape) if isinstance(shape, Iterable) else (shape,)
-    lengths = [i64(name, each) for each in given]
+    lengths = shape_of(name, shape)
     return (ctypes.c_int64 * max(len(lengths), 1))(*lengths), len(lengths)
 
 
-def i64(name: str, value: SupportsIndex) -> int:
-    number = operator.index(value)
-    if not -(2**63) <= number < 2**63:
-        raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {number} does not fit 64 bits"
-        )
-    return number
+def _spread(name: str, given: tuple[Shape, ...]) -> tuple[int, ...]:
+    """The numbers of f(2, 3), which may be passed as f((2, 3)) too."""
+    return shape_of(name, given[0] if len(given) == 1 else given)  # type: ignore[arg-type]
 
 
 class Viewed(TypedArray):
@@ -59,16 +54,20 @@ class Viewed(TypedArray):
         place = i32("axis", axis), i64("start", start), i64("length", length)
         return self._view(lambda made: function(handle, *place, made))
 
-    def permute(self, *axes: int) -> Self:
+    def permute(self, *axes: Shape) -> Self:
         """A view with the dimensions in another order: for each dimension of the view, the
         dimension of this tensor.
+
+        Args:
+            axes: the dimensions, or one sequence of them.
 
         Raises:
             InvalidArgumentError: axes does not have each dimension once.
         """
         function, handle = _native.functions().ferrum_tensor_permute, self._handle
-        given = (ctypes.c_int32 * max(len(axes), 1))(*(i32("axes", each) for each in axes))
-        return self._view(lambda made: function(handle, given, len(axes), made))
+        order = [i32("axes", each) for each in _spread("axes", axes)]
+        given = (ctypes.c_int32 * max(len(order), 1))(*order)
+        return self._view(lambda made: function(handle, given, len(order), made))
 
     def transpose(self, first: int = -2, second: int = -1) -> Self:
         """A view with two dimensions exchanged.
@@ -77,6 +76,7 @@ class Viewed(TypedArray):
             InvalidArgumentError: the tensor does not have the dimensions.
         """
         order = list(range(len(self.shape)))
+        first, second = i32("first", first), i32("second", second)
         try:
             order[first], order[second] = order[second], order[first]
         except IndexError:
@@ -91,16 +91,19 @@ class Viewed(TypedArray):
         """A view with the dimensions in the opposite order."""
         return self.permute(*reversed(range(len(self.shape))))
 
-    def reshape(self, *shape: int) -> Self:
+    def reshape(self, *shape: Shape) -> Self:
         """A view with another shape of the same elements in the same order. One length may be
         -1: it follows from the others.
+
+        Args:
+            shape: the lengths, or one sequence of them.
 
         Raises:
             InvalidArgumentError: for a shape with another number of elements.
             UnsupportedError: no strides express the shape. copy() has every shape.
         """
         function, handle = _native.functions().ferrum_tensor_reshape, self._handle
-        lengths, count = sides("shape", self._completed(shape))
+        lengths, count = sides("shape", self._completed(_spread("shape", shape)))
         return self._view(lambda made: function(handle, lengths, count, made))
 
     def _completed(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -116,15 +119,18 @@ class Viewed(TypedArray):
             )
         return tuple(math.prod(self.shape) // others if each == -1 else each for each in shape)
 
-    def expand(self, *shape: int) -> Self:
+    def expand(self, *shape: Shape) -> Self:
         """A view that repeats elements along new dimensions and along dimensions of length 1, as
         NumPy broadcasts. Repeated elements cannot be written.
+
+        Args:
+            shape: the lengths, or one sequence of them.
 
         Raises:
             InvalidArgumentError: the tensor does not broadcast to the shape.
         """
         function, handle = _native.functions().ferrum_tensor_expand, self._handle
-        lengths, count = sides("shape", shape)
+        lengths, count = sides("shape", _spread("shape", shape))
         return self._view(lambda made: function(handle, lengths, count, made))
 
     def __getitem__(self, key: Any) -> Self:

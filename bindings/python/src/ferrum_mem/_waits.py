@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 
 from . import _abi, _native
-from ._values import nanoseconds
+from ._values import wait_limit_ns
 
 SLICE_NS = 50_000_000
 
 
 def wait(call: Callable[[int], int], timeout_s: float | None) -> None:
     """Calls call(timeout_ns) until it is done or the timeout has passed."""
-    timeout_ns = nanoseconds("timeout_s", timeout_s)
+    timeout_ns = wait_limit_ns("timeout_s", timeout_s)
     # get_ident(), because current_thread() would create an entry for an external thread.
     if threading.get_ident() != threading.main_thread().ident or timeout_ns <= SLICE_NS:
         _native.check(call(timeout_ns))

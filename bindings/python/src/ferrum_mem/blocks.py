@@ -341,9 +341,12 @@ class PoolBlock(HostBuffer, DeviceArray):
         """The counters' entry of the block: its pool, size, tag and age."""
         return self._pool.device.owner_of(self._handle)
 
-    def record_stream(self, stream: Stream) -> None:
+    def record_stream(self, stream: Stream | None) -> None:
         """States that a stream uses the block too. A free of the block then also waits for the
         work that is queued on that stream at the free.
+
+        Args:
+            stream: None: the default stream.
         """
         _native.check(
             _native.functions().ferrum_pool_record_stream(

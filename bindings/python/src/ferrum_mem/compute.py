@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _library, _native
+from ._arguments import choice, handle_of, mapping, object_of, sequence
 from ._dtypes import dtype_of, name_of
 from ._enums import ComputeGrowth, ComputeType, DType
 from ._homes import Home, home_in
 from ._owned import Owned, Remaining, Resource
 from ._places import raw_memory
-from ._values import u32, u64
+from ._values import u32, u64, wrong_class
 from ._waits import wait
 from .devices import Device, device_for
 from .errors import InvalidArgumentError
@@ -120,8 +121,8 @@ class _Operands:
         self.tensors = [
             each
             if each is None or isinstance(each, Tensor)
-            else steps.enter_context(_tensor_of(each, device, first))
-            for each in inputs
+            else steps.enter_context(_tensor_of(f"inputs[{at}]", each, device, first))
+            for at, each in enumerate(inputs)
         ]
         self.handles = (_abi.ferrum_tensor * max(len(self.tensors), 1))(
             *(_abi.ferrum_tensor() if each is None else each._handle for each in self.tensors)
@@ -129,7 +130,7 @@ class _Operands:
         self.count = len(self.tensors)
 
 
-def _tensor_of(value: Any, device: Device, dtype: DType | None) -> Tensor:
+def _tensor_of(name: str, value: Any, device: Device, dtype: DType | None) -> Tensor:
     """A tensor over an array. A number gets the type of the first tensor of the call, and a
     list of integers gets i64, as lists of axes and sizes have it.
     """
@@ -145,6 +146,8 @@ def _tensor_of(value: Any, device: Device, dtype: DType | None) -> Tensor:
             array = array.astype("int64")
     else:
         array = numpy.asarray(value)
+    if array.dtype.hasobject or array.dtype.kind in "US":
+        raise wrong_class(name, "a Tensor, an array, a number, a list of them or None", value)
     return Tensor.from_numpy(array, device=device)
 
 
@@ -172,7 +175,7 @@ class Op:
             _native.check(
                 library.ferrum_op_prepare(
                     self._compute._handle,
-                    _native.encode("name", name),
+                    _native.encode_required("name", name),
                     attributes,
                     len(attributes),
                     opset,
@@ -275,9 +278,13 @@ class Op:
             InvalidArgumentError, UnsupportedError: as for run().
             FerrumOverflowError: an output is too large.
         """
+        sequence("inputs", inputs, "tensors")
         if outputs is None:
             outputs = _count_of(self._name, self._attributes, inputs)
-        wanted = [True] * outputs if isinstance(outputs, int) else list(outputs)
+        wanted = [True] * outputs if isinstance(outputs, int) else []
+        if not isinstance(outputs, int):
+            given = sequence("outputs", outputs, "truth values")
+            wanted = [object_of("an element of outputs", each, bool) for each in given]
         with self._prepared() as handle, contextlib.ExitStack() as steps:
             given = [each for each in inputs if not isinstance(each, TensorSpec)]
             made = iter(_Operands(self._compute.device, given, steps).tensors)
@@ -389,12 +396,15 @@ def _run(
     call: Callable[..., int],
 ) -> tuple[Tensor, ...]:
     """Calls a function of the library with the lists of a run, and returns the outputs."""
+    sequence("inputs", inputs, "tensors")
     if outputs is None:
         outputs = _count_of(op._name, op._attributes, inputs)
-    wanted: list[Output] = [True] * outputs if isinstance(outputs, int) else list(outputs)
+    wanted: list[Output] = [True] * outputs if isinstance(outputs, int) else []
+    if not isinstance(outputs, int):
+        wanted = list(sequence("outputs", outputs, "Tensors, True or False"))
     for each in wanted:
         if not isinstance(each, (bool, Tensor)):
-            raise TypeError(f"an output is a Tensor, True or False, not {type(each).__name__}")
+            raise wrong_class("an element of outputs", "a Tensor, True or False", each)
     handles = (_abi.ferrum_tensor * max(len(wanted), 1))()
     for at, each in enumerate(wanted):
         if isinstance(each, Tensor):
@@ -453,7 +463,7 @@ class OpSequence(Resource):
             BusyError: the sequence runs.
         """
         function, handle = _native.functions().ferrum_sequence_add, self._handle
-        with op._prepared() as prepared:
+        with object_of("op", op, Op)._prepared() as prepared:
             return _run(
                 op, inputs, outputs, lambda *operands: function(handle, prepared, *operands)
             )
@@ -520,16 +530,16 @@ def _config_of(
         known = ComputeType.__members__.get(backend.upper(), ComputeType.CUSTOM)
         config.type = known
         if known is ComputeType.CUSTOM:
-            config.name = _native.encode("backend", backend)
+            config.name = _native.encode_required("backend", backend)
     else:
-        config.type = ComputeType(backend)
+        config.type = choice("backend", backend, ComputeType)
     config.optimization_level = u32("optimization_level", optimization_level)
     config.threads = u32("threads", threads)
-    config.enable_debug, config.enable_pooling = int(debug), int(pooling)
-    config.growth = ComputeGrowth(growth)
+    config.enable_debug, config.enable_pooling = bool(debug), bool(pooling)
+    config.growth = choice("growth", growth, ComputeGrowth)
     config.pool_size_bytes = u64("pool_size_bytes", pool_size_bytes)
     config.alignment_bytes = u64("alignment_bytes", alignment_bytes)
-    if options:
+    if options is not None and mapping("options", options):
         config.options_json = json.dumps(dict(options)).encode()
         config.options_bytes = len(config.options_json)
     return config
@@ -607,7 +617,7 @@ class Compute(Resource):
         _library.ensure_started()
         config = _config_of(**settings)
         if device is not None:
-            config.device = device._handle
+            config.device = handle_of("device", device, Device)
         _native.check(_native.functions().ferrum_compute_validate(ctypes.byref(config)))
 
     @property
@@ -749,7 +759,8 @@ def find_compute(requirements: Mapping[str, Any] | None = None, **more: Any) -> 
         InvalidFormatError: for an unknown field, and for a value of another kind.
     """
     _library.ensure_started()
-    text = json.dumps({**(requirements or {}), **more}).encode()
+    given = {} if requirements is None else mapping("requirements", requirements)
+    text = json.dumps({**given, **more}).encode()
     function = _native.functions().ferrum_compute_find_json
     found: ComputeFinding = _native.read_json(lambda *room: function(text, len(text), *room))
     return found

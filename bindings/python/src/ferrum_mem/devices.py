@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _library, _native
+from ._arguments import callable_of
 from ._calls import DeviceCalls
 from ._enums_by_hand import PressureLevel
 from ._owned import Node, Owned, Resource
-from ._values import i32, nanoseconds, u64
+from ._values import i32, nanoseconds, u64, wrong_class
 from ._waits import SLICE_NS
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Device(DeviceCalls):
     _owned: _OpenDevice
 
     def __init__(self, device_id: str, *, native_context: int = 0) -> None:
-        text = _native.encode("device_id", device_id)
+        text = _native.encode_required("device_id", device_id)
         native = u64("native_context", native_context)
         _library.ensure_started()
         handle, library = _abi.ferrum_device(), _native.functions()
@@ -244,6 +245,7 @@ class Device(DeviceCalls):
         The callback runs on a thread of the library, one call at a time. It may call this
         package except shutdown(). Closing the returned registration removes it.
         """
+        callable_of("callback", callback)
         registration, forget = _callbacks.add_pressure(
             self._handle, lambda level: callback(self, level)
         )
@@ -266,6 +268,7 @@ class Device(DeviceCalls):
             priority: callbacks with lower numbers are called first.
             deadline_s: the longest time that an allocation waits for it; 0: 0.1 s.
         """
+        callable_of("callback", callback)
         config = _abi.ferrum_reclaim_config.init()
         config.priority = i32("priority", priority)
         config.deadline_ns = nanoseconds("deadline_s", deadline_s)
@@ -276,19 +279,23 @@ class Device(DeviceCalls):
 
 
 @contextlib.contextmanager
-def device_for(device: Device | str) -> Iterator[tuple[Device, Callable[[], None] | None]]:
+def device_for(
+    device: Device | str, name: str = "device"
+) -> Iterator[tuple[Device, Callable[[], None] | None]]:
     """The device of an object that is created inside the context, and a function to call when
     that object has ended.
 
     Opens the device if its id is given. If the context fails, closes the device again.
+
+    Args:
+        device: the device or its id.
+        name: of the parameter, for messages.
     """
     if isinstance(device, Device):
         yield device, None
         return
     if not isinstance(device, str):
-        raise TypeError(
-            f'device must be a Device or an id such as "cpu:0", not {type(device).__name__}'
-        )
+        raise wrong_class(name, 'a Device or an id such as "cpu:0"', device)
     opened = Device(device)
     # The record, because the end of an object must not refer to wrappers.
     record = opened._owned

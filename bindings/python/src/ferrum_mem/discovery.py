@@ -116,7 +116,7 @@ def device_can_fit(device_id: str, size_bytes: int) -> bool:
     """
     _library.ensure_started()
     out = ctypes.c_uint32()
-    text = _native.encode("device_id", device_id)
+    text = _native.encode_required("device_id", device_id)
     size = u64("size_bytes", size_bytes)
     _native.check(_native.functions().ferrum_device_can_fit(text, size, ctypes.byref(out)))
     return bool(out.value)

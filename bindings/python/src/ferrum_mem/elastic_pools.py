@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _native
+from ._arguments import callable_of, handle_of, listed, record
 from ._calls import ElasticPoolCalls
 from ._owned import LateEnds, Owned
 from ._records import (
@@ -14,7 +15,7 @@ from ._records import (
     ModelConfig,
     ModelInfo,
 )
-from ._values import i32, nanoseconds, record, u64
+from ._values import i32, nanoseconds, u64, wait_limit_ns
 from .devices import Device, Registration, device_for
 from .ranges import MappedRange, Spanning, batch_options, unmap_pages
 from .sleep import Sleeper
@@ -99,8 +100,8 @@ class Model(Spanning, Sleeper):
     def __init__(self, pool: ElasticPool, model_id: str, config: ModelConfig) -> None:
         raw = record("config", config, "ModelConfig").to_abi()
         text, handle, library = (
-            _native.encode("model_id", model_id),
-            pool._handle,
+            _native.encode_required("model_id", model_id),
+            handle_of("pool", pool, ElasticPool),
             _native.functions(),
         )
         _native.check(library.ferrum_elastic_pool_register_model(handle, text, ctypes.byref(raw)))
@@ -202,7 +203,7 @@ class Model(Spanning, Sleeper):
         size, address = u64("size_bytes", size_bytes), _abi.ferrum_address()
         offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
         library, handle, text = _native.functions(), self._handle, self._text
-        wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+        wait_ns = wait_limit_ns("asleep_wait_s", asleep_wait_s)
         if (offset_bytes, tag, stream) != (None, None, None) or wait_ns != 0:
             request = _abi.ferrum_model_request.init()
             request.at_offset = offset_bytes is not None
@@ -250,7 +251,7 @@ class Model(Spanning, Sleeper):
             OutOfPhysicalMemoryError: the limits do not allow all of them.
             InvalidStateError, TimeoutError: as for alloc().
         """
-        given = [u64("sizes", size) for size in sizes]
+        given = [u64("sizes", size) for size in listed("sizes", sizes, "sizes")]
         options = batch_options(tag, asleep_wait_s, stream)
         place, library, base = self._place(), _native.functions(), self.info().base_address
         if not given:
@@ -353,6 +354,7 @@ class Model(Spanning, Sleeper):
         Args:
             deadline_s: the longest time that an allocation waits for it; 0: 0.1 s.
         """
+        callable_of("callback", callback)
         config = _abi.ferrum_reclaim_config.init()
         config.deadline_ns = nanoseconds("deadline_s", deadline_s)
         registration, forget = _callbacks.add_model_reclaim(

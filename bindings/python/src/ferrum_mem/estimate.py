@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native, _records
-from ._values import u64
+from ._arguments import file_path, object_of
+from ._values import u64, wrong_class
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def _model_shape(**numbers: int) -> Any:
 
 def _fill(shape: Any, **numbers: int) -> None:
     for name, value in numbers.items():
-        setattr(shape, name, u64(name, value))
+        # The parameter of num_layers is n_layers.
+        setattr(shape, name, u64(name.replace("num_", "n_"), value))
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,12 @@ class EstimateRequest:
         return request
 
 
+def _raw(request: EstimateRequest | None) -> Any:
+    if request is None:
+        request = EstimateRequest()
+    return object_of("request", request, EstimateRequest)._raw()
+
+
 def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None = None) -> Estimate:
     """The memory of a served model, with the fields of docs/estimate.md.
 
@@ -211,12 +219,7 @@ def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None 
         UnsupportedError: for a GGUF file of another version, or with an unknown type.
         InvalidArgumentError, OverflowError: for the request.
     """
-    name = os.fsencode(path)
-    if b"\0" in name:
-        raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"path {path!r} contains a NUL character"
-        )
-    raw = (request or EstimateRequest())._raw()
+    name, raw = file_path("path", path), _raw(request)
     function = _native.functions().ferrum_estimate_file_json
     found: Estimate = _native.read_json(
         lambda to, room, length: function(name, ctypes.byref(raw), to, room, length)
@@ -233,9 +236,9 @@ def estimate_config(
     if isinstance(config, str):
         config = config.encode()
     if not isinstance(config, bytes):
-        raise TypeError(f"config must be a str, bytes or a mapping, not {type(config).__name__}")
+        raise wrong_class("config", "a str, bytes or a mapping", config)
     text = config
-    raw = (request or EstimateRequest())._raw()
+    raw = _raw(request)
     function = _native.functions().ferrum_estimate_config_json
     found: Estimate = _native.read_json(
         lambda to, room, length: function(text, len(text), ctypes.byref(raw), to, room, length)

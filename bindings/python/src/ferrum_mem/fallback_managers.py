@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from . import _abi, _async, _callbacks, _native
+from ._arguments import callable_of, choice
 from ._calls import FallbackBufferCalls, FallbackManagerCalls
+from ._dtypes import dtype_of
 from ._enums import BufferPlace, DType
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Owned, end_beside, ending
@@ -75,7 +77,7 @@ class FallbackManager(FallbackManagerCalls):
             if host is None:
                 self._make(device, None, config, [device_end])
                 return
-            with device_for(host) as (host, host_end):
+            with device_for(host, "host") as (host, host_end):
                 self._make(device, host, config, [device_end, host_end])
 
     def _make(
@@ -173,7 +175,7 @@ class FallbackManager(FallbackManagerCalls):
         """
         registration, forget = _callbacks.add_pressure(
             self._handle,
-            callback,
+            callable_of("callback", callback),
             _native.functions().ferrum_fallback_manager_pressure_callback_add,
         )
         return Registration(self._device, "pressure callback", registration, forget)
@@ -210,7 +212,7 @@ class FallbackManager(FallbackManagerCalls):
             OutOfMemoryError: no permitted side has enough memory.
         """
         raw = _request(num_elements, dtype, tag)
-        raw.place = int(place)
+        raw.place = choice("place", place, BufferPlace)
         raw.flags = _abi.FERRUM_BUFFER_MOVABLE if movable else 0
         raw.stream = optional_handle(stream)
         handle = _abi.ferrum_fallback_buffer()
@@ -230,7 +232,7 @@ class FallbackManager(FallbackManagerCalls):
             tag: for the tracker.
         """
         with memoryview(data) as view:
-            width = _WIDTHS[DType(dtype)]
+            width = _WIDTHS[dtype_of(dtype)]
             if view.nbytes % width:
                 raise ValueError(
                     f"data has {view.nbytes} bytes, which is not a multiple of the {width} bytes "
@@ -259,7 +261,7 @@ class FallbackManager(FallbackManagerCalls):
         _native.check(
             _native.functions().ferrum_fallback_manager_adopt(
                 self._handle,
-                int(location),
+                choice("location", location, BufferLocation),
                 u64("address", address),
                 ctypes.byref(raw),
                 ctypes.byref(handle),
@@ -277,7 +279,7 @@ _WIDTHS = {
 def _request(num_elements: int, dtype: DType, tag: str | None) -> _abi.ferrum_buffer_request:
     raw = _abi.ferrum_buffer_request.init()
     raw.num_elements = u64("num_elements", num_elements)
-    raw.dtype = int(dtype)
+    raw.dtype = dtype_of(dtype)
     raw.tag = _native.encode("tag", tag)
     return raw
 
@@ -452,15 +454,15 @@ class FallbackBuffer(FallbackBufferCalls):
     def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
         """Copies bytes out of the buffer. size_bytes None: all from the offset on."""
         offset = u64("offset_bytes", offset_bytes)
-        if size_bytes is None:
-            size_bytes = max(self._size_bytes - offset, 0)
-        if size_bytes > self._size_bytes:
+        room = max(self._size_bytes - offset, 0)
+        size = room if size_bytes is None else u64("size_bytes", size_bytes)
+        if size > self._size_bytes:
             # Checked before the target is allocated.
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
-                f"size_bytes {size_bytes} at offset_bytes {offset} ends outside of {self._id}",
+                f"size_bytes {size} at offset_bytes {offset} ends outside of {self._id}",
             )
-        target = bytearray(u64("size_bytes", size_bytes))
+        target = bytearray(size)
         with memoryview(target) as view:
             _native.check(
                 _native.functions().ferrum_fallback_buffer_read(
@@ -480,7 +482,7 @@ class FallbackBuffer(FallbackBufferCalls):
         out = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_fallback_buffer_take(
-                self._handle, int(location), ctypes.byref(out)
+                self._handle, choice("location", location, BufferLocation), ctypes.byref(out)
             )
         )
         self._owned.finish()

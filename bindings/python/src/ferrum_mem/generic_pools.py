@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from . import _abi, _library, _native
+from ._arguments import choice, object_of
 from ._calls import GenericPoolCalls
 from ._enums_by_hand import BufferLocation
 from ._owned import Owned
@@ -35,7 +36,7 @@ class BufferLease(Generic[B]):
 def _use(num_elements: int, location: BufferLocation, tag: str | None) -> _abi.ferrum_buffer_use:
     raw = _abi.ferrum_buffer_use.init()
     raw.num_elements = u64("num_elements", num_elements)
-    raw.location = int(location)
+    raw.location = choice("location", location, BufferLocation)
     raw.tag = _native.encode("tag", tag)
     return raw
 
@@ -114,7 +115,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
 
     def return_buffer(self, lease: BufferLease[B]) -> bool:
         """Ends the use of a buffer, and returns whether the pool keeps it."""
-        word = self._wait(lease.buffer)
+        word = self._wait(object_of("lease", lease, BufferLease).buffer)
         raw = _abi.ferrum_buffer_lease()
         raw.buffer, raw.size_bytes = word, u64("size_bytes", lease.size_bytes)
         raw.buffer_id = u64("buffer_id", lease.buffer_id)

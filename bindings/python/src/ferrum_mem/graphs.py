@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 
 from . import _abi, _native
+from ._arguments import handle_of
 from ._owned import LateEnds, Node, Owned, Resource
 from ._records import GraphInfo
 from .pools import Pool
@@ -69,10 +70,10 @@ class Graph(Resource):
     def __init__(
         self, pool: Pool, *, stream: Stream | None = None, shared: Graph | None = None
     ) -> None:
-        handle = pool._handle
+        handle = handle_of("pool", pool, Pool)
         pool._late.call_ended()
         number = ctypes.c_uint64()
-        other = 0 if shared is None else shared._handle
+        other = 0 if shared is None else handle_of("shared", shared, Graph)
         _native.check(
             _native.functions().ferrum_pool_capture_begin(
                 handle, optional_handle(stream), other, ctypes.byref(number)
@@ -115,6 +116,8 @@ class Graph(Resource):
             InvalidStateError: the graph is being captured, or the stream captures; nothing
                 has changed.
         """
+        # Checked here: the record must be able to end without an error.
+        optional_handle(stream)
         self._last[0] = stream
         self._owned.close()
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _async, _native
+from ._arguments import choice, object_of, record
 from ._calls import ManagerCalls
 from ._enums import MemoryType
 from ._owned import Owned
 from ._records import DefragmentationStats
-from ._values import alignment, nanoseconds, record, u32, u64
+from ._values import alignment, nanoseconds, real, u32, u64
 from .devices import Device, device_for
 from .errors import InvalidConfigError
 from .memory import Memory
@@ -28,11 +29,11 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
     raw.enable_tracking = bool(config.enable_tracking)
     raw.enable_auto_gc = bool(config.enable_auto_gc)
     raw.enable_debug = bool(config.enable_debug)
-    raw.gc_threshold = config.gc_threshold
+    raw.gc_threshold = real("gc_threshold", config.gc_threshold)
     raw.max_concurrent_transfers = u32("max_concurrent_transfers", config.max_concurrent_transfers)
     kept = []
     for memory_type, pool_config in config.pool_configs.items():
-        number = int(memory_type)
+        number = choice("a key of pool_configs", memory_type, MemoryType)
         if not 0 <= number < len(raw.pool_configs):
             raise InvalidConfigError(
                 _abi.FERRUM_ERROR_INVALID_CONFIG, f"pool_configs: {number} is not a memory type"
@@ -128,7 +129,7 @@ class Manager(ManagerCalls, SharingManager):
             status = library.ferrum_manager_alloc(self._handle, size, out)
         else:
             request = _abi.ferrum_allocation_request.init()
-            request.memory_type = int(memory_type)
+            request.memory_type = choice("memory_type", memory_type, MemoryType)
             request.size_bytes = size
             request.alignment_bytes = alignment(alignment_bytes)
             request.tag = _native.encode("tag", tag)
@@ -207,6 +208,7 @@ class Manager(ManagerCalls, SharingManager):
             stream: a stream of the destination's device. None: the default stream, after
                 all earlier work on the two blocks.
         """
+        object_of("destination", destination, Memory)
         transfer = destination._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         copy = _native.functions().ferrum_memory_copy
         owner = destination.manager
@@ -244,7 +246,7 @@ class Manager(ManagerCalls, SharingManager):
         """Fills a range of a block in the way of Memory.fill_async(), and returns when the
         fill is done.
         """
-        handle = named_handle(stream, memory.manager.device)
+        handle = named_handle(stream, object_of("memory", memory, Memory).manager.device)
         await _when_unmoved(
             lambda: memory.fill_async(
                 pattern,

@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 from . import _abi, _async, _native
+from ._arguments import choice
 from ._buffers import HostBuffer
 from ._calls import MemoryCalls
 from ._enums import HostAccess
@@ -91,7 +92,7 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
         """
         request = _abi.ferrum_map_request.init()
         request.memory = self._handle
-        request.access = int(access)
+        request.access = choice("access", access, HostAccess)
         request.offset_bytes = u64("offset_bytes", offset_bytes)
         if size_bytes is not None:
             request.size_bytes = u64("size_bytes", size_bytes)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _native
+from ._arguments import handle_of
 from ._async import Queued
 from ._dlpack import DeviceArray
 from ._owned import Owned, end_beside, ending
@@ -137,17 +138,21 @@ class Memory(AdvancedBlock, DeviceArray):
             size_bytes: number of bytes; None: all from the offset on.
             offset_bytes: start in the block.
         """
-        if size_bytes is None:
-            size_bytes = max(self.size_bytes - offset_bytes, 0)
-        if size_bytes > self.size_bytes:
+        offset = u64("offset_bytes", offset_bytes)
+        size = (
+            max(self.size_bytes - offset, 0)
+            if size_bytes is None
+            else u64("size_bytes", size_bytes)
+        )
+        if size > self.size_bytes:
             # Checked before the target is allocated.
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
-                f"size_bytes {size_bytes} at offset_bytes {offset_bytes} ends outside of the "
+                f"size_bytes {size} at offset_bytes {offset} ends outside of the "
                 f"{self._owned.label}",
             )
-        target = bytearray(u64("size_bytes", size_bytes))
-        self.read_into(target, offset_bytes)
+        target = bytearray(size)
+        self.read_into(target, offset)
         return bytes(target)
 
     def read_into(self, target: Any, offset_bytes: int = 0) -> None:
@@ -217,12 +222,12 @@ class Memory(AdvancedBlock, DeviceArray):
         self, source: Memory, size_bytes: int | None, source_offset_bytes: int, offset_bytes: int
     ) -> _abi.ferrum_transfer:
         transfer = _abi.ferrum_transfer.init()
-        transfer.src = source._handle
+        transfer.src = handle_of("source", source, Memory)
         transfer.dst = self._handle
         transfer.src_offset_bytes = u64("source_offset_bytes", source_offset_bytes)
         transfer.dst_offset_bytes = u64("offset_bytes", offset_bytes)
         if size_bytes is None:
-            size_bytes = max(source.size_bytes - source_offset_bytes, 0)
+            size_bytes = max(source.size_bytes - transfer.src_offset_bytes, 0)
         transfer.size_bytes = u64("size_bytes", size_bytes)
         return transfer
 
@@ -253,7 +258,7 @@ class Memory(AdvancedBlock, DeviceArray):
         fill.pattern = u32("pattern", pattern)
         fill.offset_bytes = u64("offset_bytes", offset_bytes)
         if size_bytes is None:
-            size_bytes = max(self.size_bytes - offset_bytes, 0)
+            size_bytes = max(self.size_bytes - fill.offset_bytes, 0)
         fill.size_bytes = u64("size_bytes", size_bytes)
         _native.check(
             _native.functions().ferrum_memory_fill_async(

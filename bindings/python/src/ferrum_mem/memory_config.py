@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _native, _records
-from ._values import record, u32, u64
+from ._arguments import listed, object_of, record
+from ._values import real, u32, u64
 
 MIB = 1 << 20
 
@@ -107,7 +108,7 @@ def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, 
     """The settings as a struct of the library, and the objects that it points to."""
     raw = _abi.ferrum_memory_config.init()
     record("config", config, "MemoryConfig")
-    raw.gpu_memory_fraction = config.gpu_memory_fraction
+    raw.gpu_memory_fraction = real("gpu_memory_fraction", config.gpu_memory_fraction)
     raw.flags = (
         (_abi.FERRUM_MEMORY_CPU_FALLBACK if config.cpu_fallback_enabled else 0)
         | (_abi.FERRUM_MEMORY_TRACK_ALLOCATIONS if config.track_allocations else 0)
@@ -116,7 +117,8 @@ def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, 
     raw.min_free_bytes = u64("min_free_bytes", config.min_free_bytes)
     raw.max_pooled_per_bucket = u32("max_pooled_per_bucket", config.max_pooled_per_bucket)
     raw.max_pooled_bytes = u64("max_pooled_bytes", config.max_pooled_bytes)
-    sizes = [u64("pre_allocate_sizes", size) for size in config.pre_allocate_sizes]
+    given = listed("pre_allocate_sizes", config.pre_allocate_sizes, "sizes")
+    sizes = [u64("pre_allocate_sizes", size) for size in given]
     kept = (ctypes.c_uint64 * len(sizes))(*sizes)
     if sizes:
         raw.pre_allocate_sizes = kept
@@ -153,7 +155,8 @@ class MemoryStats(_records.MemoryStats):
 
     def merge(self, other: MemoryStats) -> MemoryStats:
         """The sum of the counters of two pools. The peak is the larger one."""
-        one, two, merged = self.to_abi(), other.to_abi(), _abi.ferrum_memory_stats.init()
+        one, two = self.to_abi(), object_of("other", other, MemoryStats).to_abi()
+        merged = _abi.ferrum_memory_stats.init()
         _native.check(
             _native.functions().ferrum_memory_stats_merge(
                 ctypes.byref(one), ctypes.byref(two), ctypes.byref(merged)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
+from ._arguments import callable_of, choice, handle_of
 from ._calls import MonitorCalls
 from ._enums import PressureProfile
 from ._enums_by_hand import PressureLevel
 from ._owned import Owned
-from ._values import nanoseconds, u64
+from ._values import nanoseconds, real, u64, wait_limit_ns
 from .devices import Device, device_id_of
 from .errors import class_of
 from .managers import Manager
@@ -54,7 +55,7 @@ def pressure_level_of(
     level = _abi.ferrum_pressure_level()
     _native.check(
         _native.functions().ferrum_pressure_level_of(
-            int(profile),
+            choice("profile", profile, PressureProfile),
             u64("total_bytes", total_bytes),
             u64("free_bytes", free_bytes),
             ctypes.byref(level),
@@ -75,7 +76,7 @@ def pressure_from_utilization(
     level = _abi.ferrum_pressure_level()
     _native.check(
         _native.functions().ferrum_pressure_from_utilization(
-            int(profile), float(ratio), ctypes.byref(level)
+            choice("profile", profile, PressureProfile), real("ratio", ratio), ctypes.byref(level)
         )
     )
     return PressureLevel(level.value)
@@ -128,8 +129,8 @@ class Monitor(MonitorCalls):
     ) -> None:
         _library.ensure_started()
         config = _abi.ferrum_monitor_config.init()
-        config.profile = int(profile)
-        config.interval_ns = max(nanoseconds("interval_s", interval_s), 1)
+        config.profile = choice("profile", profile, PressureProfile)
+        config.interval_ns = max(wait_limit_ns("interval_s", interval_s), 1)
         config.flags = _abi.FERRUM_MONITOR_IGNORE_SYSTEM if ignore_system else 0
         handle = _abi.ferrum_monitor()
         _native.check(
@@ -143,12 +144,12 @@ class Monitor(MonitorCalls):
         Raises:
             NotFoundError: it is not registered.
         """
-        library = _native.functions()
+        library, handle = _native.functions(), handle_of("which", which, Manager, Device)
         if isinstance(which, Device):
             end = library.ferrum_monitor_unregister_device
         else:
             end = library.ferrum_monitor_unregister
-        _native.check(end(self._handle, which._handle))
+        _native.check(end(self._handle, handle))
 
     def set_callback(self, callback: Callable[[dict[str, PressureLevel]], object] | None) -> None:
         """Sets callback(levels by device id), which is called at every change from now on. It
@@ -157,6 +158,8 @@ class Monitor(MonitorCalls):
         The callback runs on a thread of the library. The call waits for a running call of
         the previous callback, except from inside it.
         """
+        if callback is not None:
+            callable_of("callback", callback)
         owned = self._owned
         assert isinstance(owned, _OpenMonitor)
         owned.key = _callbacks.set_monitor(

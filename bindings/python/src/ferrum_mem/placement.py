@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
+from ._arguments import callable_of, choice, handle_of, listed, object_of
 from ._enums import MemoryType, PressureProfile
 from ._enums_by_hand import PressureLevel
 from ._owned import Owned, Resource
@@ -90,30 +91,34 @@ class PlacementOption:
 Chooser = Callable[[PlacementQuestion, list[PlacementOption]], "int | None"]
 
 
-def _array(devices: Sequence[Device]) -> Any:
-    return (_abi.ferrum_device * max(len(devices), 1))(*[d._handle for d in devices])
+def _array(name: str, devices: Sequence[Device]) -> tuple[Any, int]:
+    """The handles of devices as an array, and their number."""
+    given = listed(name, devices, "Devices")
+    handles = [handle_of(f"{name}[{i}]", device, Device) for i, device in enumerate(given)]
+    return (_abi.ferrum_device * max(len(handles), 1))(*handles), len(handles)
 
 
 def _request(
-    size_bytes: int, requirements: PlacementRequest, devices: Sequence[Device] | None
+    size_bytes: int, requirements: PlacementRequest | None, devices: Sequence[Device] | None
 ) -> _abi.ferrum_placement_request:
     """The request as a struct of the library. The struct keeps its lists alive."""
+    if requirements is None:
+        requirements = PlacementRequest()
     raw = _abi.ferrum_placement_request.init()
     raw.size_bytes = u64("size_bytes", size_bytes)
-    raw.memory_type = int(requirements.memory_type)
+    object_of("requirements", requirements, PlacementRequest)
+    raw.memory_type = choice("memory_type", requirements.memory_type, MemoryType)
     raw.alignment_bytes = u64("alignment_bytes", requirements.alignment_bytes)
     raw.expected_lifetime_ns = lifetime("expected_lifetime_s", requirements.expected_lifetime_s)
-    raw.preferred = _array(requirements.preferred)
-    raw.preferred_count = len(requirements.preferred)
+    raw.preferred, raw.preferred_count = _array("preferred", requirements.preferred)
     if devices is not None:
-        raw.devices = _array(devices)
-        raw.device_count = len(devices)
+        raw.devices, raw.device_count = _array("devices", devices)
     raw.flags = (
         (_abi.FERRUM_PLACEMENT_CRITICAL if requirements.critical else 0)
         | (_abi.FERRUM_PLACEMENT_STRICT if requirements.strict else 0)
         | (_abi.FERRUM_PLACEMENT_REFUSE_CRITICAL if requirements.refuse_critical else 0)
     )
-    raw.profile = int(requirements.profile)
+    raw.profile = choice("profile", requirements.profile, PressureProfile)
     return raw
 
 
@@ -166,12 +171,12 @@ class Placement(Resource):
     def __init__(self, name: str = "best_fit", choose: Chooser | None = None) -> None:
         _library.ensure_started()
         handle = _abi.ferrum_placement()
-        text = _native.encode("name", name)
+        text = _native.encode_required("name", name)
         key = 0
         if choose is None:
             _native.check(_native.functions().ferrum_placement_create(text, ctypes.byref(handle)))
         else:
-            asked = choose
+            asked = callable_of("choose", choose)
             key = _callbacks.create_placement(
                 text,
                 lambda request, raw, count: asked(
@@ -212,7 +217,8 @@ class Placement(Resource):
         Raises:
             NotFoundError: no device can serve it; the message states the reason for each.
         """
-        raw = _request(size_bytes, requirements or PlacementRequest(), devices)
+        devices = listed("devices", devices, "Devices")
+        raw = _request(size_bytes, requirements, devices)
         chosen = _abi.ferrum_device()
         _native.check(
             _native.functions().ferrum_placement_select(
@@ -233,7 +239,7 @@ class Placement(Resource):
         Args:
             devices: None: all devices that this process has open.
         """
-        raw = _request(size_bytes, requirements or PlacementRequest(), devices)
+        raw = _request(size_bytes, requirements, devices)
         function = _native.functions().ferrum_placement_explain_json
         found: PlacementExplanation = _native.read_json(
             lambda *buffer: function(self._handle, ctypes.byref(raw), *buffer)

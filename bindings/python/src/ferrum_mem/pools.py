@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from . import _abi, _native, _quick
+from ._arguments import listed, object_of, record
 from ._calls import PoolCalls
 from ._owned import LateEnds, doom
 from ._quick import new_slip, put_slip_back, take_slip
-from ._values import alignment, lifetime, record, u64
+from ._values import alignment, lifetime, u64
 from .batches import PoolBatch
 from .blocks import LivePool, PoolBlock, address_array, free_together
 from .devices import Device, device_for
@@ -125,7 +126,7 @@ class Pool(PoolCalls):
             raw = _abi.ferrum_address()
             request = _abi.ferrum_pool_request.init()
             request.size_bytes = u64("size_bytes", size_bytes)
-            request.tag = 0 if tag is None else self.tag(tag)
+            request.tag = 0 if tag is None else self._tag("tag", tag)
             request.stream = queue
             request.expected_lifetime_ns = lifetime("lifetime_s", lifetime_s)
             request.group = u64("group", group)
@@ -284,8 +285,8 @@ class Pool(PoolCalls):
             _native.check(status)
 
     def _own_blocks(self, blocks: Iterable[PoolBlock]) -> Iterable[PoolBlock]:
-        for i, block in enumerate(blocks):
-            if block.pool is not self:
+        for i, block in enumerate(listed("blocks", blocks, "PoolBlocks")):
+            if object_of(f"blocks[{i}]", block, PoolBlock).pool is not self:
                 raise InvalidArgumentError(
                     _abi.FERRUM_ERROR_INVALID_ARGUMENT,
                     f"blocks[{i}] belongs to {block.pool!r}, not to {self!r}",
@@ -298,13 +299,15 @@ class Pool(PoolCalls):
         Raises:
             ResourceExhaustedError: the pool has 4095 tags already.
         """
+        return self._tag("name", name)
+
+    def _tag(self, parameter: str, name: str) -> int:
+        text = _native.encode_required(parameter, name)
         number = self._tags.get(name)
         if number is None:
             out = ctypes.c_uint32()
             _native.check(
-                _native.functions().ferrum_pool_get_tag(
-                    self._handle, _native.encode("name", name), ctypes.byref(out)
-                )
+                _native.functions().ferrum_pool_get_tag(self._handle, text, ctypes.byref(out))
             )
             number = self._tags[name] = out.value
         return number

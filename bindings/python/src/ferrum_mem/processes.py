@@ -5,17 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _abi, _native
+from ._arguments import handle_of, listed, object_of
 from ._owned import Resource
 from ._values import i32, u64
 from .devices import Device, device_for
 from .memory import Memory
-from .streams import Event
-
-if TYPE_CHECKING:
-    from .streams import Stream
+from .streams import Event, Stream
 
 _HANDLE_BYTES = 64
 
@@ -36,6 +34,7 @@ class SharedMemory:
 
 
 def _handle_of(handle: bytes) -> Any:
+    object_of("handle", handle, bytes, bytearray)
     if len(handle) != _HANDLE_BYTES:
         raise ValueError(f"handle has {len(handle)} bytes, but must have {_HANDLE_BYTES}")
     return (ctypes.c_uint8 * _HANDLE_BYTES)(*handle)
@@ -52,7 +51,7 @@ def share_memory(device: Device, address: int, size_bytes: int) -> SharedMemory:
     raw = _abi.ferrum_shared_memory.init()
     _native.check(
         _native.functions().ferrum_device_share_memory(
-            device._handle,
+            handle_of("device", device, Device),
             u64("address", address),
             u64("size_bytes", size_bytes),
             ctypes.byref(raw),
@@ -73,7 +72,7 @@ class SharedEvent(Event):
         raw, event = _abi.ferrum_shared_event.init(), _abi.ferrum_event()
         _native.check(
             _native.functions().ferrum_event_share(
-                stream._handle, ctypes.byref(raw), ctypes.byref(event)
+                handle_of("stream", stream, Stream), ctypes.byref(raw), ctypes.byref(event)
             )
         )
         self.handle = bytes(raw.handle)
@@ -157,7 +156,7 @@ class ImportingManager(Resource):
                 or of another device's memory.
             InvalidPageSizeError: the pages have another size.
         """
-        files = [i32("descriptors", file) for file in descriptors]
+        files = [i32("descriptors", file) for file in listed("descriptors", descriptors, "numbers")]
         raw = _abi.ferrum_page_import.init()
         raw.descriptors = (ctypes.c_int32 * len(files))(*files)
         raw.count = len(files)
@@ -180,7 +179,7 @@ class ImportingManager(Resource):
             InvalidPageSizeError: the pages have another size.
             UnsupportedError: the device lacks Capability.FABRIC_PAGES.
         """
-        given = bytes(memoryview(handles))
+        given = bytes(object_of("handles", handles, bytes, bytearray, memoryview))
         raw = _abi.ferrum_page_import.init()
         raw.fabric_handles = (ctypes.c_uint8 * len(given)).from_buffer_copy(given)
         raw.fabric_handle_bytes = len(given)
@@ -197,7 +196,7 @@ class ImportingManager(Resource):
             AlreadyExistsError: the range is open.
         """
         raw = _abi.ferrum_shared_memory.init()
-        raw.handle = _handle_of(shared.handle)
+        raw.handle = _handle_of(object_of("shared", shared, SharedMemory).handle)
         raw.offset_bytes = u64("offset_bytes", shared.offset_bytes)
         raw.size_bytes = u64("size_bytes", shared.size_bytes)
         handle = _abi.ferrum_memory()
@@ -216,11 +215,11 @@ def native_handle(of: Device | Stream | Event) -> int:
     Raises:
         UnsupportedError: the backend has none.
     """
-    library = _native.functions()
+    library, handle = _native.functions(), handle_of("of", of, Device, Stream, Event)
     ask = {
         _abi.ferrum_stream: library.ferrum_stream_get_native,
         _abi.ferrum_event: library.ferrum_event_get_native,
-    }.get(type(of._handle), library.ferrum_device_get_native)
+    }.get(type(handle), library.ferrum_device_get_native)
     native = ctypes.c_uint64()
-    _native.check(ask(of._handle, ctypes.byref(native)))
+    _native.check(ask(handle, ctypes.byref(native)))
     return native.value

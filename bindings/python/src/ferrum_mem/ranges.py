@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _abi, _native
+from ._arguments import fields, listed
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._owned import LateEnds, Node, Owned, doom, views_lock
-from ._values import nanoseconds, size_text, u64
+from ._values import size_text, u64, wait_limit_ns
 from .devices import Device
 from .errors import InvalidSizeError, NotMappedError
 from .sleep import refuse_asleep
@@ -431,7 +432,7 @@ def batch_options(tag: str | None, asleep_wait_s: float | None, stream: Stream |
     """What the allocations of one batch have in common."""
     options = _abi.ferrum_batch_options.init()
     options.tag = _native.encode("tag", tag)
-    options.asleep_wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+    options.asleep_wait_ns = wait_limit_ns("asleep_wait_s", asleep_wait_s)
     options.stream = optional_handle(stream)
     return options
 
@@ -439,12 +440,13 @@ def batch_options(tag: str | None, asleep_wait_s: float | None, stream: Stream |
 def _pairs(ranges: Iterable[MappedRange | tuple[int, int]]) -> list[tuple[int, int]]:
     """Offset and size of each range of a list."""
     found = []
-    for i, given in enumerate(ranges):
+    for i, given in enumerate(listed("ranges", ranges, "(offset_bytes, size_bytes)")):
         if isinstance(given, MappedRange):
             _ = given._handle  # rejects a range that was unmapped
             found.append((given.offset_bytes, given.size_bytes))
         else:
-            offset, size = given
+            wanted = "a MappedRange or (offset_bytes, size_bytes)"
+            offset, size = fields(f"ranges[{i}]", given, 2, wanted)
             found.append(
                 (
                     u64(f"offset_bytes of ranges[{i}]", offset),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi
-from ._values import size_text
+from ._values import shape_of, size_text
 from .errors import InvalidArgumentError, InvalidOffsetError, NotMappedError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ReservationArray:
         room = info.virtual_capacity_bytes - offset_bytes
         if shape is None:
             shape = max(room, 0) // self.dtype.itemsize
-        lengths = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
+        lengths = shape_of("shape", shape)
         if not lengths or min(lengths) < 0:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,

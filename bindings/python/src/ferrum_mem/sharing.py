@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _native
+from ._arguments import callable_of, choice, handle_of
+from ._calls import ManagerCalls
 from ._enums import MemoryType
 from ._held import HeldBuffer
 from ._owned import Owned
@@ -16,13 +18,16 @@ from .memory import Memory
 from .processes import ImportingManager
 from .streams import Stream
 
+if TYPE_CHECKING:
+    from .managers import Manager
+
 
 class SharingManager(ImportingManager):
     """Linked blocks and external memory of a manager."""
 
     def create_mapping(
         self: Any,
-        other: Any,
+        other: Manager,
         size_bytes: int,
         *,
         alignment_bytes: int = 0,
@@ -50,7 +55,7 @@ class SharingManager(ImportingManager):
         _native.check(
             _native.functions().ferrum_manager_create_mapping(
                 self._handle,
-                other._handle,
+                handle_of("other", other, ManagerCalls),
                 ctypes.byref(request),
                 ctypes.byref(first),
                 ctypes.byref(second),
@@ -115,7 +120,7 @@ class SharingManager(ImportingManager):
 
 def _adoption(address: int, size_bytes: int, memory_type: MemoryType, tag: str | None) -> Any:
     adoption = _abi.ferrum_adoption.init()
-    adoption.memory_type = int(memory_type)
+    adoption.memory_type = choice("memory_type", memory_type, MemoryType)
     adoption.address = u64("address", address)
     adoption.size_bytes = u64("size_bytes", size_bytes)
     adoption.tag = _native.encode("tag", tag)
@@ -161,6 +166,8 @@ class AdoptedStream(Stream):
         *,
         native_handle: int = 0,
     ) -> None:
+        if enqueue is not None:
+            callable_of("enqueue", enqueue)
         foreign = _abi.ferrum_foreign_stream.init()
         foreign.native_handle = u64("native_handle", native_handle)
         handle = _abi.ferrum_stream()

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _async, _native
+from ._arguments import choice, file_path
 from ._enums import SleepBacking
 from ._owned import LateEnds, Owned, Resource, views_lock
 from ._records import WakeReport
-from ._values import nanoseconds, u32
+from ._values import u32, wait_limit_ns
 from .errors import InvalidStateError
 from .streams import Stream, optional_handle
 
@@ -114,11 +115,11 @@ class Sleeper(Resource):
             TimeoutError: the timeout has passed.
         """
         raw = _abi.ferrum_sleep_config.init()
-        raw.backing = SleepBacking(backing)
+        raw.backing = choice("backing", backing, SleepBacking)
         raw.tag = _native.encode("tag", tag)
-        raw.directory = None if directory is None else os.fsencode(directory)
+        raw.directory = None if directory is None else file_path("directory", directory)
         raw.stream = optional_handle(stream)
-        raw.timeout_ns = nanoseconds("timeout_s", timeout_s)
+        raw.timeout_ns = wait_limit_ns("timeout_s", timeout_s)
         raw.num_streams = u32("num_streams", num_streams)
         report = _abi.ferrum_sleep_report.init()
         function = self._functions()[0]
@@ -154,7 +155,7 @@ class Sleeper(Resource):
         """
         raw = _abi.ferrum_wake_config.init()
         raw.tag = _native.encode("tag", tag)
-        raw.timeout_ns = nanoseconds("timeout_s", timeout_s)
+        raw.timeout_ns = wait_limit_ns("timeout_s", timeout_s)
         raw.num_streams = u32("num_streams", num_streams)
         report = _abi.ferrum_wake_report.init()
         function = self._functions()[1]

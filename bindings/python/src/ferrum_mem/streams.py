@@ -7,29 +7,38 @@ import ctypes
 from collections.abc import Callable, Iterable
 
 from . import _abi, _async, _callbacks, _native
+from ._arguments import callable_of, fields, handle_of, listed
 from ._calls import EventCalls, StreamCalls
 from ._owned import Owned, end_beside
-from ._values import u64
+from ._values import u64, wrong_class
 from ._waits import wait
 from .devices import Device, device_for
 from .errors import FerrumError
 
 NO_STREAM = _abi.ferrum_stream()
 
+# An element of copy_batch().
+_COPY = "(source, destination, size_bytes)"
+
 
 def optional_handle(stream: Stream | None) -> _abi.ferrum_stream:
-    """The handle of an optional stream. None gives the NULL handle, the default stream."""
+    """The handle of an optional stream. None gives the NULL handle, the default stream.
+
+    Raises:
+        TypeError: it is no stream.
+        InvalidHandleError: it has been closed.
+    """
     if stream is None:
         return NO_STREAM
+    if not isinstance(stream, Stream):
+        raise wrong_class("stream", "a Stream or None", stream)
     handle: _abi.ferrum_stream = stream._handle
     return handle
 
 
 def named_handle(stream: Stream | None, device: Device) -> _abi.ferrum_stream:
     """The handle of an optional stream. None gives the real handle of the default stream."""
-    named = device.default_stream if stream is None else stream
-    handle: _abi.ferrum_stream = named._handle
-    return handle
+    return optional_handle(device.default_stream if stream is None else stream)
 
 
 class Stream(StreamCalls):
@@ -109,9 +118,7 @@ class Stream(StreamCalls):
         shutdown(). It is released after its run. An exception in it goes to
         sys.unraisablehook.
         """
-        if not callable(function):
-            raise TypeError(f"function must be a callable, not {type(function).__name__}")
-        _callbacks.queue_host_function(self._handle, function)
+        _callbacks.queue_host_function(self._handle, callable_of("function", function))
 
     def copy_batch(self, copies: Iterable[tuple[int, int, int]]) -> None:
         """Queues many copies by address, all within the device, and returns. All copies are
@@ -133,7 +140,8 @@ class Stream(StreamCalls):
             ResourceExhaustedError: the queue cannot take all of them.
         """
         cells: list[_abi.ferrum_address_copy] = []
-        for i, (source, destination, size_bytes) in enumerate(copies):
+        for i, copy in enumerate(listed("copies", copies, _COPY)):
+            source, destination, size_bytes = fields(f"copies[{i}]", copy, 3, _COPY)
             cells.append(
                 _abi.ferrum_address_copy(
                     u64(f"source of copies[{i}]", source),
@@ -187,7 +195,8 @@ class Event(EventCalls):
 
     def __init__(self, stream: Stream) -> None:
         handle = _abi.ferrum_event()
-        _native.check(_native.functions().ferrum_event_record(stream._handle, ctypes.byref(handle)))
+        queue = handle_of("stream", stream, Stream)
+        _native.check(_native.functions().ferrum_event_record(queue, ctypes.byref(handle)))
         self._keep(stream.device, handle)
 
     def _keep(
@@ -227,7 +236,7 @@ class Event(EventCalls):
         elapsed = ctypes.c_int64()
         _native.check(
             _native.functions().ferrum_event_elapsed(
-                self._handle, end._handle, ctypes.byref(elapsed)
+                self._handle, handle_of("end", end, Event), ctypes.byref(elapsed)
             )
         )
         return elapsed.value

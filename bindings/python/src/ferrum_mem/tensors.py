@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _callbacks, _dlpack, _native
+from ._arguments import callable_of, handle_of, object_of, sequence
 from ._async import Queued
 from ._dtypes import dtype_of, name_of
 from ._enums import DType
 from ._homes import Home, LiveTensor, home_in
 from ._places import raw_memory
-from ._values import u64
-from ._views import Shape, Viewed, i64, sides
+from ._values import i64, real, u64, wrong_class
+from ._views import Shape, Viewed, sides
 from .devices import Device, device_for
 from .errors import InvalidArgumentError, UnsupportedError
 from .memory import Memory, address_of
@@ -45,7 +46,7 @@ def _description(
     if strides is None:
         raw.flags = _abi.FERRUM_ELEMENTS_CONTIGUOUS
     else:
-        if len(strides) != count:
+        if len(sequence("strides", strides, "integers")) != count:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
                 f"{len(strides)} strides are given: the shape has {count} dimensions",
@@ -248,8 +249,7 @@ class Tensor(Viewed):
             InvalidOffsetError: an element is outside of the memory.
             InvalidArgumentError: for the type, the shape or the strides.
         """
-        if not callable(release):
-            raise TypeError(f"release must be a callable, not {type(release).__name__}")
+        callable_of("release", release)
         desc = _description(dtype, shape, strides)
         desc.address = u64("first_address", first_address)
         if read_only:
@@ -285,7 +285,10 @@ class Tensor(Viewed):
             InvalidArgumentError: no tensor has the index.
             InvalidStateError: the load runs.
         """
-        index, handle = u64("index", loaded._index_of(name)), _abi.ferrum_tensor()
+        from .weights import TensorSet
+
+        index = u64("name", object_of("loaded", loaded, TensorSet)._index_of(name))
+        handle = _abi.ferrum_tensor()
         # A mapped tensor is of the first open host device.
         with device_for(loaded._device or "cpu:0") as (opened, end):
             _native.check(
@@ -320,9 +323,7 @@ class Tensor(Viewed):
             InvalidArgumentError: the memory is not of the device.
         """
         if not hasattr(source, "__dlpack__"):
-            raise TypeError(
-                f"source must be an object with __dlpack__, not {type(source).__name__}"
-            )
+            raise wrong_class("source", "an object with __dlpack__", source)
         handle, library = _abi.ferrum_tensor(), _native.functions()
         with device_for(_dlpack.device_of(source) if device is None else device) as (opened, end):
             _dlpack.take(
@@ -478,7 +479,7 @@ class Tensor(Viewed):
         """
         _native.check(
             _native.functions().ferrum_tensor_copy(
-                self._handle, source._handle, optional_handle(stream)
+                self._handle, handle_of("source", source, Tensor), optional_handle(stream)
             )
         )
         return self._queued(stream)
@@ -493,7 +494,7 @@ class Tensor(Viewed):
         Returns:
             An awaitable that waits for the work. It need not be awaited.
         """
-        number = float(value)
+        number = real("value", value)
         if isinstance(value, int) and number != value:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{value} has no exact double: use write()"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _library, _native
+from ._arguments import choice, handle_of, object_of
 from ._enums_by_hand import BufferLocation
 from ._owned import Owned, Resource
 from ._records import TrackerTotals
@@ -161,16 +162,17 @@ class AllocationTracker(TrackerView, Resource):
             device: the device of the buffer.
         """
         raw = _abi.ferrum_buffer_metadata()
+        object_of("metadata", metadata, BufferMetadata)
         raw.buffer_id = u64("id", metadata.id)
         raw.size_bytes = u64("size_bytes", metadata.size_bytes)
         raw.num_elements = u64("num_elements", metadata.num_elements)
-        raw.location = int(metadata.location)
+        raw.location = choice("location", metadata.location, BufferLocation)
         raw.age_ns = nanoseconds("age_s", metadata.age_s)
         tag = _native.encode("tag", metadata.tag) or b""
         # A tag that fills the field has no NUL, and the library rejects it.
         raw.tag = tag[:64]
         if device is not None:
-            raw.device = device._handle
+            raw.device = handle_of("device", device, Device)
         _native.check(_native.functions().ferrum_tracker_track(self._handle, ctypes.byref(raw)))
 
     def untrack(self, buffer_id: int) -> BufferMetadata | None:

@@ -6,10 +6,11 @@ import ctypes
 from typing import Any
 
 from . import _abi, _native
+from ._arguments import record
 from ._calls import VirtualPoolCalls
 from ._owned import LateEnds, Owned
 from ._records import VirtualPoolConfig
-from ._values import nanoseconds, record, u64
+from ._values import u64, wait_limit_ns
 from .devices import Device, device_for
 from .ranges import MappedRange, Spanning, unmap_pages
 from .sleep import Sleeper
@@ -151,7 +152,7 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         address = _abi.ferrum_address()
         library, text = _native.functions(), _native.encode("tag", tag)
-        wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+        wait_ns = wait_limit_ns("asleep_wait_s", asleep_wait_s)
         if wait_ns != 0 or stream is not None or text is not None:
             request = _abi.ferrum_vpool_request.init()
             request.offset_bytes = offset

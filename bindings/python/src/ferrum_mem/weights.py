@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
+from ._arguments import callable_of, file_path, listed, mapping, object_of
 from ._arrays import TypedArray
 from ._calls import TensorSetCalls, WeightsCalls
 from ._dtypes import dtype_of, name_of, numpy_dtype
@@ -19,7 +20,7 @@ from ._held import HeldBuffer
 from ._owned import Node, Owned, Resource
 from ._places import raw_memory
 from ._records import WeightsProgress
-from ._values import u32, u64
+from ._values import shape_of, u32, u64
 from .devices import Device
 from .elastic_pools import Model
 from .errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
@@ -78,7 +79,7 @@ def _info(name: str, raw: _abi.ferrum_tensor_info) -> TensorInfo:
 def _found(function: Any, handle: Any, name: str) -> TensorInfo:
     """A tensor of a source or of a set, by its name."""
     raw = _abi.ferrum_tensor_info.init()
-    _native.check(function(handle, _native.encode("name", name), ctypes.byref(raw)))
+    _native.check(function(handle, _native.encode_required("name", name), ctypes.byref(raw)))
     return _info(name, raw)
 
 
@@ -99,21 +100,28 @@ def _order(
     dtype: DType | str | None,
     tensors: Iterable[Mapping[str, Any]] | None,
 ) -> _Order:
-    def patterns(given: Iterable[str] | str | None) -> list[str] | None:
+    def patterns(name: str, given: Iterable[str] | str | None) -> list[str] | None:
         if given is None or isinstance(given, str):
             return None if given is None else [given]
-        return list(given)
+        return [object_of(name, each, str) for each in listed(name, given, "patterns")]
+
+    if prefix is not None:
+        object_of("prefix", prefix, str)
+    if dtype is not None:
+        object_of("dtype", dtype, DType, str)
 
     return _Order(
         {
-            "include": patterns(include),
-            "exclude": patterns(exclude),
+            "include": patterns("include", include),
+            "exclude": patterns("exclude", exclude),
             "rename": None
             if rename is None
-            else [{"from": old, "to": new} for old, new in rename.items()],
+            else [{"from": old, "to": new} for old, new in mapping("rename", rename).items()],
             "prefix": prefix,
             "float_dtype": name_of(dtype) if isinstance(dtype, DType) else dtype,
-            "tensors": None if tensors is None else [dict(each) for each in tensors],
+            "tensors": None
+            if tensors is None
+            else [mapping("tensors", each) for each in listed("tensors", tensors, "mappings")],
         }
     )
 
@@ -161,7 +169,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         source = _abi.ferrum_weights_source.init()
-        source.path = os.fsencode(path)
+        source.path = file_path("path", path)
         self._open(source, os.fspath(path), None)
 
     @classmethod
@@ -203,7 +211,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         """
         raw = _abi.ferrum_weights_source.init()
         raw.format, raw.raw_dtype = WeightsFormat.RAW, dtype_of(dtype)
-        sides = [u64("shape", side) for side in shape]
+        sides = [u64("shape", side) for side in shape_of("shape", shape)]
         raw.raw_rank = len(sides)
         raw.raw_shape[: len(sides)] = sides[: len(raw.raw_shape)]
         if not isinstance(source, (str, os.PathLike)):
@@ -213,14 +221,14 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
                 "name is allowed only for data in memory: the name of a file is its path"
             )
         made = cls.__new__(cls)
-        raw.path = os.fsencode(source)
+        raw.path = file_path("source", source)
         made._open(raw, os.fspath(source), None)
         return made
 
     @classmethod
     def _in_memory(cls, data: Any, name: str, source: Any) -> Weights:
         source.kind = _abi.FERRUM_WEIGHTS_SOURCE_MEMORY
-        source.path = _native.encode("name", name)
+        source.path = _native.encode_required("name", name)
         made, held = cls.__new__(cls), HeldBuffer(data)
         source.data, source.data_bytes = held.address, held.size_bytes
         made._open(source, name, held)
@@ -246,7 +254,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         """Opens a source and closes it again. Raises if the source cannot be loaded."""
         _library.ensure_started()
         source = _abi.ferrum_weights_source.init()
-        source.path = os.fsencode(path)
+        source.path = file_path("path", path)
         _native.check(_native.functions().ferrum_weights_check(ctypes.byref(source)))
 
     @staticmethod
@@ -361,6 +369,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
             PermissionDeniedError: a destination is read-only.
             CancelledError and others: as for load().
         """
+        destinations = mapping("destinations", destinations)
         with contextlib.ExitStack() as open_until_the_end:
             places: dict[str, int] = {}
             memories = (_abi.ferrum_weights_memory * max(len(destinations), 1))()
@@ -456,7 +465,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
             CorruptedError: a file has another sum.
             NotFoundError: a file is missing in the lines.
         """
-        text = None if sums is None else sums.encode()
+        text = _native.encode("sums", sums)
         function = _native.functions().ferrum_weights_verify
         with _callbacks.progress_of(progress) as (call, key, forget):
             with _callbacks.raising_of(key):
@@ -498,14 +507,14 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
         request.flags = _abi.FERRUM_WEIGHTS_CONVERT_REPLACE if replace else 0
         request.specs_json, request.specs_bytes = order.text, order.size
         if texts is not None:
-            request.texts_json = json.dumps(dict(texts)).encode()
+            request.texts_json = json.dumps(mapping("texts", texts)).encode()
             request.texts_bytes = len(request.texts_json)
         with _callbacks.progress_of(progress) as (function, key, forget):
             request.progress, request.user_data = function, key
             with _callbacks.raising_of(key):
                 _native.check(
                     _native.functions().ferrum_weights_convert(
-                        self._handle, os.fsencode(path), ctypes.byref(request)
+                        self._handle, file_path("path", path), ctypes.byref(request)
                     )
                 )
             forget()
@@ -729,13 +738,15 @@ class Decoder(Resource):
         recognises: Callable[[bytes, int], bool],
         describe: Callable[[DecodedFile], Mapping[str, Any]],
     ) -> None:
+        callable_of("describe", describe)
         _library.ensure_started()
         made, number = _abi.ferrum_weights_decoder.init(), ctypes.c_uint32()
         registration = _abi.ferrum_registration()
-        made.format = _native.encode("name", name)
+        made.format = _native.encode_required("name", name)
         library = _native.functions()
         made.recognises, made.decode, made.user_data, forget = _callbacks.decoder_of(
-            recognises, lambda raw: json.dumps(describe(DecodedFile(raw))).encode()
+            callable_of("recognises", recognises),
+            lambda raw: json.dumps(describe(DecodedFile(raw))).encode(),
         )
         status = library.ferrum_weights_decoder_add(
             ctypes.byref(made), ctypes.byref(number), ctypes.byref(registration)
