@@ -449,8 +449,7 @@ test-compute: ready-test
 	@GOGC=400 $(SUITE) $@ go -- $(GO_TEST) ./engines/...
 
 # The C code of the CPU engine without Go: threads, forks, and every instruction set of the
-# machine. Each set is compiled with the flags of its Go package. bench_products measures it
-# beside OpenBLAS: make build/test/kernels/plain/bench_products.
+# machine. Each set is compiled with the flags of its Go package.
 KERNEL_SETS    := $(if $(filter x86_64,$(shell uname -m)),sse2 avx2 avx512,neon)
 KERNEL_HEADERS := $(wildcard engines/cpu/*.h engines/cpu/kernels/*.h)
 KERNEL_TESTS   := $(foreach build,plain asan tsan,$(patsubst tests/kernels/%.c,build/test/kernels/$(build)/%,$(wildcard tests/kernels/test_*.c)))

@@ -13,6 +13,7 @@ from by_allocator import tables as allocator_tables
 from elastic_report import UNITS, figure_lines, model_lines
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import CROSSING, OURS, BenchError
+from operations_report import operation_lines
 from pictures import PICTURES
 from traces import AZURE, MINIMALLOC, MOONCAKE
 
@@ -208,4 +209,5 @@ def render(results: pathlib.Path, pictures: str = "performance") -> str:
     files = weights_table(book)
     if files:
         lines += ["", "### Files of weights", "", *files]
+    lines += operation_lines(book)
     return "\n".join(lines).rstrip()

@@ -1,5 +1,5 @@
 """The targets of a run, and whether they were met. The targets of virtual memory are in
-elastic_targets.py.
+elastic_targets.py, those of operations in operations_targets.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from elastic_targets import TARGETS as ELASTIC_TARGETS
 from fragmentation import minimalloc_lead
 from harness import ALIGNED, CROSSING, PMR, TAGGED, TRACKING, UNCACHED
 from mixed import CHANGES, change, size_text
+from operations_targets import TARGETS as OPERATIONS_TARGETS
 from verdict import Reading, Target, Verdict
 from weights_files import DIRECT, PACKAGE, PREAD
 
@@ -311,6 +312,7 @@ TARGETS = (
     *memory_targets(),
     *call_targets(),
     *weights_targets(),
+    *OPERATIONS_TARGETS,
     *ELASTIC_TARGETS,
 )
 

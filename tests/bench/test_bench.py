@@ -41,9 +41,10 @@ MAY_BE_NOTHING = (
     "filled",
     "replaced",
     "_none",
-    "reserve_memory",
+    "_memory",
     "over_peak",
     "_table",
+    "warm_bytes",
 )
 # A metric that every workload of a kind has.
 FIRST_METRIC = {
@@ -85,11 +86,13 @@ def test_results_are_a_list_of_full_records(results: list[dict[str, Any]]) -> No
     assert isinstance(results, list)
     for entry in results:
         assert entry.keys() >= KEYS, entry
-        assert entry["unit"] in {"ns", "us", "ms", "MB", "B", "ratio", "%"}
+        assert entry["unit"] in {"ns", "us", "ms", "MB", "B", "ratio", "%", "GB/s", "GFLOP/s"}
         assert entry["threads"] in {1, 2}
         if entry.get("missing"):
             continue
-        assert entry["value_ours"] > 0 or entry["name"].endswith(MAY_BE_NOTHING), entry
+        # A step is a difference of two measurements.
+        may_be_nothing = entry["name"].endswith(MAY_BE_NOTHING) or "step_" in entry["name"]
+        assert entry["value_ours"] > 0 or may_be_nothing, entry
         ours = entry["spread"]["ours"]
         assert ours["min"] <= ours["q1"] <= entry["value_ours"] <= ours["q3"] <= ours["max"]
 
@@ -146,6 +149,12 @@ def test_every_workload_is_compared_with_everyone_who_takes_part(
         "discovery_cold",
         "discovery_refresh",
         "discovery_cached",
+        "stream_q8_0",
+        "call_add",
+        "step_MatMul",
+        "attention_256",
+        "attention_256_memory",
+        "warm_bytes",
     ],
 )
 def test_what_the_targets_need_is_there(results: list[dict[str, Any]], name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -75,5 +76,8 @@ class Target:
         measured = reading.text or f"{write(reading.value)} {self.unit}".strip()
         if reading.doubt:
             return Verdict(self.id, self.what, self.wanted, measured, None, reading.doubt)
-        off = self.limit / reading.value if self.least else reading.value / self.limit
+        if self.limit == 0:
+            off = 0.0 if reading.value <= 0 else math.inf
+        else:
+            off = self.limit / reading.value if self.least else reading.value / self.limit
         return Verdict(self.id, self.what, self.wanted, measured, off)
