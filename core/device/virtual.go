@@ -49,6 +49,15 @@ type Granularity struct {
 	LargeBytes uint64
 }
 
+// UnfilledCreator is the capability to create pages without filling them, on a device where
+// zeros take time. It is for an owner that writes to a page before it reads it.
+type UnfilledCreator interface {
+	// CreateUnfilled is VirtualMemory.Create, except that the contents of the pages are
+	// undefined. The contents of private pages are undefined again after each Map.
+	// VirtualMemory.Zero fills a page with zeros and makes no promise for later Maps.
+	CreateUnfilled(pages []Page, pageBytes uint64, backing Backing) error
+}
+
 // VirtualMemory is the capability of address space that is separate from its physical
 // memory. Info().VirtualMemory states whether the open device has it. Without it every
 // call returns CodeUnsupported. All methods are safe for concurrent use.

@@ -18,12 +18,18 @@ func (e *Engine) VirtualMemory() (device.VirtualMemory, error) {
 }
 
 // CreatePages fills pages with new physical pages of pageBytes each, all of them or
-// none. They count against the limit like segments. It returns CodeOutOfMemory if the
-// device or the limit has no room for them; it does not reclaim cached memory.
-func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+// none. They read as zeros if they are filled, otherwise their contents are undefined
+// (device.UnfilledCreator). They count against the limit like segments. It returns
+// CodeOutOfMemory if the device or the limit has no room for them; it does not reclaim
+// cached memory.
+func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing device.Backing, filled bool) error {
 	virtual, err := e.VirtualMemory()
 	if err != nil {
 		return err
+	}
+	create := virtual.Create
+	if quick, is := e.dev.(device.UnfilledCreator); is && !filled {
+		create = quick.CreateUnfilled
 	}
 	carry, size := bits.Mul64(pageBytes, uint64(len(pages)))
 	if carry != 0 {
@@ -34,7 +40,7 @@ func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing devi
 	if err := e.chargePages(size, uint64(len(pages)), pageBytes); err != nil {
 		return err
 	}
-	if err := virtual.Create(pages, pageBytes, backing); err != nil {
+	if err := create(pages, pageBytes, backing); err != nil {
 		e.NoteRefusal(err)
 		e.discharge(size)
 		return err

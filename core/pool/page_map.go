@@ -109,18 +109,19 @@ func (u *supply) mapRuns(need *growth) error {
 	return nil
 }
 
-// create creates the new pages of a mapping, all or none.
+// create creates the new pages of a mapping, all or none. Memory of a pool has undefined
+// contents.
 func (u *supply) create(m *mapping) error {
 	g := u.heap.paged
 	if created := m.small[m.reused:]; len(created) > 0 {
-		if err := u.heap.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
+		if err := u.heap.engine.CreatePages(created, g.pageBytes, device.BackingPrivate, false); err != nil {
 			return err
 		}
 	}
 	if len(m.large) == 0 {
 		return nil
 	}
-	err := u.heap.engine.CreatePages(m.large, g.largeBytes, device.BackingPrivate)
+	err := u.heap.engine.CreatePages(m.large, g.largeBytes, device.BackingPrivate, false)
 	if err != nil {
 		m.large = nil
 		u.endMapping(m)

@@ -42,7 +42,7 @@ type Physical struct {
 	// Counts of pages: created = used + parked + idle + moving. The sum is wrong only
 	// for revived pages that a failed allocation is about to park again.
 	created, used, parked, idle, moving uint64
-	// clean pages read as zeros. The last owner of an orphan page has been removed.
+	// clean pages read as zeros. orphan pages have other contents and no owner.
 	clean, orphans []device.Page
 	// owners and spaces are in the order in which their unused pages are taken; came
 	// counts the owners.

@@ -12,7 +12,8 @@ import (
 // A Wake that cannot unmap again what it has mapped: the pages stay used, and the next
 // wake or free of them takes them over.
 func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
-	for _, backing := range []SleepBacking{SleepToHost, SleepToFile, SleepDiscard} {
+	// The last SetAccess of each Wake fails. There is one for each chunk.
+	for backing, last := range map[SleepBacking]int{SleepToHost: 5, SleepToFile: 5, SleepDiscard: 4} {
 		n := newNap(t, device.BackingMovable, 1)
 		r := SleepRequest{Backing: backing}
 		if backing == SleepToFile {
@@ -20,10 +21,10 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 		}
 		_, err := n.model.Sleep(background, r)
 		require.NoError(t, err)
-		n.dev.FailNth(devicetest.SetAccess, 3, nil)
+		n.dev.FailNth(devicetest.SetAccess, last, nil)
 		n.dev.FailNth(devicetest.Unmap, 1, nil)
 		_, err = n.model.Wake(background, WakeRequest{})
-		require.ErrorIs(t, err, device.CodeDevice)
+		require.ErrorIs(t, err, device.CodeDevice, "backing %d", backing)
 		require.Zero(t, n.dev.ClearFaults())
 		n.check(t)
 		require.Equal(t, uint64(6), n.model.space.table.stillMapped)
@@ -46,6 +47,33 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 		require.Zero(t, n.model.space.table.stillMapped)
 		n.end(t)
 	}
+}
+
+// The pages of a Wake are not zeroed, because it writes to all their bytes. After a Wake
+// that failed half-way, nobody sees what they had.
+func TestPagesOfAFailedWakeAreZeroedForTheNextUse(t *testing.T) {
+	n := newNap(t, device.BackingMovable, 1)
+	next := n.party.model(t, "next", 0, 16, 0)
+	_, err := n.model.Sleep(background, SleepRequest{Tag: n.tag(1)})
+	require.NoError(t, err)
+	created := n.dev.Calls(devicetest.Create)
+	n.dev.FailNth(devicetest.CopyFromHost, 2, nil)
+	_, err = n.model.Wake(background, WakeRequest{Tag: n.tag(1), Streams: 1})
+	require.ErrorIs(t, err, device.CodeDevice)
+	require.Zero(t, n.dev.ClearFaults())
+	require.Greater(t, n.dev.Calls(devicetest.Create), created)
+	created = n.dev.Calls(devicetest.Create)
+	for _, m := range []*Model{n.model, next} {
+		a := get(t, m, 3)
+		_, other, err := n.dev.FirstOther(m.BaseAddress()+device.Addr(a.OffsetBytes), 0, 3*page)
+		require.NoError(t, err)
+		require.False(t, other, "%q sees bytes that it did not write", m.ID())
+		free(t, m, a)
+	}
+	require.Equal(t, created, n.dev.Calls(devicetest.Create), "the pages are used again")
+	_, err = n.model.Wake(background, WakeRequest{})
+	require.NoError(t, err)
+	n.end(t)
 }
 
 // A stream that cannot be closed keeps the memory that its copy may use until it can be

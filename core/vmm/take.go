@@ -54,6 +54,8 @@ type fetching struct {
 	pages uint64
 	// zeros states that the pages must be zero, even if the owner itself wrote them.
 	zeros bool
+	// overwritten states that the caller writes to all bytes before the owner reads them.
+	overwritten bool
 	// noWait states that the reclaim path must not run.
 	noWait bool
 	// got has pages that can be mapped as they are; dirty has pages that must be zeroed
@@ -145,7 +147,7 @@ func (ph *Physical) collect(f *fetching) error {
 			_, unparking = ph.unpark(short, f.space)
 			ph.mu.Lock()
 		case ph.created+short <= ph.limitPages():
-			fresh, err := ph.create(short)
+			fresh, err := ph.create(short, f.overwritten)
 			if err != nil {
 				return err
 			}
@@ -165,13 +167,16 @@ func (ph *Physical) collect(f *fetching) error {
 	}
 }
 
-// create allocates new pages from the device. The caller holds mu, which is released
-// during the call.
-func (ph *Physical) create(count uint64) ([]device.Page, error) {
+// create allocates new pages from the device. They read as zeros, unless they are to be
+// overwritten; then they are dirty until that is done. The caller holds mu, which is
+// released during the call.
+func (ph *Physical) create(count uint64, overwritten bool) ([]device.Page, error) {
 	ph.created += count
 	ph.mu.Unlock()
 	fresh := make([]device.Page, count)
-	err := ph.engine.CreatePages(fresh, ph.pageBytes, ph.config.Backing)
+	// Idle private pages count as clean, so they are filled.
+	filled := !overwritten || ph.config.Backing == device.BackingPrivate
+	err := ph.engine.CreatePages(fresh, ph.pageBytes, ph.config.Backing, filled)
 	ph.mu.Lock()
 	if err != nil {
 		ph.created -= count
@@ -227,14 +232,17 @@ func (ph *Physical) noteMoved(f *fetching) {
 func (ph *Physical) returnFetched(f *fetching) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.addIdle(f.space.owner, f.got)
-	ph.orphans = append(ph.orphans, f.dirty...)
-	ph.idle += uint64(len(f.dirty))
+	owner := f.space.owner
+	if f.overwritten {
+		owner = nil
+	}
+	ph.addIdle(owner, f.got)
+	ph.addIdle(nil, f.dirty)
 	f.got, f.dirty, f.moved = nil, nil, 0
 	ph.arrived.Broadcast()
 }
 
-// returnPages makes unmapped pages of an owner idle.
+// returnPages makes unmapped pages idle, as addIdle does.
 func (ph *Physical) returnPages(o *owner, pages []device.Page) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -242,10 +250,14 @@ func (ph *Physical) returnPages(o *owner, pages []device.Page) {
 	ph.arrived.Broadcast()
 }
 
+// addIdle makes unmapped pages idle. Without an owner they are zeroed before their next use.
 func (ph *Physical) addIdle(o *owner, pages []device.Page) {
-	if ph.config.Backing == device.BackingPrivate {
+	switch {
+	case o == nil:
+		ph.orphans = append(ph.orphans, pages...)
+	case ph.config.Backing == device.BackingPrivate:
 		ph.clean = append(ph.clean, pages...)
-	} else {
+	default:
 		o.idle = append(o.idle, pages...)
 	}
 	ph.idle += uint64(len(pages))

@@ -2,7 +2,6 @@ package vmm
 
 import (
 	"context"
-	"slices"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
@@ -36,10 +35,7 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 		err = room(ctx, w)
 	}
 	if err == nil {
-		if err = s.mapWaking(w); err == nil {
-			err = s.copyIn(ctx, w)
-		}
-		if err != nil {
+		if err = s.bringBack(ctx, w); err != nil {
 			s.undoWake(w)
 		}
 	}
@@ -106,14 +102,14 @@ func (s *space) supply(_ context.Context, w *wakeCall) error {
 		}
 	}
 	var err error
-	if n := sleep.LengthOf(w.Kept); n > 0 {
-		w.KeptPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: n, noWait: w.NoWait})
+	if w.Kept > 0 {
+		w.KeptPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: w.Kept, overwritten: true, noWait: w.NoWait})
 	}
-	if n := sleep.LengthOf(w.Zeros); n > 0 && err == nil {
-		w.ZeroPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
+	if w.Zeros > 0 && err == nil {
+		w.ZeroPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: w.Zeros, zeros: true, noWait: w.NoWait})
 	}
 	if err != nil {
-		ph.returnPages(s.owner, w.KeptPages)
+		ph.returnPages(nil, w.KeptPages)
 		w.KeptPages = nil
 		ph.discharge(pages, 0)
 		return err
@@ -125,17 +121,15 @@ func (s *space) supply(_ context.Context, w *wakeCall) error {
 	return nil
 }
 
-func (s *space) mapWaking(w *wakeCall) error {
-	pages := slices.Concat(w.KeptPages, w.ZeroPages)
-	for _, r := range slices.Concat(w.Kept, w.Zeros) {
-		part := pages[:r.Pages]
-		pages = pages[r.Pages:]
-		if err := s.physical.virtual.Map(s.table.extent.Addr(r.Start), part); err != nil {
-			return err
-		}
-		w.Mapped = append(w.Mapped, sleep.Mapping{Run: r, Pages: part})
-		if err := s.table.grant(s.physical.virtual, r); err != nil {
-			return err
+// bringBack maps the pages of a Wake and copies the bytes back. While the pages of one job
+// are being mapped, the jobs before are copied. First it makes everything accessible whose
+// contents are not copied: pages that wake as zeros, and pages that are still mapped.
+func (s *space) bringBack(ctx context.Context, w *wakeCall) error {
+	for _, j := range w.Jobs {
+		if j.Chunk.Discarded() {
+			if err := s.mapFresh(w, j); err != nil {
+				return err
+			}
 		}
 	}
 	for _, r := range w.Jammed {
@@ -143,13 +137,30 @@ func (s *space) mapWaking(w *wakeCall) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// copyIn copies the bytes back.
-func (s *space) copyIn(ctx context.Context, w *wakeCall) error {
 	if err := sleep.CheckHeads(w.Jobs); err != nil {
 		return err
 	}
-	return s.copyBack(s.transfer(ctx, "wake", w.Copies()), w.Streams)
+	t := s.transfer(ctx, "wake", w.Copies())
+	t.Prepare = func(j sleep.Job) error {
+		if j.Chunk.Discarded() {
+			return nil
+		}
+		return s.mapFresh(w, j)
+	}
+	return s.copyBack(t, w.Streams)
+}
+
+// mapFresh maps the fresh pages of a job.
+func (s *space) mapFresh(w *wakeCall, j sleep.Job) error {
+	for _, r := range j.Fresh {
+		pages := w.Next(j, r)
+		if err := s.physical.virtual.Map(s.table.extent.Addr(r.Start), pages); err != nil {
+			return err
+		}
+		w.Map(j, r)
+		if err := s.table.grant(s.physical.virtual, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }

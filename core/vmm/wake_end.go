@@ -17,7 +17,7 @@ func (s *space) undoWake(w *wakeCall) {
 	}
 	s.mu.Unlock()
 	loose := append(s.unmapRuns(w.Fresh(s.table.isMappedAt)), w.Unmapped()...)
-	s.physical.returnPages(s.owner, loose)
+	s.physical.returnPages(nil, loose)
 	left := uint64(len(loose))
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -222,7 +222,7 @@ func (ph *Physical) refill() (again bool, err error) {
 		return false, nil
 	}
 	ph.moving += short
-	fresh, err := ph.create(short)
+	fresh, err := ph.create(short, false)
 	ph.moving -= short
 	ph.clean = append(ph.clean, fresh...)
 	ph.idle += uint64(len(fresh))

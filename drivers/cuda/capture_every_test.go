@@ -254,10 +254,7 @@ func memoryAttempts() []attempt {
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureGlobal}[0]))
 			return err
 		}},
-		{"openDevice.AllocOrdered", done, func(b *besideCapture) (err error) {
-			b.ordered, err = b.o.AllocOrdered(everyBytes)
-			return err
-		}},
+		{"openDevice.AllocOrdered", done, func(b *besideCapture) (err error) { b.ordered, err = b.o.AllocOrdered(everyBytes); return err }},
 		{"openDevice.FreeOrdered", done, func(b *besideCapture) error { return b.o.FreeOrdered(b.ordered, everyBytes) }},
 		{"openDevice.AllocPinned", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocPinned(64 << 10); return err }},
 		{"openDevice.FreePinned", done, func(b *besideCapture) error { return b.o.FreePinned(b.pinned.Addr, 64<<10) }},
@@ -280,13 +277,14 @@ func memoryAttempts() []attempt {
 
 func pageAttempts() []attempt {
 	return []attempt{
-		{"openDevice.Reserve", done, func(b *besideCapture) (err error) {
-			b.space, err = b.o.Reserve(everyBytes, everyBytes)
-			return err
-		}},
+		{"openDevice.Reserve", done, func(b *besideCapture) (err error) { b.space, err = b.o.Reserve(everyBytes, everyBytes); return err }},
 		{"openDevice.Create", done, func(b *besideCapture) error {
 			b.pages = make([]device.Page, 1, 2)
 			return b.o.Create(b.pages, everyBytes, device.BackingShareable)
+		}},
+		{"openDevice.CreateUnfilled", done, func(b *besideCapture) error {
+			b.pages = append(b.pages, 0)
+			return b.o.CreateUnfilled(b.pages[1:], everyBytes, device.BackingPrivate)
 		}},
 		{"openDevice.ExportPage", done, func(b *besideCapture) error {
 			fd, err := b.o.ExportPage(b.pages[0])

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -231,14 +230,16 @@ func (o *openDevice) Close() error {
 		}
 	}
 	o.mu.Lock()
-	left := o.left()
-	if left == "" && o.ctx.closed.Swap(true) {
+	live, streams := o.live, len(o.streams)
+	used := live != 0 || streams != 0
+	if !used && o.ctx.closed.Swap(true) {
 		o.mu.Unlock()
 		return o.ctx.errorf(device.CodeInvalidState, op, "the device is closed")
 	}
 	o.mu.Unlock()
-	if left != "" {
-		return o.ctx.errorf(device.CodeBusy, op, "still in use: %s", left)
+	if used {
+		return o.ctx.errorf(device.CodeBusy, op, "still in use: %d segments, reservations, pages, modules and external ranges, and %s",
+			live, device.Count(streams, "stream"))
 	}
 	// Calls that began before run to their end. Later calls find the device closed.
 	o.ctx.gate.Lock()
@@ -250,14 +251,6 @@ func (o *openDevice) Close() error {
 	}
 	o.end()
 	return nil
-}
-
-// left describes the objects that keep the device open, or returns "".
-func (o *openDevice) left() string {
-	if o.live == 0 && len(o.streams) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d segments, reservations, pages, modules and external ranges, and %s", o.live, device.Count(len(o.streams), "stream"))
 }
 
 // event is an event of the vendor driver. A thread that waits for it sleeps instead of

@@ -92,7 +92,7 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 		return err
 	}
 	if !o.managed(uint64(addr), size) {
-		if o.isNear(uint64(addr), size, place) {
+		if s, _ := o.ranges.Holding(uint64(addr), size); place.has(s, o.ctx.cuDevice) {
 			return nil
 		}
 		return o.ctx.errorf(device.CodeUnsupported, op,
@@ -130,13 +130,12 @@ func (o *openDevice) placeOf(op string, to device.Device) (location, error) {
 	return location{locationDevice, other.ctx.cuDevice}, nil
 }
 
-// isNear states whether memory that does not move is at a location.
-func (o *openDevice) isNear(addr, size uint64, place location) bool {
-	s, _ := o.ranges.Holding(addr, size)
+// has states whether memory of a device that does not move is at the location.
+func (l location) has(s span, cuDevice int32) bool {
 	if s.Host != 0 {
-		return place.kind == locationHost
+		return l.kind == locationHost
 	}
-	return place == location{locationDevice, o.ctx.cuDevice}
+	return l == location{locationDevice, cuDevice}
 }
 
 // Advise passes both kinds of advice to the vendor driver.

@@ -116,9 +116,9 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 }
 
 // zeroPrivate fills a private page with zeros, because a private page loses its contents
-// when it is unmapped.
+// when it is unmapped. It leaves a page whose owner does not need zeros.
 func (v *virtualMemory) zeroPrivate(op string, p *virtual.Page) error {
-	if p.Backing != device.BackingPrivate {
+	if p.Backing != device.BackingPrivate || p.Unfilled {
 		return nil
 	}
 	if p.Access == device.AccessReadWrite {

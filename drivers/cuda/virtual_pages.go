@@ -10,9 +10,21 @@ import (
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
+var _ device.UnfilledCreator = (*openDevice)(nil)
+
 // Create creates pages and fills them with zeros, because the vendor driver does not
 // promise zeros.
 func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	return createPages(o, pages, pageBytes, backing, true)
+}
+
+// CreateUnfilled creates pages and does not fill them. A fill costs more driver calls than
+// the page itself.
+func (o *openDevice) CreateUnfilled(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	return createPages(o, pages, pageBytes, backing, false)
+}
+
+func createPages(o *openDevice, pages []device.Page, pageBytes uint64, backing device.Backing, filled bool) error {
 	const op = "cuda.create"
 	v := &o.virtual
 	if err := o.startVirtual(op); err != nil {
@@ -42,7 +54,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	}
 	var made []*virtual.Page
 	err := o.ctx.within(op, func() (err error) {
-		made, err = o.virtual.createPages(op, len(pages), pageBytes, backing)
+		made, err = v.createPages(op, len(pages), pageBytes, backing, filled)
 		return err
 	})
 	if err != nil {
@@ -57,7 +69,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 }
 
 // createPages creates all of the pages or none.
-func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*virtual.Page, err error) {
+func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing device.Backing, filled bool) (made []*virtual.Page, err error) {
 	defer func() {
 		if err != nil {
 			for _, p := range made {
@@ -68,13 +80,16 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 	properties := v.pageProperties(backing)
 	defer runtime.KeepAlive(properties)
 	for i := range count {
-		p := &virtual.Page{Bytes: bytes, Backing: backing}
+		p := &virtual.Page{Bytes: bytes, Backing: backing, Unfilled: !filled}
 		err := v.ctx.call(op, fmt.Sprintf("page %d of %d, %v", i, count, device.Size(bytes)),
 			&v.ctx.api.pageCreate, dl.Pointer(&p.Handle), uintptr(bytes), dl.Pointer(properties), 0)
 		if err != nil {
 			return made, err
 		}
 		made = append(made, p)
+	}
+	if !filled {
+		return made, nil
 	}
 	return made, v.scrubPages(op, made)
 }

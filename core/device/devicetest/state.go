@@ -197,7 +197,13 @@ type page struct {
 	access  device.Access
 	touched bool
 	bytes   []byte
+	// unfilled is set by CreateUnfilled. garbage states that bytes to which nothing was
+	// written are Unfilled, otherwise they are 0.
+	unfilled, garbage bool
 }
+
+// Unfilled is the value of the bytes of a page of CreateUnfilled.
+const Unfilled = 0xA5
 
 // virtual has the address space and physical pages of a device. driver.mu guards it.
 type virtual struct {

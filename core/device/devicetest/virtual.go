@@ -148,6 +148,16 @@ func (d *Device) Unreserve(addr device.Addr, size uint64) error {
 
 // Create creates pages and counts them against the device's capacity.
 func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	return d.createPages(pages, pageBytes, backing, false)
+}
+
+// CreateUnfilled creates pages that are full of Unfilled, so that an owner that reads what
+// it did not write is found.
+func (d *Device) CreateUnfilled(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	return d.createPages(pages, pageBytes, backing, true)
+}
+
+func (d *Device) createPages(pages []device.Page, pageBytes uint64, backing device.Backing, unfilled bool) error {
 	err := d.enterVirtual(Create)
 	defer d.driver.mu.Unlock()
 	if err != nil {
@@ -175,7 +185,7 @@ func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	for i := range pages {
 		v.lastPage++
 		pages[i] = v.lastPage
-		v.pages[v.lastPage] = &page{size: pageBytes, backing: backing}
+		v.pages[v.lastPage] = &page{size: pageBytes, backing: backing, unfilled: unfilled, garbage: unfilled}
 	}
 	v.count(pageBytes, len(pages))
 	d.held += size
@@ -256,11 +266,23 @@ func (d *Device) Zero(numbers []device.Page) error {
 	found, err := d.findUnmapped(Zero, numbers)
 	for _, p := range found {
 		p.forget()
+		p.garbage = false
 	}
 	return err
 }
 
-func (p *page) forget() { p.touched, p.bytes = false, nil }
+func (p *page) forget() { p.touched, p.bytes, p.garbage = false, nil, p.unfilled }
+
+// contents returns the bytes of a page to which nothing was written.
+func (p *page) contents(size uint64) []byte {
+	bytes := make([]byte, size)
+	if p.garbage {
+		for i := range bytes {
+			bytes[i] = Unfilled
+		}
+	}
+	return bytes
+}
 
 // loseIfPrivate loses the bytes of a private page, as its Unmap does.
 func (p *page) loseIfPrivate() {
@@ -269,17 +291,17 @@ func (p *page) loseIfPrivate() {
 	}
 }
 
-// appendTo appends a part of the page's bytes; zeros where nothing was written.
+// appendTo appends a part of the page's bytes.
 func (p *page) appendTo(out []byte, offset, size uint64) []byte {
 	if p.bytes == nil {
-		return append(out, make([]byte, size)...)
+		return append(out, p.contents(size)...)
 	}
 	return append(out, p.bytes[offset:][:size]...)
 }
 
 func (p *page) write(offset uint64, bytes []byte) {
 	if p.bytes == nil {
-		p.bytes = make([]byte, p.size)
+		p.bytes = p.contents(p.size)
 	}
 	copy(p.bytes[offset:], bytes)
 }

@@ -35,6 +35,7 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 		"address space":   addressSpace,
 		"capacity":        capacity,
 		"new pages":       newPages,
+		"unfilled pages":  unfilledPages,
 		"many pages":      manyPages,
 		"exports":         exports,
 		"close":           closing,
@@ -170,6 +171,44 @@ func newPages(t *testing.T, dev subject) {
 		}
 	}
 	require.NoError(t, dev.Unreserve(addr, 8*size))
+}
+
+// unfilledPages: they are like other pages, but only Zero promises their contents.
+func unfilledPages(t *testing.T, dev subject) {
+	quick, is := dev.Device.(device.UnfilledCreator)
+	if !is {
+		t.Skip("new pages of this device are always zeros")
+	}
+	firstLook(t, dev)
+	size := dev.Granularity().RecommendedBytes
+	addr, err := dev.Reserve(4*size, size)
+	require.NoError(t, err)
+	before := free(t, dev)
+	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+		pages := []device.Page{7, 7, 7, 7}
+		requireCode(t, device.CodeInvalidSize, quick.CreateUnfilled(nil, size, backing))
+		requireCode(t, device.CodeInvalidPageSize, quick.CreateUnfilled(pages, 3*size, backing))
+		requireCode(t, device.CodeOutOfMemory, quick.CreateUnfilled(pages, 1<<62, backing))
+		require.Equal(t, []device.Page{7, 7, 7, 7}, pages, "the list is as it was")
+		require.NoError(t, quick.CreateUnfilled(pages, size, backing))
+		require.NoError(t, dev.Zero(pages[:2]))
+		require.NoError(t, dev.Map(addr, pages))
+		require.NoError(t, dev.SetAccess(addr, 4*size, device.AccessReadWrite))
+		_, other, err := dev.visible.FirstOther(addr, 0, 2*size)
+		require.NoError(t, err)
+		require.False(t, other, "Zero fills an unfilled page")
+		require.NoError(t, dev.visible.FillNow(addr, 3, 4*size))
+		_, other, err = dev.visible.FirstOther(addr, 3, 4*size)
+		require.NoError(t, err)
+		require.False(t, other)
+		requireCode(t, device.CodeBusy, dev.Release(pages))
+		require.NoError(t, dev.Unmap(addr, 4*size))
+		require.NoError(t, dev.Release(pages))
+	}
+	if !dev.shared {
+		require.Equal(t, before, free(t, dev), "all memory is back")
+	}
+	require.NoError(t, dev.Unreserve(addr, 4*size))
 }
 
 // manyPages: no two pages share memory, in whatever order they are mapped.

@@ -2,10 +2,12 @@ package sleep
 
 import "ferrum_mem/core/vmm/pageset"
 
-// Job is a chunk to copy. Runs has those of its pages that are asleep, or go to sleep.
+// Job is a chunk to copy. Runs has those of its pages that are asleep, or go to sleep. Fresh
+// has those of them that a Wake has to map.
 type Job struct {
 	Chunk *Chunk
 	Runs  []pageset.Run
+	Fresh []pageset.Run
 	// Unmapped states that a Sleep has unmapped it.
 	Unmapped bool
 }

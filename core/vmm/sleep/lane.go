@@ -26,14 +26,13 @@ func newLane(t *Transfer, stream device.Stream, bufferBytes uint64) *lane {
 
 // work is the body of a lane.
 func (l *lane) work() {
-	for !l.over() {
-		at := l.next.Add(1) - 1
-		if at >= int64(len(l.Jobs)) {
+	for j := range l.ready {
+		if l.over() {
 			break
 		}
 		err := l.Stopped()
 		if err == nil {
-			err = l.copy(l, l.Jobs[at])
+			err = l.copy(l, j)
 		}
 		if err != nil {
 			l.fail(err)

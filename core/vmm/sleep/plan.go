@@ -1,6 +1,8 @@
 package sleep
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/vmm/pageset"
 )
@@ -8,10 +10,11 @@ import (
 // Plan has the pages that a Wake has to map and to copy.
 type Plan struct {
 	Jobs []Job
-	// Kept and Zeros have the runs to map, with and without kept contents. Jammed has
+	// Kept and Zeros count the pages to map, with and without kept contents. Jammed has
 	// runs that are already mapped.
-	Kept, Zeros, Jammed []pageset.Run
-	// KeptPages and ZeroPages have the allocated pages to map for them.
+	Kept, Zeros uint64
+	Jammed      []pageset.Run
+	// KeptPages and ZeroPages have the allocated pages that are not mapped yet.
 	KeptPages, ZeroPages []device.Page
 	// Mapped has the runs that are mapped now.
 	Mapped []Mapping
@@ -24,29 +27,48 @@ type Mapping struct {
 }
 
 // Pages returns how many pages the Wake needs.
-func (p *Plan) Pages() uint64 { return LengthOf(p.Kept) + LengthOf(p.Zeros) }
+func (p *Plan) Pages() uint64 { return p.Kept + p.Zeros }
 
 // Add adds a job to the lists. jammed reports whether a page is still mapped from a
 // failed Wake; nil: no page is.
 func (p *Plan) Add(j Job, jammed func(page uint64) bool) {
-	p.Jobs = append(p.Jobs, j)
-	list := &p.Kept
-	if j.Chunk.Discarded() {
-		list = &p.Zeros
-	}
 	for _, r := range j.Runs {
 		if jammed == nil {
-			*list = appendRun(*list, r)
+			j.Fresh = append(j.Fresh, r)
 			continue
 		}
 		for at := r.Start; at < r.End(); at++ {
 			if page := (pageset.Run{Start: at, Pages: 1}); jammed(at) {
 				p.Jammed = appendRun(p.Jammed, page)
 			} else {
-				*list = appendRun(*list, page)
+				j.Fresh = appendRun(j.Fresh, page)
 			}
 		}
 	}
+	if j.Chunk.Discarded() {
+		p.Zeros += LengthOf(j.Fresh)
+	} else {
+		p.Kept += LengthOf(j.Fresh)
+	}
+	p.Jobs = append(p.Jobs, j)
+}
+
+// pagesFor returns the list that has the pages of a job.
+func (p *Plan) pagesFor(j Job) *[]device.Page {
+	if j.Chunk.Discarded() {
+		return &p.ZeroPages
+	}
+	return &p.KeptPages
+}
+
+// Next returns the pages to map for a run of a job.
+func (p *Plan) Next(j Job, r pageset.Run) []device.Page { return (*p.pagesFor(j))[:r.Pages] }
+
+// Map records that a run of a job was mapped to its next pages.
+func (p *Plan) Map(j Job, r pageset.Run) {
+	pages := p.pagesFor(j)
+	p.Mapped = append(p.Mapped, Mapping{Run: r, Pages: (*pages)[:r.Pages]})
+	*pages = (*pages)[r.Pages:]
 }
 
 // AlreadyMapped returns the parts of runs that were already mapped.
@@ -100,15 +122,4 @@ func contains(runs []pageset.Run, page uint64) bool {
 }
 
 // Unmapped returns the pages that were allocated for the Wake and are not mapped.
-func (p *Plan) Unmapped() (loose []device.Page) {
-	at := uint64(0)
-	for _, m := range p.Mapped {
-		at += m.Run.Pages
-	}
-	for _, pages := range [][]device.Page{p.KeptPages, p.ZeroPages} {
-		skip := min(at, uint64(len(pages)))
-		loose = append(loose, pages[skip:]...)
-		at -= skip
-	}
-	return loose
-}
+func (p *Plan) Unmapped() []device.Page { return slices.Concat(p.KeptPages, p.ZeroPages) }

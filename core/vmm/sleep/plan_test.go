@@ -19,8 +19,10 @@ func TestAPlanMapsAndCopiesWhatIsMissing(t *testing.T) {
 	jammed := func(page uint64) bool { return page == 2 || page == 3 || page == 11 }
 	p.Add(Job{Chunk: bytes, Runs: []pageset.Run{run(0, 6)}}, jammed)
 	p.Add(Job{Chunk: nothing, Runs: []pageset.Run{run(10, 1), run(11, 3)}}, jammed)
-	require.Equal(t, []pageset.Run{run(0, 2), run(4, 2)}, p.Kept)
-	require.Equal(t, []pageset.Run{run(10, 1), run(12, 2)}, p.Zeros)
+	require.Equal(t, []pageset.Run{run(0, 2), run(4, 2)}, p.Jobs[0].Fresh)
+	require.Equal(t, []pageset.Run{run(10, 1), run(12, 2)}, p.Jobs[1].Fresh)
+	require.EqualValues(t, 4, p.Kept)
+	require.EqualValues(t, 3, p.Zeros)
 	require.Equal(t, []pageset.Run{run(2, 2), run(11, 1)}, p.Jammed)
 	require.EqualValues(t, 7, p.Pages())
 	copies := p.Copies()
@@ -33,10 +35,18 @@ func TestAPlanMapsAndCopiesWhatIsMissing(t *testing.T) {
 
 	p.KeptPages, p.ZeroPages = []device.Page{1, 2, 3, 4}, []device.Page{5, 6, 7}
 	require.Equal(t, []device.Page{1, 2, 3, 4, 5, 6, 7}, p.Unmapped())
-	p.Mapped = []Mapping{{Run: run(0, 2)}, {Run: run(4, 2)}, {Run: run(10, 1)}}
-	require.Equal(t, []device.Page{6, 7}, p.Unmapped())
-	p.Mapped = append(p.Mapped, Mapping{Run: run(12, 2)})
+	require.Equal(t, []device.Page{5}, p.Next(p.Jobs[1], run(10, 1)))
+	p.Map(p.Jobs[1], run(10, 1))
+	p.Map(p.Jobs[0], run(0, 2))
+	require.Equal(t, []device.Page{3, 4, 6, 7}, p.Unmapped())
+	p.Map(p.Jobs[0], run(4, 2))
+	require.Equal(t, []device.Page{6, 7}, p.Next(p.Jobs[1], run(12, 2)))
+	p.Map(p.Jobs[1], run(12, 2))
 	require.Empty(t, p.Unmapped())
+	require.Equal(t, []Mapping{
+		{Run: run(10, 1), Pages: []device.Page{5}}, {Run: run(0, 2), Pages: []device.Page{1, 2}},
+		{Run: run(4, 2), Pages: []device.Page{3, 4}}, {Run: run(12, 2), Pages: []device.Page{6, 7}},
+	}, p.Mapped)
 }
 
 // Without discarded pages that are mapped there is nothing to copy.
@@ -44,7 +54,8 @@ func TestDiscardedPagesNeedNoCopy(t *testing.T) {
 	var p Plan
 	p.Add(Job{Chunk: &Chunk{Run: run(3, 4)}, Runs: []pageset.Run{run(3, 4)}}, nil)
 	require.Empty(t, p.Copies())
-	require.Equal(t, []pageset.Run{run(3, 4)}, p.Zeros)
+	require.Equal(t, []pageset.Run{run(3, 4)}, p.Jobs[0].Fresh)
+	require.EqualValues(t, 4, p.Zeros)
 }
 
 func TestATagSleepsUntilItOrAllWake(t *testing.T) {

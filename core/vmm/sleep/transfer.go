@@ -3,7 +3,6 @@ package sleep
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -19,14 +18,18 @@ type Transfer struct {
 	// Op is the operation: "sleep" or "wake".
 	Op   string
 	Jobs []Job
+	// Prepare is called with each job of Back, in order, before its copy begins. The
+	// copies of the jobs before go on meanwhile. nil: there is nothing to prepare.
+	Prepare func(Job) error
 	// Stopped returns an error if no further copy may begin, and nil otherwise.
 	Stopped func() error
 	// Held is called with the memory that was allocated for contents, before the copy.
 	Held func(engine.Asleep)
 
 	copy func(l *lane, j Job) error
-	next atomic.Int64
-	mu   sync.Mutex
+	// ready has the jobs that may be copied.
+	ready chan Job
+	mu    sync.Mutex
 	// failed is the first failure, pageable the reason why no more memory is locked.
 	failed, pageable error
 }
@@ -81,6 +84,7 @@ func (t *Transfer) run(streams int) (left []Leftover, err error) {
 	var lanes []*lane
 	var running []<-chan struct{}
 	count := min(streams, len(t.Jobs))
+	t.ready = make(chan Job, len(t.Jobs))
 	for range count {
 		stream, err := t.Device.NewStream()
 		if err != nil {
@@ -91,6 +95,7 @@ func (t *Transfer) run(streams int) (left []Leftover, err error) {
 		lanes = append(lanes, l)
 		running = append(running, device.Go(t.Extent.Op(t.Op), l.work))
 	}
+	t.prepare()
 	for i, l := range lanes {
 		<-running[i]
 		if !l.ended {
@@ -101,6 +106,23 @@ func (t *Transfer) run(streams int) (left []Leftover, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return left, t.failed
+}
+
+// prepare prepares all jobs, until one fails.
+func (t *Transfer) prepare() {
+	defer close(t.ready)
+	for _, j := range t.Jobs {
+		if t.over() {
+			return
+		}
+		if t.Prepare != nil {
+			if err := t.Prepare(j); err != nil {
+				t.fail(err)
+				return
+			}
+		}
+		t.ready <- j
+	}
 }
 
 // longest returns the size of the longest chunk.

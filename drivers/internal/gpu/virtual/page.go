@@ -29,6 +29,9 @@ type Page struct {
 	Backing device.Backing
 	// Imported: another page, perhaps of another process, was created with the memory.
 	Imported bool
+	// Unfilled states that the owner does not read contents that it did not write since
+	// the page was mapped.
+	Unfilled bool
 	// At is the address where the page is mapped, if it is mapped. Access is the access to
 	// it.
 	At     uint64
