@@ -20,7 +20,7 @@ import (
 )
 
 // wrap makes a tensor over a slice, which must stay in use.
-func wrap(t *testing.T, e *engine.Engine, values []float32, shape ...int64) *tensor.Tensor {
+func wrap(t testing.TB, e *engine.Engine, values []float32, shape ...int64) *tensor.Tensor {
 	t.Helper()
 	layout, err := strided.Contiguous(shape...)
 	require.NoError(t, err)

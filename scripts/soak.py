@@ -209,7 +209,13 @@ def with_sanitizer() -> list[Drill]:
     programs, options = TEST / "asan/c", {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
     found = [
         Drill(f"asan_{name}@host", (str(programs / f"test_{name}"), "{seed}"), options, 900)
-        for name in ("random_programs", "random_pools", "random_virtual", "random_threads")
+        for name in (
+            "random_programs",
+            "random_pools",
+            "random_virtual",
+            "random_threads",
+            "random_tensors",
+        )
     ]
     words = (str(programs / "test_pool_calls"), str(ROOT / "tests/corpus/pool_calls"))
     found.append(Drill("asan_pool_calls@host", (*words, "400", "{seed}"), options, 900))

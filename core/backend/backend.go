@@ -35,8 +35,8 @@ type Backend struct {
 	// release ends the use of a registered backend.
 	release func()
 
-	// completed counts operations.
-	completed atomic.Uint64
+	// completed counts operations, and planned the plans of runs.
+	completed, planned atomic.Uint64
 	// prepared and sequences count open operations and sequences.
 	prepared, sequences atomic.Int64
 	failure             atomic.Pointer[string]
@@ -251,6 +251,7 @@ func (b *Backend) Status() Status {
 	for name, number := range map[string]uint64{
 		"allocated_bytes": counters.Allocated.Current, "workspace_bytes": b.memory.workspaces.held(),
 		"tensors": uint64(b.memory.tensors.Load()), "operations": uint64(b.prepared.Load()), "sequences": uint64(b.sequences.Load()),
+		"plans": b.planned.Load(),
 	} {
 		s.Specific[name] = json.RawMessage(fmt.Sprint(number))
 	}

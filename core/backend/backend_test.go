@@ -87,7 +87,7 @@ func TestStatus(t *testing.T) {
 	text, err := json.Marshal(b.Status())
 	require.NoError(t, err)
 	require.Equal(t, `{"is_initialized":true,"is_ready":true,"active_devices":["cpu:0"],"memory_usage":{"cpu:0":0},`+
-		`"operations_completed":0,"last_error":null,"backend_specific":{"allocated_bytes":0,"operations":0,"sequences":0,"tensors":0,"workspace_bytes":0}}`, string(text))
+		`"operations_completed":0,"last_error":null,"backend_specific":{"allocated_bytes":0,"operations":0,"plans":0,"sequences":0,"tensors":0,"workspace_bytes":0}}`, string(text))
 	matmul := prepare(t, b, "MatMul", "")
 	x := r.put(b, make([]float32, 9), 3, 3)
 	outputs := tensors{nil}

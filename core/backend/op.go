@@ -128,8 +128,10 @@ func (o *Op) infer(inputs []compute.Operand, wanted []bool) (*operator.Inferred,
 // valueOf describes an operand without its strides.
 func valueOf(of *compute.Operand) operator.Value {
 	v := operator.Value{Type: of.Type, Known: of.Known, IsAbsent: of.IsAbsent}
-	for _, length := range of.Layout.Shape() {
-		v.Shape = append(v.Shape, uint64(length))
+	lengths := of.Layout.Shape()
+	v.Shape = make([]uint64, len(lengths))
+	for axis, length := range lengths {
+		v.Shape[axis] = uint64(length)
 	}
 	return v
 }

@@ -270,8 +270,8 @@ func TestPlansAreKept(t *testing.T) {
 	for at, c := range []struct {
 		shape int
 		plans int64
-	}{{0, 1}, {0, 0}, {1, 1}, {0, 0}, {2, 1}, {1, 0}, {0, 1}, {2, 0}, {1, 1}} {
-		require.Equal(t, c.plans, run(c.shape), "run %d: two plans are kept, the oldest one is replaced", at)
+	}{{0, 1}, {0, 0}, {1, 1}, {0, 0}, {2, 1}, {0, 0}, {1, 1}, {0, 0}, {2, 1}, {1, 1}, {2, 0}, {0, 1}, {2, 0}} {
+		require.Equal(t, c.plans, run(c.shape), "run %d: two plans are kept, the oldest one that was not found again is replaced", at)
 	}
 	require.NoError(t, add.Close())
 	plain, out := r.start(func(c *backend.Config) { c.OptimizationLevel = 0 }), r.put(b, make([]float32, 2), 2)

@@ -24,7 +24,7 @@ type Options struct {
 	// chooses.
 	InstructionSet string `json:"instruction_set"`
 	// Plans is how many combinations of shapes an operation keeps planned, 1 to MaxPlans. The
-	// oldest one is replaced.
+	// oldest one that no run has found again is replaced.
 	Plans int `json:"plans"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/tensor"
 )
 
-// planned is a plan for inputs and outputs of certain types, shapes and strides. It does not change.
+// planned is a plan for inputs and outputs of certain types, shapes and strides. Only wasFound changes.
 type planned struct {
 	request compute.Request
 	plan    compute.Plan
@@ -20,6 +20,10 @@ type planned struct {
 	isContiguous []bool
 	// from and to are the bytes that inputs and outputs reach.
 	from, to []extent
+	// key is keyOf the inputs.
+	key uint64
+	// wasFound states that a run has found the plan in the list.
+	wasFound atomic.Bool
 }
 
 // extent is the bytes that an operand reaches, relative to its address: from low to before high.
@@ -79,10 +83,14 @@ type planCache struct {
 	most int
 	// last is the plan that was used last.
 	last atomic.Pointer[planned]
-	all  atomic.Pointer[[]*planned]
+	// all is nil without a plan, and otherwise points to a list that does not change, with room for most plans.
+	all atomic.Pointer[[]atomic.Pointer[planned]]
 
 	// mu: one thread at a time adds a plan.
 	mu sync.Mutex
+	// next is the place of the next plan. If the list is full, the plan there is replaced unless it was found
+	// since next has passed it: then it stays for another round.
+	next int
 }
 
 // find returns the plan for a run; nil: none is kept.
@@ -95,8 +103,14 @@ func (c *planCache) find(r *run) *planned {
 	if all == nil {
 		return nil
 	}
-	for _, p := range *all {
-		if p != last && p.fits(r) {
+	key := keyOf(r.inputs)
+	for i := range *all {
+		p := (*all)[i].Load()
+		if p == nil {
+			return nil
+		}
+		if p.key == key && p.fits(r) {
+			p.wasFound.Store(true)
 			c.last.Store(p)
 			return p
 		}
@@ -104,19 +118,47 @@ func (c *planCache) find(r *run) *planned {
 	return nil
 }
 
-// add keeps a plan, in place of the oldest one if there are too many.
+// keyOf returns a number for inputs that is the same for inputs that fit one plan, and mostly another one for
+// others: a decoder has a new shape at each token, so a run often fits none of the plans.
+func keyOf(inputs []compute.Operand) uint64 {
+	key := uint64(len(inputs))
+	mix := func(n int64) { key = (key ^ uint64(n)) * 0x9e3779b97f4a7c15; key ^= key >> 29 }
+	for i := range inputs {
+		of := &inputs[i]
+		mix(int64(of.Type)<<16 | int64(len(of.Packing))<<8 | int64(len(of.Layout.Shape())))
+		for axis, length := range of.Layout.Shape() {
+			mix(length)
+			mix(of.Layout.Strides()[axis])
+		}
+		for _, n := range of.Known {
+			mix(n)
+		}
+	}
+	return key
+}
+
+// add keeps a plan, in place of the oldest one that was not found again if there are too many.
 func (c *planCache) add(p *planned) {
 	if c.most == 0 {
 		return
 	}
+	p.key = keyOf(p.request.Inputs)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []*planned
-	if all := c.all.Load(); all != nil {
-		list = (*all)[max(0, len(*all)+1-c.most):]
+	if c.all.Load() == nil {
+		list := make([]atomic.Pointer[planned], c.most)
+		c.all.Store(&list)
 	}
-	list = append(slices.Clone(list), p)
-	c.all.Store(&list)
+	list := *c.all.Load()
+	for range list {
+		old := list[c.next].Load()
+		if old == nil || !old.wasFound.Swap(false) {
+			break
+		}
+		c.next = (c.next + 1) % c.most
+	}
+	list[c.next].Store(p)
+	c.next = (c.next + 1) % c.most
 	c.last.Store(p)
 }
 
@@ -150,6 +192,7 @@ func (o *Op) planFor(r *run) (*planned, error) {
 	if made.plan, err = o.plan(made.request); err != nil {
 		return nil, err
 	}
+	o.backend.planned.Add(1)
 	made.workspaceBytes = made.plan.WorkspaceBytes()
 	made.from, made.to = extentsOf(made.request.Inputs), extentsOf(made.request.Outputs)
 	o.plans.add(made)

@@ -69,6 +69,7 @@ func inferAttention(c *call) error {
 		return err
 	}
 	c.result.Layout.Heads = h
+	c.result.Outputs = make([]Value, 0, 4)
 	q, v := c.in(query).Type, c.in(value).Type
 	if h.IsPacked {
 		c.give(q, []uint64{h.Batch, h.Queries, packed(h.QueryHeads, h.ValueSize)})

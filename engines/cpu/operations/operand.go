@@ -33,14 +33,12 @@ type operand struct {
 	packing string
 }
 
-func newOperand(s source, index int, o compute.Operand) operand {
+// newOperand describes an operand of a request, whose shape and strides it shares: nothing changes them.
+func newOperand(s source, index int, o *compute.Operand) operand {
 	if o.IsAbsent {
 		return operand{}
 	}
-	return operand{
-		source: s, index: index, kind: o.Type, packing: o.Packing,
-		shape: slices.Clone(o.Layout.Shape()), strides: slices.Clone(o.Layout.Strides()),
-	}
+	return operand{source: s, index: index, kind: o.Type, packing: o.Packing, shape: o.Layout.Shape(), strides: o.Layout.Strides()}
 }
 
 func (o operand) isPresent() bool { return o.source != absent }

@@ -120,7 +120,7 @@ func (l *lowering) packBlocks(p *product) error {
 // operator, an input or a type without one; CodeOverflow.
 func (e *Engine) Pack(o *operator.Operator, input int, from compute.Operand) (compute.Packed, error) {
 	isLast, isRight := sumsOverLast(o, input)
-	in := newOperand(ofInput, 0, from)
+	in := newOperand(ofInput, 0, &from)
 	switch {
 	case !isRight || !in.isPresent():
 		return compute.Packed{}, device.Errorf(device.CodeUnsupported, opPack, "input %d of %s has no packed layout", input, o.FullName())

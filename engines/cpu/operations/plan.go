@@ -79,12 +79,15 @@ func (e *Engine) Plan(r compute.Request) (compute.Plan, error) {
 	if !isKnown {
 		return nil, device.Errorf(device.CodeUnsupported, opPlan, "%s is not computed by the CPU engine", r.Operator.Name)
 	}
-	l := &lowering{engine: e, op: r.Operator, layout: r.Inferred.Layout}
-	for i, o := range r.Inputs {
-		l.inputs = append(l.inputs, newOperand(ofInput, i, o))
+	l := &lowering{
+		engine: e, op: r.Operator, layout: r.Inferred.Layout,
+		inputs: make([]operand, len(r.Inputs)), outputs: make([]operand, len(r.Outputs)),
 	}
-	for i, o := range r.Outputs {
-		l.outputs = append(l.outputs, newOperand(ofOutput, i, o))
+	for i := range r.Inputs {
+		l.inputs[i] = newOperand(ofInput, i, &r.Inputs[i])
+	}
+	for i := range r.Outputs {
+		l.outputs[i] = newOperand(ofOutput, i, &r.Outputs[i])
 	}
 	err := l.checkPacking()
 	if err == nil && (l.hasResult() || l.readsIndices()) {
