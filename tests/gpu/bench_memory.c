@@ -1,7 +1,10 @@
 /* Measures pages, waking and a full device:
  *
  *   bench_memory remap PAGES    us for one page, for each way to map and unmap it
- *   bench_memory wake BYTES     GB/s of waking, and of a copy of pinned memory
+ *   bench_memory wake BYTES PAGE_BYTES
+ *                               GB/s of waking with such pages (0: the
+ *                               recommended ones), and of a copy of pinned
+ *                               memory
  *   bench_memory fill           allocates the whole device, and frees it again
  *
  * Each prints one JSON object. */
@@ -132,15 +135,18 @@ static double pinned_gbps(uint64_t bytes) {
     return gbps;
 }
 
-static void wake(uint64_t bytes) {
+static void wake(uint64_t bytes, uint64_t page_bytes) {
     ferrum_page_sizes sizes = FERRUM_PAGE_SIZES_INIT;
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
     ferrum_vpool vpool;
     ferrum_address at;
     double woken[5], slept[5], pinned[5];
     MUST(ferrum_device_get_page_sizes(device, &sizes));
-    bytes -= bytes % sizes.recommended_bytes;
+    if (page_bytes == 0)
+        page_bytes = sizes.recommended_bytes;
+    bytes -= bytes % page_bytes;
     config.capacity_bytes = bytes;
+    config.page_bytes = page_bytes;
     MUST(ferrum_vpool_create(device, &config, &vpool));
     MUST(ferrum_vpool_alloc(vpool, 0, bytes, &at));
     CUDA_MUST(CU(cuMemsetD8)(at, 5, bytes));
@@ -159,7 +165,8 @@ static void wake(uint64_t bytes) {
     end_unless(byte == 5, "the bytes after waking");
     MUST(ferrum_vpool_free(vpool, 0, bytes, stream));
     MUST(ferrum_vpool_destroy(vpool, 0));
-    printf("{\"bytes\": %llu, ", (unsigned long long)bytes);
+    printf("{\"bytes\": %llu, \"page_bytes\": %llu, ",
+           (unsigned long long)bytes, (unsigned long long)page_bytes);
     print_values("wake_gbps", woken, 5);
     printf(", ");
     print_values("sleep_gbps", slept, 5);
@@ -215,8 +222,8 @@ int main(int count, char **words) {
     start();
     if (strcmp(what, "remap") == 0 && count == 3)
         remap(atoi(last));
-    else if (strcmp(what, "wake") == 0 && count == 3)
-        wake(strtoull(last, NULL, 10));
+    else if (strcmp(what, "wake") == 0 && count == 4)
+        wake(strtoull(words[2], NULL, 10), strtoull(last, NULL, 10));
     else if (strcmp(what, "fill") == 0 && count == 2)
         fill();
     else

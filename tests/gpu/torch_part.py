@@ -214,6 +214,55 @@ def arrays_of_both() -> None:
             assert adopted.read(3) == bytes([9, 9, 9])
 
 
+def tensors_of_both() -> None:
+    """Tensors of the library become tensors of torch without a copy, with their strides, and the
+    other way round. Each keeps the memory of the other.
+    """
+    torch = start(ours=False)
+    import ferrum_mem
+
+    torch.zeros(1, device="cuda")
+    kinds = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64}
+    with ferrum_mem.Device("cuda:0") as device, ferrum_mem.Pool(device) as pool:
+        for kind, expected in kinds.items():
+            ours = ferrum_mem.Tensor(pool, kind, [3, 5])
+            ours.fill(2)
+            turned = ours.permute(1, 0)[1:4]
+            theirs = torch.from_dlpack(turned)
+            found = (theirs.dtype, theirs.device.type, tuple(theirs.shape), theirs.stride())
+            assert found == (expected, "cuda", (3, 3), (1, 5)), found
+            assert theirs.data_ptr() == turned.address
+            theirs[2, 0] = 7
+            torch.cuda.synchronize()
+            ours_again = ferrum_mem.Tensor.from_dlpack(theirs)
+            assert (ours_again.address, ours_again.strides) == (theirs.data_ptr(), (1, 5))
+            sum_of_theirs = float(theirs.double().sum())
+            del theirs
+            gc.collect()
+            assert sum_of_theirs == 8 * 2 + 7, sum_of_theirs
+            ours_again.close()
+            gc.collect()
+            turned.close()
+            ours.close()
+        loan = torch.arange(12, device="cuda", dtype=torch.float32).reshape(3, 4)
+        torch.cuda.synchronize()
+        with ferrum_mem.Tensor.from_dlpack(loan) as borrowed:
+            address = loan.data_ptr()
+            del loan
+            gc.collect()
+            torch.cuda.empty_cache()
+            litter = [torch.full((12,), 9.0, device="cuda") for _ in range(100)]
+            torch.cuda.synchronize()
+            assert borrowed.address == address
+            values = memoryview(borrowed.read()).cast("f").tolist()
+            assert values == [float(n) for n in range(12)], values
+            del litter
+        on_host = torch.arange(6, dtype=torch.int32).reshape(2, 3)
+        with ferrum_mem.Tensor.from_dlpack(on_host.t()) as seen:
+            assert (seen.shape, seen.strides) == ((3, 2), (1, 3))
+            assert torch.equal(torch.from_dlpack(seen), on_host.t())
+
+
 CASES = {
     "training": training,
     "statistics and emptying": statistics_and_emptying,
@@ -222,6 +271,7 @@ CASES = {
     "graphs": graphs,
     "more than there is": more_than_there_is,
     "arrays of both": arrays_of_both,
+    "tensors of both": tensors_of_both,
 }
 VERSIONS = "import torch; torch.zeros(1, device='cuda'); print(torch.__version__)"
 
