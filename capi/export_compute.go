@@ -53,7 +53,12 @@ func bothOf(inputs *C.ferrum_tensor, inputCount C.uint64_t, outputs *C.ferrum_te
 
 //export fmgo_op_run
 func fmgo_op_run(op C.uint64_t, inputs *C.ferrum_tensor, inputCount C.uint64_t, outputs *C.ferrum_tensor, outputCount C.uint64_t, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
+	status = unfinished
+	defer func() {
+		if status == unfinished {
+			caught(&status, recover())
+		}
+	}()
 	object, err := computes.Op("op.run", uint64(op))
 	if err != nil {
 		return fail(err)

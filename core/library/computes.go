@@ -223,59 +223,55 @@ func (o *Op) Infer(inputs, outputs []TensorDesc) (workspaceBytes uint64, err err
 // unwanted is the id of an output that is not wanted.
 const unwanted = ^uint64(0)
 
-// operands are the tensors of a call. Small ones take no memory of the heap.
-type operands struct {
-	few  [16]*tensor.Tensor
-	list []*tensor.Tensor
-}
+// few is the number of tensors up to which a call takes no memory of the heap for its lists.
+const few = 16
 
-// find finds the tensors of a call.
-func (x *operands) find(op string, of *Compute, ids []uint64, areOutputs bool) error {
-	x.list = x.few[:0]
-	tensors := &of.library.Tensors
+// tensors finds the tensors of a call, and appends them to a list.
+func (c *Compute) tensors(op string, list []*tensor.Tensor, ids []uint64, areOutputs bool) ([]*tensor.Tensor, error) {
+	tensors := &c.library.Tensors
 	for _, id := range ids {
 		switch {
 		case id == 0:
-			x.list = append(x.list, nil)
+			list = append(list, nil)
 			continue
 		case areOutputs && id == unwanted:
-			x.list = append(x.list, backend.Unwanted)
+			list = append(list, backend.Unwanted)
 			continue
 		}
 		t, err := tensors.Tensor(op, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := t.usable(op); err != nil {
-			return err
+			return nil, err
 		}
-		x.list = append(x.list, t.tensor)
+		list = append(list, t.tensor)
 	}
-	return nil
+	return list, nil
 }
 
 // give assigns handles to the outputs that a call has made, and writes the handles to ids. After an error
 // no output stays.
-func (x *operands) give(op string, of *Compute, ids []uint64) error {
+func (c *Compute) give(op string, outputs []*tensor.Tensor, ids []uint64) error {
 	var given []int
-	for at, t := range x.list {
+	for at, t := range outputs {
 		if ids[at] != 0 || t == nil {
 			continue
 		}
-		id, err := of.library.Tensors.add(op, of.home(), func() (*tensor.Tensor, error) { return t, nil })
+		id, err := c.library.Tensors.add(op, c.home(), func() (*tensor.Tensor, error) { return t, nil })
 		if err == nil {
 			ids[at] = id
 			given = append(given, at)
 			continue
 		}
 		// add has closed the tensor, or has not begun.
-		for later, t := range x.list[at:] {
+		for later, t := range outputs[at:] {
 			if ids[at+later] == 0 && t != nil && !t.IsClosed() {
-				of.library.Computes.giveUp("tensor", t.Close())
+				c.library.Computes.giveUp("tensor", t.Close())
 			}
 		}
 		for _, before := range given {
-			of.library.Tensors.EndExport(ids[before])
+			c.library.Tensors.EndExport(ids[before])
 			ids[before] = 0
 		}
 		return err
@@ -292,17 +288,19 @@ func (o *Op) Run(inputs, outputs []uint64, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	var from, to operands
-	if err := from.find(op, c, inputs, false); err != nil {
+	var onStack [2][few]*tensor.Tensor
+	from, err := c.tensors(op, onStack[0][:0], inputs, false)
+	if err != nil {
 		return err
 	}
-	if err := to.find(op, c, outputs, true); err != nil {
+	to, err := c.tensors(op, onStack[1][:0], outputs, true)
+	if err != nil {
 		return err
 	}
-	if err := o.op.Run(from.list, to.list, queue); err != nil {
+	if err := o.op.Run(from, to, queue); err != nil {
 		return c.library.registry.callErrorOn(stream, err, o)
 	}
-	return to.give(op, c, outputs)
+	return c.give(op, to, outputs)
 }
 
 // Pack packs a constant input; a memory without handles: that of the backend. Errors: those of
@@ -342,17 +340,18 @@ func (s *Sequence) Add(opID uint64, inputs, outputs []uint64) error {
 	if err != nil {
 		return err
 	}
-	var from, to operands
-	if err := from.find(op, s.compute, inputs, false); err != nil {
+	from, err := s.compute.tensors(op, nil, inputs, false)
+	if err != nil {
 		return err
 	}
-	if err := to.find(op, s.compute, outputs, true); err != nil {
+	to, err := s.compute.tensors(op, nil, outputs, true)
+	if err != nil {
 		return err
 	}
-	if err := s.sequence.Add(o.op, from.list, to.list); err != nil {
+	if err := s.sequence.Add(o.op, from, to); err != nil {
 		return CallError(err, o, s)
 	}
-	return to.give(op, s.compute, outputs)
+	return s.compute.give(op, to, outputs)
 }
 
 // Run runs the operations. Errors: those of backend.Sequence.Run.
