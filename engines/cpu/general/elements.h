@@ -197,29 +197,95 @@ static void fk_convert_element(const struct fk_map *r, int64_t x, int64_t y) {
         fk_put_integer(r->y, r->y_type, y, fk_to_integer(r->y_type, value));
 }
 
-static void fk_map_element(const struct fk_map *r, int64_t x, int64_t z,
-                           int64_t y) {
+/* Elements of a run that are computed at a time. */
+#define FK_GENERAL_RUN 64
+
+static int fk_computes_floats(const struct fk_map *r) {
+    return fk_is_float(r->x_type) || (r->z && fk_is_float(r->z_type)) ||
+           r->op == FK_MAP_ERF;
+}
+
+/* The operators that the compiler makes vectors of have a loop of their own. */
+#define FK_OPERATE(name, op)            \
+    case name:                          \
+        for (int64_t i = 0; i < n; i++) \
+            x[i] = x[i] op z[i];        \
+        return;
+
+static void fk_compute_floats(const struct fk_map *r, double *x,
+                              const double *z, int64_t n) {
+    switch (r->op) {
+        FK_OPERATE(FK_MAP_ADD, +)
+        FK_OPERATE(FK_MAP_SUB, -)
+        FK_OPERATE(FK_MAP_MUL, *)
+        FK_OPERATE(FK_MAP_DIV, /)
+    }
+    for (int64_t i = 0; i < n; i++)
+        x[i] = fk_compute_float(r, x[i], z[i]);
+}
+
+static void fk_compute_integers(const struct fk_map *r, uint64_t *x,
+                                const uint64_t *z, int64_t n) {
+    switch (r->op) {
+        FK_OPERATE(FK_MAP_ADD, +)
+        FK_OPERATE(FK_MAP_SUB, -)
+        FK_OPERATE(FK_MAP_MUL, *)
+    }
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (uint64_t)fk_compute_integer(r, (int64_t)x[i], (int64_t)z[i]);
+}
+
+/* Up to FK_GENERAL_RUN elements, which are steps apart. */
+static void fk_map_floats(const struct fk_map *r, int64_t x, int64_t xs,
+                          int64_t z, int64_t zs, int64_t y, int64_t ys,
+                          int64_t n) {
+    double left[FK_GENERAL_RUN], right[FK_GENERAL_RUN];
+    fk_get_floats(left, r->x, r->x_type, x, xs, n);
+    if (r->z)
+        fk_get_floats(right, r->z, r->z_type, z, zs, n);
+    else
+        memset(right, 0, 8 * (size_t)n);
+    fk_compute_floats(r, left, right, n);
+    if (fk_is_float(r->y_type)) {
+        fk_put_floats(r->y, r->y_type, y, ys, left, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        fk_put_integer(r->y, r->y_type, y + i * ys,
+                       fk_to_integer(r->y_type, left[i]));
+}
+
+static void fk_map_integers(const struct fk_map *r, int64_t x, int64_t xs,
+                            int64_t z, int64_t zs, int64_t y, int64_t ys,
+                            int64_t n) {
+    uint64_t left[FK_GENERAL_RUN], right[FK_GENERAL_RUN];
+    fk_get_integers(left, r->x, r->x_type, x, xs, n);
+    if (r->z)
+        fk_get_integers(right, r->z, r->z_type, z, zs, n);
+    else
+        memset(right, 0, 8 * (size_t)n);
+    fk_compute_integers(r, left, right, n);
+    fk_put_integers(r->y, r->y_type, y, ys, left, n);
+}
+
+/* A run of elements that are steps apart. */
+static void fk_map_run_of(const struct fk_map *r, int64_t x, int64_t xs,
+                          int64_t z, int64_t zs, int64_t y, int64_t ys,
+                          int64_t run) {
     if (r->op == FK_MAP_COPY) {
-        fk_convert_element(r, x, y);
+        for (int64_t i = 0; i < run; i++)
+            fk_convert_element(r, x + i * xs, y + i * ys);
         return;
     }
-    const int is_float = fk_is_float(r->x_type) ||
-                         (r->z && fk_is_float(r->z_type)) ||
-                         r->op == FK_MAP_ERF;
-    if (is_float) {
-        double left = fk_get_float(r->x, r->x_type, x);
-        double right = r->z ? fk_get_float(r->z, r->z_type, z) : 0;
-        double result = fk_compute_float(r, left, right);
-        if (fk_is_float(r->y_type))
-            fk_put_float(r->y, r->y_type, y, result);
+    const int is_float = fk_computes_floats(r);
+    for (int64_t i = 0; i < run; i += FK_GENERAL_RUN) {
+        const int64_t n = run - i < FK_GENERAL_RUN ? run - i : FK_GENERAL_RUN;
+        if (is_float)
+            fk_map_floats(r, x + i * xs, xs, z + i * zs, zs, y + i * ys, ys, n);
         else
-            fk_put_integer(r->y, r->y_type, y,
-                           fk_to_integer(r->y_type, result));
-        return;
+            fk_map_integers(r, x + i * xs, xs, z + i * zs, zs, y + i * ys, ys,
+                            n);
     }
-    int64_t left = fk_get_integer(r->x, r->x_type, x);
-    int64_t right = r->z ? fk_get_integer(r->z, r->z_type, z) : 0;
-    fk_put_integer(r->y, r->y_type, y, fk_compute_integer(r, left, right));
 }
 
 /* Elements of 4 bits share a byte, so one part writes them all. */
@@ -248,8 +314,7 @@ static void fk_general_map_run(const void *request, int64_t part, int64_t parts,
         int64_t y = fk_offset(r->rank, r->dims, r->y_strides, i);
         int64_t run = inner - i % inner;
         run = run < end - i ? run : end - i;
-        for (int64_t j = 0; j < run; j++)
-            fk_map_element(r, x + j * xs, z + j * zl, y + j * ys);
+        fk_map_run_of(r, x, xs, z, zl, y, ys, run);
         i += run;
     }
 }

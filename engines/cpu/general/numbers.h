@@ -301,4 +301,71 @@ static double fk_odd_double(int64_t type, int64_t value) {
     return is_negative ? -(double)size : (double)size;
 }
 
+/* Elements that are stride apart: the types of 32 and 64 bits in a loop of their
+ * own, the others one by one. */
+#define FK_GET_EACH(type)                              \
+    for (int64_t i = 0; i < n; i++) {                  \
+        type value;                                    \
+        memcpy(&value, from + i * step, sizeof value); \
+        to[i] = (__typeof__(*to))value;                \
+    }
+
+static void fk_get_floats(double *to, uint64_t base, int64_t type,
+                          int64_t index, int64_t stride, int64_t n) {
+    const char *from = fk_place(base, type, index);
+    const int64_t step = stride * (fk_bits(type) / 8);
+    if (type == FK_F64)
+        FK_GET_EACH(double)
+    else if (type == FK_F32)
+        FK_GET_EACH(float)
+    else
+        for (int64_t i = 0; i < n; i++)
+            to[i] = fk_get_float(base, type, index + i * stride);
+}
+
+static void fk_get_integers(uint64_t *to, uint64_t base, int64_t type,
+                            int64_t index, int64_t stride, int64_t n) {
+    const char *from = fk_place(base, type, index);
+    const int64_t step = stride * (fk_bits(type) / 8);
+    if (fk_bits(type) == 64)
+        FK_GET_EACH(uint64_t)
+    else if (type == FK_I32)
+        FK_GET_EACH(int32_t)
+    else
+        for (int64_t i = 0; i < n; i++)
+            to[i] = (uint64_t)fk_get_integer(base, type, index + i * stride);
+}
+
+#define FK_PUT_EACH(type)                            \
+    for (int64_t i = 0; i < n; i++) {                \
+        type value = (type)from[i];                  \
+        memcpy(to + i * step, &value, sizeof value); \
+    }
+
+static void fk_put_floats(uint64_t base, int64_t type, int64_t index,
+                          int64_t stride, const double *from, int64_t n) {
+    char *to = fk_place(base, type, index);
+    const int64_t step = stride * (fk_bits(type) / 8);
+    if (type == FK_F64)
+        FK_PUT_EACH(double)
+    else if (type == FK_F32)
+        FK_PUT_EACH(float)
+    else
+        for (int64_t i = 0; i < n; i++)
+            fk_put_float(base, type, index + i * stride, from[i]);
+}
+
+static void fk_put_integers(uint64_t base, int64_t type, int64_t index,
+                            int64_t stride, const uint64_t *from, int64_t n) {
+    char *to = fk_place(base, type, index);
+    const int64_t step = stride * (fk_bits(type) / 8);
+    if (fk_bits(type) == 64)
+        FK_PUT_EACH(uint64_t)
+    else if (type == FK_I32)
+        FK_PUT_EACH(int32_t)
+    else
+        for (int64_t i = 0; i < n; i++)
+            fk_put_integer(base, type, index + i * stride, (int64_t)from[i]);
+}
+
 #endif
