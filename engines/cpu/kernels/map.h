@@ -1,9 +1,11 @@
 /*
  * Operations on each element, with broadcasting and any strides.
  *
- * Dimensions that are adjacent for all operands are first merged. Then the last
- * dimension is computed in tiles. An operand of F32 with adjacent elements is used
- * where it is; any other is read into a buffer and written from one.
+ * Dimensions that are adjacent for all operands are first merged. Then the elements
+ * are computed in tiles: a tile has as many of the last dimensions as fit into it,
+ * and a part of the one before them. An operand of F32 whose elements of a tile are
+ * adjacent is used where it is; any other is read into a buffer and written from
+ * one.
  */
 #ifndef FK_MAP_H
 #define FK_MAP_H
@@ -12,6 +14,7 @@
 #include "math.h"
 
 #define FK_TILE_ELEMENTS 512
+#define FK_LONG_RUN 64
 
 typedef void fk_map_run(int64_t n, const float *x, const float *z, float *y,
                         float factor);
@@ -45,6 +48,7 @@ FK_MAP_OF(add, 1, x + z)
 FK_MAP_OF(sub, 1, x - z)
 FK_MAP_OF(mul, 1, x *z)
 FK_MAP_OF(div, 1, x / z)
+FK_MAP_OF(pow, 1, fk_pow(x, z))
 FK_MAP_OF(silu_mul, 1, fk_swish(x, fk_splat(1)) * z)
 FK_MAP_OF(sqrt, 0, fk_sqrt(x))
 /* NaN stays NaN. */
@@ -55,13 +59,6 @@ FK_MAP_OF(gelu, 0, fk_gelu(x))
 FK_MAP_OF(gelu_tanh, 0, fk_gelu_tanh(x))
 FK_MAP_OF(swish, 0, fk_swish(x, f))
 FK_MAP_OF(exp, 0, fk_exp(x))
-
-FK_NOINLINE void fk_map_pow(int64_t n, const float *x, const float *z, float *y,
-                            float factor) {
-    (void)factor;
-    for (int64_t i = 0; i < n; i++)
-        y[i] = fk_pow(x[i], z[i]);
-}
 
 static fk_map_run *const fk_maps[FK_MAPS] = {
     [FK_MAP_COPY] = fk_map_copy,
@@ -138,27 +135,98 @@ FK_INLINE const float *fk_run_of(float *buffer, int64_t type, const char *from,
     return buffer;
 }
 
-static void fk_map_tile(const struct fk_map *r, const int64_t *at,
-                        int64_t first, int64_t n) {
+/* Some of the elements of a request: the dimensions from first on, of which the
+ * first one has dims[0] indices. */
+struct fk_tile_shape {
+    int64_t rank, elements;
+    int64_t dims[FK_RANK];
+};
+
+/* Whether the elements of a tile are adjacent, in the order of the dimensions. */
+FK_INLINE int fk_is_dense(const struct fk_tile_shape *t,
+                          const int64_t *strides) {
+    int64_t expected = 1;
+    for (int64_t d = t->rank - 1; d >= 0; d--) {
+        if (t->dims[d] != 1 && strides[d] != expected)
+            return 0;
+        expected *= t->dims[d];
+    }
+    return 1;
+}
+
+/* Calls `each` for the runs along the last dimension of a tile. `at` is the offset
+ * of the run in elements, and `done` counts the elements of the runs before it. */
+#define FK_EACH_RUN(t, strides, at, done, each)                        \
+    do {                                                               \
+        int64_t index_[FK_RANK] = {0}, at = 0;                         \
+        const int64_t inner_ = (t)->dims[(t)->rank - 1];               \
+        for (int64_t done = 0; done < (t)->elements; done += inner_) { \
+            each;                                                      \
+            for (int64_t d_ = (t)->rank - 2; d_ >= 0; d_--) {          \
+                at += (strides)[d_];                                   \
+                if (++index_[d_] < (t)->dims[d_])                      \
+                    break;                                             \
+                at -= index_[d_] * (strides)[d_];                      \
+                index_[d_] = 0;                                        \
+            }                                                          \
+        }                                                              \
+    } while (0)
+
+FK_INLINE int fk_is_one_element(const struct fk_tile_shape *t,
+                                const int64_t *strides) {
+    for (int64_t d = 0; d < t->rank; d++)
+        if (t->dims[d] != 1 && strides[d] != 0)
+            return 0;
+    return 1;
+}
+
+/* A run of elements as F32 in the buffer. */
+FK_INLINE void fk_gather_run_of(float *buffer, int64_t type, const char *from,
+                                int64_t stride, int64_t n) {
+    if (fk_run_of(buffer, type, from, stride, n) != buffer)
+        memcpy(buffer, from, 4 * (size_t)n);
+}
+
+/* The elements of a tile as F32, in the order of the dimensions. */
+static const float *fk_gathered(float *buffer, int64_t type, const char *from,
+                                const struct fk_tile_shape *t,
+                                const int64_t *strides) {
+    const int64_t last = t->rank - 1, n = t->dims[last], step = strides[last];
+    if (last == 0)
+        return fk_run_of(buffer, type, from, step, n);
+    if (fk_is_dense(t, strides))
+        return fk_run_of(buffer, type, from, 1, t->elements);
+    if (fk_is_one_element(t, strides))
+        return fk_run_of(buffer, type, from, 0, t->elements);
+    if (type == FK_F32 && n < FK_LANES)
+        FK_EACH_RUN(t, strides, at, done, {
+            for (int64_t i = 0; i < n; i++)
+                memcpy(buffer + done + i, from + 4 * (at + i * step), 4);
+        });
+    else
+        FK_EACH_RUN(t, strides, at, done,
+                    fk_gather_run_of(buffer + done, type,
+                                     from + at * fk_bytes(type), step, n));
+    return buffer;
+}
+
+/* Computes a tile. The offsets are those of its first element. */
+static void fk_map_tile(const struct fk_map *r, const struct fk_tile_shape *t,
+                        int64_t x, int64_t z, int64_t y) {
     float x_buffer[FK_TILE_ELEMENTS], z_buffer[FK_TILE_ELEMENTS];
     float y_buffer[FK_TILE_ELEMENTS];
-    const int64_t last = r->rank - 1;
-    int64_t x = 0, z = 0, y = 0;
-    for (int64_t d = 0; d < r->rank; d++) {
-        int64_t index = d == last ? first : at[d];
-        x += index * r->x_strides[d];
-        z += index * r->z_strides[d];
-        y += index * r->y_strides[d];
-    }
-    const float *left = fk_run_of(
-        x_buffer, r->x_type, fk_at(r->x, r->x_type, x), r->x_strides[last], n);
+    const int64_t first = r->rank - t->rank, last = t->rank - 1;
+    const int64_t n = t->elements, *strides = r->y_strides + first;
+    const float *left =
+        fk_gathered(x_buffer, r->x_type, fk_at(r->x, r->x_type, x), t,
+                    r->x_strides + first);
     const float *right = NULL;
     if (r->z)
-        right = fk_run_of(z_buffer, r->z_type, fk_at(r->z, r->z_type, z),
-                          r->z_strides[last], n);
+        right = fk_gathered(z_buffer, r->z_type, fk_at(r->z, r->z_type, z), t,
+                            r->z_strides + first);
     char *to = (char *)fk_at(r->y, r->y_type, y);
-    if (r->y_type == FK_F32 && (r->y_strides[last] == 1 || n == 1) &&
-        (uintptr_t)to % 4 == 0) {
+    const int is_dense = fk_is_dense(t, strides);
+    if (r->y_type == FK_F32 && is_dense && (uintptr_t)to % 4 == 0) {
         fk_maps[r->op](n, left, right, (float *)(void *)to, (float)r->factor);
         return;
     }
@@ -167,41 +235,60 @@ static void fk_map_tile(const struct fk_map *r, const int64_t *at,
         fk_maps[r->op](n, left, right, y_buffer, (float)r->factor);
         result = y_buffer;
     }
-    fk_write(r->y_type, to, r->y_strides[last], result, n);
+    if (is_dense)
+        fk_write(r->y_type, to, 1, result, n);
+    else
+        FK_EACH_RUN(t, strides, at, done,
+                    fk_write(r->y_type, to + at * fk_bytes(r->y_type),
+                             strides[last], result + done, t->dims[last]));
 }
 
 static void fk_map_run_part(const void *request, int64_t part, int64_t parts,
                             char *workspace) {
     (void)workspace;
     const struct fk_map *whole = request;
-    if (parts == 1 && whole->rank == 1 && whole->dims[0] > 0 &&
-        whole->dims[0] <= FK_TILE_ELEMENTS) {
-        fk_map_tile(whole, NULL, 0, whole->dims[0]);
+    const int64_t elements = fk_map_elements(whole);
+    if (elements == 0)
+        return;
+    struct fk_tile_shape tile;
+    if (parts == 1 && whole->rank > 0 && elements <= FK_TILE_ELEMENTS) {
+        tile.rank = whole->rank;
+        tile.elements = elements;
+        memcpy(tile.dims, whole->dims, sizeof tile.dims);
+        fk_map_tile(whole, &tile, 0, 0, 0);
         return;
     }
     struct fk_map r = *whole;
     if (!r.z)
         memcpy(r.z_strides, r.x_strides, sizeof r.z_strides);
-    if (fk_map_elements(&r) == 0)
-        return;
     fk_merge(&r);
-    const int64_t last = r.rank - 1, inner = r.dims[last];
-    const int64_t each = (inner + FK_TILE_ELEMENTS - 1) / FK_TILE_ELEMENTS;
-    const int64_t tiles = fk_map_elements(&r) / inner * each;
-    int64_t tile = part * tiles / parts, end = (part + 1) * tiles / parts;
-    int64_t at[FK_RANK], rest = tile / each, step = tile % each;
-    for (int64_t d = last - 1; d >= 0; d--) {
-        at[d] = rest % r.dims[d];
-        rest /= r.dims[d];
-    }
-    for (; tile < end; tile++) {
-        int64_t first = step * FK_TILE_ELEMENTS, n = inner - first;
-        fk_map_tile(&r, at, first, n < FK_TILE_ELEMENTS ? n : FK_TILE_ELEMENTS);
-        if (++step < each)
-            continue;
-        step = 0;
-        for (int64_t d = last - 1; d >= 0 && ++at[d] == r.dims[d]; d--)
-            at[d] = 0;
+    /* The dimensions behind `split` are whole in each tile. A long run is a tile of
+     * its own, because operands that repeat are used where they are then. */
+    int64_t split = r.rank - 1, inner = 1;
+    while (split > 0 && inner < FK_LONG_RUN &&
+           inner * r.dims[split] <= FK_TILE_ELEMENTS)
+        inner *= r.dims[split--];
+    const int64_t rows = inner < FK_LONG_RUN ? FK_TILE_ELEMENTS / inner : 1;
+    const int64_t each = (r.dims[split] + rows - 1) / rows;
+    const int64_t tiles = elements / (inner * r.dims[split]) * each;
+    tile.rank = r.rank - split;
+    memcpy(tile.dims, r.dims + split, 8 * (size_t)tile.rank);
+    for (int64_t i = part * tiles / parts; i < (part + 1) * tiles / parts;
+         i++) {
+        int64_t from = i % each * rows, rest = i / each;
+        int64_t x = from * r.x_strides[split], z = from * r.z_strides[split];
+        int64_t y = from * r.y_strides[split];
+        for (int64_t d = split - 1; d >= 0; d--) {
+            const int64_t at = rest % r.dims[d];
+            rest /= r.dims[d];
+            x += at * r.x_strides[d];
+            z += at * r.z_strides[d];
+            y += at * r.y_strides[d];
+        }
+        const int64_t left = r.dims[split] - from;
+        tile.dims[0] = left < rows ? left : rows;
+        tile.elements = tile.dims[0] * inner;
+        fk_map_tile(&r, &tile, x, z, y);
     }
 }
 

@@ -18,6 +18,14 @@ FK_INLINE fk_v fk_with_sign(fk_v x, fk_v s) {
                   ((fk_vi)s & fk_splat_i((int32_t)0x80000000)));
 }
 
+FK_INLINE float fk_sqrt_one(float x) {
+#if defined(__SSE2__)
+    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
+#else
+    return vget_lane_f32(vsqrt_f32(vdup_n_f32(x)), 0);
+#endif
+}
+
 FK_INLINE fk_v fk_sqrt(fk_v x) {
 #if FK_LANES == 16
     return (fk_v)_mm512_sqrt_ps((__m512)x);
@@ -126,67 +134,110 @@ FK_INLINE fk_v fk_gelu_tanh(fk_v x) {
     return x / (fk_splat(1) + fk_exp(fk_splat(-1.59576912f) * u));
 }
 
-/* 2^x in double, for |x| <= 1000. */
-FK_INLINE double fk_exp2_double(double x) {
-    int64_t n = (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
-    double r = (x - (double)n) * 0.69314718055994530942, p = 1, sum = 1;
-    for (int i = 1; i <= 11; i++) {
-        p *= r / i;
-        sum += p;
-    }
-    uint64_t bits = (uint64_t)(n + 1023) << 52;
-    double scale;
-    memcpy(&scale, &bits, 8);
-    return sum * scale;
+/* A register of doubles, and half a vector of floats. */
+typedef double fk_vd __attribute__((vector_size(4 * FK_LANES)));
+typedef int64_t fk_vl __attribute__((vector_size(4 * FK_LANES)));
+typedef float fk_half __attribute__((vector_size(2 * FK_LANES)));
+
+FK_INLINE fk_vd fk_choose(fk_vl mask, fk_vd yes, fk_vd no) {
+    return (fk_vd)((mask & (fk_vl)yes) | (~mask & (fk_vl)no));
 }
 
-/* log2 of a positive finite number: with m in [sqrt(1/2), sqrt(2)) and
+/* 2^x, for |x| <= 1000. Adding 1.5 * 2^52 rounds to the nearest integer, which is
+ * in the low bits then. */
+FK_INLINE fk_vd fk_exp2_double(fk_vd x) {
+    static const double factors[] = {1.0 / 39916800,
+                                     1.0 / 3628800,
+                                     1.0 / 362880,
+                                     1.0 / 40320,
+                                     1.0 / 5040,
+                                     1.0 / 720,
+                                     1.0 / 120,
+                                     1.0 / 24,
+                                     1.0 / 6,
+                                     1.0 / 2,
+                                     1,
+                                     1};
+    const fk_vd shifted = x + 0x1.8p+52;
+    const fk_vl n = (fk_vl)shifted << 52;
+    const fk_vd r = (x - (shifted - 0x1.8p+52)) * 0.69314718055994530942;
+    fk_vd sum = r * 0;
+    FK_UNROLL for (int i = 0; i < 12; i++) sum = sum * r + factors[i];
+    return (fk_vd)((fk_vl)sum + n);
+}
+
+/* log2 of positive finite numbers: with m in [sqrt(1/2), sqrt(2)) and
  * z = (m - 1) / (m + 1), ln m = 2 (z + z^3/3 + z^5/5 + ...). */
-FK_INLINE double fk_log2_double(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    int64_t exponent = (int64_t)(bits >> 52) - 1023;
-    bits = (bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000;
-    double m;
-    memcpy(&m, &bits, 8);
-    if (m > 1.4142135623730951) {
-        m /= 2;
-        exponent++;
-    }
-    double z = (m - 1) / (m + 1), square = z * z, sum = 0;
-    for (int i = 15; i > 0; i -= 2)
-        sum = sum * square + 1.0 / i;
-    return (double)exponent + 2 * z * sum * 1.44269504088896340736;
+FK_INLINE fk_vd fk_log2_double(fk_vd x) {
+    const fk_vl bits = (fk_vl)x;
+    fk_vd m = (fk_vd)((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000);
+    const fk_vl is_large = (fk_vl)(m > 1.4142135623730951);
+    /* The exponent as a double: its bits are those of 2^52 + exponent. */
+    fk_vd exponent =
+        (fk_vd)((bits >> 52 & 0x7FF) | 0x4330000000000000) - (0x1p+52 + 1023);
+    m = fk_choose(is_large, m * 0.5, m);
+    exponent = fk_choose(is_large, exponent + 1, exponent);
+    const fk_vd z = (m - 1) / (m + 1), square = z * z;
+    fk_vd sum = square * 0;
+    FK_UNROLL for (int i = 15; i > 0; i -= 2) sum = sum * square + 1.0 / i;
+    return exponent + 2 * z * sum * 1.44269504088896340736;
 }
 
-/* x^y as in C, with the special values of C. It computes in double, because an
- * error of the logarithm grows with the result. */
-FK_NOINLINE float fk_pow(float x, float y) {
+/* x^y where C has a special value, or x is negative: size is |x|^y. */
+FK_NOINLINE float fk_special_power(float x, float y, float size) {
     const float infinity = __builtin_inff();
-    if (y == 2)
-        return x * x;
-    if (y == 1)
-        return x;
     if (y == 0 || x == 1)
         return 1;
     if (x != x || y != y)
         return x + y;
-    double size = __builtin_fabsf(x), even = (double)y / 2;
+    double even = (double)y / 2, magnitude = __builtin_fabsf(x);
     int is_integer = __builtin_fabsf(y) >= 0x1p24f || (float)(int64_t)y == y;
     int is_odd = is_integer && __builtin_fabsf(y) < 0x1p24f &&
                  (double)(int64_t)even != even;
     float sign = is_odd && __builtin_signbit(x) ? -1.0f : 1.0f;
-    if (size == 0)
+    if (magnitude == 0)
         return y < 0 ? sign * infinity : sign * 0;
     if (y == infinity || y == -infinity)
-        return size == 1 ? 1 : (size > 1) == (y > 0) ? infinity : 0;
-    if (size == infinity)
+        return magnitude == 1 ? 1 : (magnitude > 1) == (y > 0) ? infinity : 0;
+    if (magnitude == infinity)
         return y > 0 ? sign * infinity : sign * 0;
     if (x < 0 && !is_integer)
         return __builtin_nanf("");
-    double power = y * fk_log2_double(size);
-    power = power > 300 ? 300 : power < -300 ? -300 : power;
-    return sign * (float)fk_exp2_double(power);
+    return sign * size;
+}
+
+/* x^y as in C, with the special values of C. It computes in double, because an
+ * error of the logarithm grows with the result. */
+FK_INLINE fk_v fk_pow(fk_v x, fk_v y) {
+    const fk_v infinity = fk_splat(__builtin_inff());
+    const fk_v sizes = fk_abs(x);
+    fk_v result;
+    FK_UNROLL for (int i = 0; i < 2; i++) {
+        fk_half base, exponent;
+        memcpy(&base, (const char *)&sizes + i * sizeof base, sizeof base);
+        memcpy(&exponent, (const char *)&y + i * sizeof base, sizeof base);
+        fk_vd power = __builtin_convertvector(exponent, fk_vd) *
+                      fk_log2_double(__builtin_convertvector(base, fk_vd));
+        power = fk_choose((fk_vl)(power > 300), power * 0 + 300, power);
+        power = fk_choose((fk_vl)(power < -300), power * 0 - 300, power);
+        base = __builtin_convertvector(fk_exp2_double(power), fk_half);
+        memcpy((char *)&result + i * sizeof base, &base, sizeof base);
+    }
+    const fk_vi is_plain =
+        (x > fk_splat(0)) & (x < infinity) & (fk_abs(y) < infinity);
+    if (fk_any(~is_plain)) {
+        float left[FK_LANES], right[FK_LANES], powers[FK_LANES];
+        fk_store(left, x);
+        fk_store(right, y);
+        fk_store(powers, result);
+        for (int l = 0; l < FK_LANES; l++)
+            if (!(left[l] > 0 && left[l] < __builtin_inff() &&
+                  __builtin_fabsf(right[l]) < __builtin_inff()))
+                powers[l] = fk_special_power(left[l], right[l], powers[l]);
+        result = fk_load(powers);
+    }
+    result = fk_select(y == fk_splat(2), x * x, result);
+    return fk_select(y == fk_splat(1), x, result);
 }
 
 #endif

@@ -290,19 +290,26 @@ static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
     const int64_t step = is_plain      ? FK_RUN
                          : r->b_packed ? FK_STREAMS * FK_WIDTH
                                        : FK_WIDTH;
+    const int is_direct =
+        r->y_type == FK_F32 && r->alpha == 1 && !p->add && p->y % 4 == 0;
     for (int64_t j = share->panel * FK_WIDTH; j < end; j += step) {
         int64_t columns = fk_least(step, end - j);
+        /* Panels are written as a whole. */
+        const int is_buffered = !is_direct || (!is_plain && columns % FK_WIDTH);
+        float *to =
+            is_buffered ? y : (float *)(uintptr_t)fk_at(p->y, FK_F32, j);
         if (is_plain) {
             fk_plain_product(r, a, fk_at(p->b, r->b_type, j * r->b_column),
-                             columns, y);
+                             columns, to);
         } else if (r->b_packed) {
             const char *b = (const char *)(uintptr_t)p->b +
                             j / FK_WIDTH * fk_panel_bytes(r->b_type, r->k);
-            fk_packed_product(r->b_type, fk_panels(columns), r->k, a, b, y);
+            fk_packed_product(r->b_type, fk_panels(columns), r->k, a, b, to);
         } else {
-            fk_one_panel(p, j / FK_WIDTH, a, space, y);
+            fk_one_panel(p, j / FK_WIDTH, a, space, to);
         }
-        fk_finish(p, y, 0, 0, 1, j, columns, 0);
+        if (is_buffered)
+            fk_finish(p, y, 0, 0, 1, j, columns, 0);
     }
 }
 

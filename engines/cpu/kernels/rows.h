@@ -46,25 +46,23 @@ FK_INLINE double fk_squares_of(const float *x, int64_t n, float center) {
     return fk_sum_lanes(sum);
 }
 
+/* The largest of some elements and of a number that is not NaN; NaN if there is
+ * one. */
 FK_INLINE float fk_largest_of(const float *x, int64_t n, float largest) {
     fk_v most = fk_splat(largest), odd = fk_splat(0);
-    int64_t i = 0;
-    for (; i + FK_LANES <= n; i += FK_LANES) {
-        fk_v v = fk_load(x + i);
+    for (int64_t i = 0; i < n; i += FK_LANES) {
+        fk_v v = n - i < FK_LANES ? fk_load_part(x + i, n - i, largest)
+                                  : fk_load(x + i);
         most = fk_max(v, most);
         odd = fk_select(v != v, v, odd);
     }
+    if (!fk_any(odd != odd))
+        return fk_largest_lane(most);
     float part[FK_LANES];
-    fk_store(part, most);
-    for (int l = 0; l < FK_LANES; l++)
-        largest = part[l] > largest ? part[l] : largest;
     fk_store(part, odd);
     for (int l = 0; l < FK_LANES; l++)
         if (part[l] != part[l])
             largest = part[l];
-    for (; i < n; i++)
-        if (x[i] > largest || x[i] != x[i])
-            largest = x[i];
     return largest;
 }
 
@@ -85,11 +83,24 @@ static const float *fk_row_tile(const struct fk_row *row, float *buffer,
     return buffer;
 }
 
-static void fk_write_tile(const struct fk_row *row, const float *values,
-                          int64_t first, int64_t n) {
+/* Where results of a tile are computed: in y if it has adjacent elements of F32,
+ * else in the buffer. */
+FK_INLINE float *fk_result_tile(const struct fk_row *row, float *buffer,
+                                int64_t first) {
     const struct fk_rows *r = row->request;
-    fk_write(r->y_type, row->y + first * r->y_step * fk_bytes(r->y_type),
-             r->y_step, values, n);
+    char *to = row->y + first * r->y_step * fk_bytes(r->y_type);
+    return r->y_type == FK_F32 && r->y_step == 1 && (uintptr_t)to % 4 == 0
+               ? (float *)(void *)to
+               : buffer;
+}
+
+/* Writes what was computed in the buffer. */
+FK_INLINE void fk_write_tile(const struct fk_row *row, const float *buffer,
+                             const float *values, int64_t first, int64_t n) {
+    const struct fk_rows *r = row->request;
+    if (values == buffer)
+        fk_write(r->y_type, row->y + first * r->y_step * fk_bytes(r->y_type),
+                 r->y_step, values, n);
 }
 
 #define FK_EACH_TILE(r, first, count)                                  \
@@ -99,12 +110,27 @@ static void fk_write_tile(const struct fk_row *row, const float *values,
                  first < (r)->n;                                       \
          first += count)
 
-/* e^(x - shift). */
-static void fk_exponentials(int64_t n, const float *x, float shift, float *y) {
-    for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] - shift;
-    fk_map_exp(n, y, NULL, y, 0);
-}
+/* A loop over vectors of x. y may be x, for which the compiler would make a loop
+ * over elements. */
+#define FK_ROWS_OF(name, value)                                      \
+    FK_NOINLINE void name(int64_t n, const float *from, float shift, \
+                          float factor, float *to) {                 \
+        const fk_v s = fk_splat(shift), f = fk_splat(factor);        \
+        (void)f;                                                     \
+        int64_t i = 0;                                               \
+        for (; i + FK_LANES <= n; i += FK_LANES) {                   \
+            const fk_v x = fk_load(from + i) - s;                    \
+            fk_store(to + i, value);                                 \
+        }                                                            \
+        if (i < n) {                                                 \
+            const fk_v x = fk_load_part(from + i, n - i, shift) - s; \
+            fk_store_part(to + i, value, n - i);                     \
+        }                                                            \
+    }
+
+/* (x - shift) * factor, and e^(x - shift). */
+FK_ROWS_OF(fk_shifted, x *f)
+FK_ROWS_OF(fk_exponentials, fk_exp(x))
 
 static void fk_softmax_row(const struct fk_row *row) {
     const struct fk_rows *r = row->request;
@@ -121,20 +147,23 @@ static void fk_softmax_row(const struct fk_row *row) {
     const char *kept = row->y;
     double sum = 0;
     FK_EACH_TILE(r, first, n) {
-        fk_exponentials(n, fk_row_tile(row, buffer, first, n), largest, y);
-        sum += fk_sum_of(y, n);
+        float *to = is_kept ? fk_result_tile(row, y, first) : y;
+        fk_exponentials(n, fk_row_tile(row, buffer, first, n), largest, 1, to);
+        sum += fk_sum_of(to, n);
         if (is_kept)
-            fk_write_tile(row, y, first, n);
+            fk_write_tile(row, y, to, first, n);
     }
     const float factor = (float)(1 / sum);
     FK_EACH_TILE(r, first, n) {
-        if (is_kept)
+        float *to = fk_result_tile(row, y, first);
+        if (!is_kept)
+            fk_exponentials(n, fk_row_tile(row, buffer, first, n), largest, 1,
+                            to);
+        else if (to == y)
             fk_read(y, FK_F32, kept + first * r->y_step * 4, r->y_step, n);
-        else
-            fk_exponentials(n, fk_row_tile(row, buffer, first, n), largest, y);
         for (int64_t i = 0; i < n; i++)
-            y[i] *= factor;
-        fk_write_tile(row, y, first, n);
+            to[i] *= factor;
+        fk_write_tile(row, y, to, first, n);
     }
 }
 
@@ -146,27 +175,28 @@ static void fk_write_normalized(const struct fk_row *row, float center,
     float y[FK_TILE_ELEMENTS];
     FK_EACH_TILE(r, first, n) {
         const float *x = fk_row_tile(row, buffer, first, n);
-        for (int64_t i = 0; i < n; i++)
-            y[i] = (x[i] - center) * factor;
         if (r->sum)
             fk_write(r->sum_type,
                      row->sum + first * r->sum_step * fk_bytes(r->sum_type),
                      r->sum_step, x, n);
+        /* y may be x. */
+        float *to = fk_result_tile(row, y, first);
+        fk_shifted(n, x, center, factor, to);
         if (r->scale) {
             const float *scale =
                 fk_run_of(other, r->scale_type,
                           fk_at(r->scale, r->scale_type, first * r->scale_step),
                           r->scale_step, n);
-            fk_map_mul(n, y, scale, y, 0);
+            fk_map_mul(n, to, scale, to, 0);
         }
         if (r->bias) {
             const float *bias =
                 fk_run_of(other, r->bias_type,
                           fk_at(r->bias, r->bias_type, first * r->bias_step),
                           r->bias_step, n);
-            fk_map_add(n, y, bias, y, 0);
+            fk_map_add(n, to, bias, to, 0);
         }
-        fk_write_tile(row, y, first, n);
+        fk_write_tile(row, y, to, first, n);
     }
 }
 
@@ -182,8 +212,8 @@ static void fk_normalize_row(const struct fk_row *row, int64_t index) {
     FK_EACH_TILE(r, first, n)
     squares +=
         fk_squares_of(fk_row_tile(row, buffer, first, n), n, (float)mean);
-    fk_v root = fk_sqrt(fk_splat((float)(squares / (double)r->n + r->epsilon)));
-    float factor = 1 / root[0];
+    float factor =
+        1 / fk_sqrt_one((float)(squares / (double)r->n + r->epsilon));
     if (r->mean)
         memcpy((char *)fk_at(r->mean, FK_F32, index), &(float){(float)mean}, 4);
     if (r->deviation)

@@ -57,20 +57,44 @@ FK_INLINE fk_vi fk_splat_i(int32_t x) { return (fk_vi)FK_ALL(x); }
 FK_INLINE fk_v fk_load(const float *from) { return *(const fk_v_any *)from; }
 FK_INLINE void fk_store(float *to, fk_v v) { *(fk_v_any *)to = v; }
 
-/* Loads n < FK_LANES elements; the other lanes are fill. */
-FK_INLINE fk_v fk_load_part(const float *from, int64_t n, float fill) {
-    fk_v v = fk_splat(fill);
-    memcpy(&v, from, 4 * (size_t)n);
-    return v;
-}
-
-FK_INLINE void fk_store_part(float *to, fk_v v, int64_t n) {
-    memcpy(to, &v, 4 * (size_t)n);
-}
-
 /* Lanes of yes where the mask has all bits set, else lanes of no. */
 FK_INLINE fk_v fk_select(fk_vi mask, fk_v yes, fk_v no) {
     return (fk_v)((mask & (fk_vi)yes) | (~mask & (fk_vi)no));
+}
+
+#if FK_LANES == 8
+/* All bits of the first n lanes. */
+FK_INLINE fk_vi fk_first_lanes(int64_t n) {
+    return (fk_vi){0, 1, 2, 3, 4, 5, 6, 7} < fk_splat_i((int32_t)n);
+}
+#endif
+
+/* Loads n < FK_LANES elements; the other lanes are fill. A copy of n elements
+ * through memory would be a call, and its bytes would be read before they are in
+ * the cache. */
+FK_INLINE fk_v fk_load_part(const float *from, int64_t n, float fill) {
+#if FK_LANES == 16
+    return (fk_v)_mm512_mask_loadu_ps((__m512)fk_splat(fill),
+                                      (__mmask16)((1u << n) - 1), from);
+#elif FK_LANES == 8
+    const fk_vi mask = fk_first_lanes(n);
+    return fk_select(mask, (fk_v)_mm256_maskload_ps(from, (__m256i)mask),
+                     fk_splat(fill));
+#else
+    fk_v v = fk_splat(fill);
+    memcpy(&v, from, 4 * (size_t)n);
+    return v;
+#endif
+}
+
+FK_INLINE void fk_store_part(float *to, fk_v v, int64_t n) {
+#if FK_LANES == 16
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)v);
+#elif FK_LANES == 8
+    _mm256_maskstore_ps(to, (__m256i)fk_first_lanes(n), (__m256)v);
+#else
+    memcpy(to, &v, 4 * (size_t)n);
+#endif
 }
 
 /* Whether a mask has a lane with all bits set. */
@@ -86,14 +110,42 @@ FK_INLINE int fk_any(fk_vi mask) {
 #endif
 }
 
+/* Combines the upper half of the lanes with the lower one until one lane is left.
+ * Through memory, each half would wait for the store of the one before. */
+#if defined(__SSE2__)
+#if FK_LANES == 16
+#define FK_HALVE_16(v, with)                           \
+    __m256 low8 = _mm512_castps512_ps256((__m512)(v)); \
+    low8 = _mm256_##with##_ps(low8, _mm512_extractf32x8_ps((__m512)(v), 1));
+#else
+#define FK_HALVE_16(v, with) const fk_v low8 = (v);
+#endif
+#if FK_LANES >= 8
+#define FK_HALVE_8(v, with)                             \
+    FK_HALVE_16(v, with)                                \
+    __m128 low4 = _mm256_castps256_ps128((__m256)low8); \
+    low4 = _mm_##with##_ps(low4, _mm256_extractf128_ps((__m256)low8, 1));
+#else
+#define FK_HALVE_8(v, with) __m128 low4 = (__m128)(v);
+#endif
+#define FK_LANES_TO_ONE(name, with)                                  \
+    FK_INLINE float name(fk_v v) {                                   \
+        FK_HALVE_8(v, with)                                          \
+        low4 = _mm_##with##_ps(low4, _mm_movehl_ps(low4, low4));     \
+        low4 = _mm_##with##_ps(low4, _mm_shuffle_ps(low4, low4, 1)); \
+        return _mm_cvtss_f32(low4);                                  \
+    }
+FK_LANES_TO_ONE(fk_sum_lanes, add)
+FK_LANES_TO_ONE(fk_largest_lane, max)
+#else
 FK_INLINE float fk_sum_lanes(fk_v v) {
-    float part[FK_LANES];
-    memcpy(part, &v, sizeof part);
-    for (int half = FK_LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++)
-            part[i] += part[i + half];
-    return part[0];
+    const float32x4_t lanes = (float32x4_t)v;
+    const float32x2_t half =
+        vadd_f32(vget_low_f32(lanes), vget_high_f32(lanes));
+    return vget_lane_f32(half, 0) + vget_lane_f32(half, 1);
 }
+FK_INLINE float fk_largest_lane(fk_v v) { return vmaxvq_f32((float32x4_t)v); }
+#endif
 
 #if defined(__F16C__)
 FK_INLINE fk_v fk_from_f16(fk_vh h) {
