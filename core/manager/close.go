@@ -115,7 +115,7 @@ func (m *Manager) killBlocks() error {
 	m.owner.flushUnlinks()
 	if count > 0 {
 		m.owner.engine.Log(engine.Warning, fmt.Sprintf(
-			"forced close of a manager with %d live blocks of %v", count, device.Size(bytes)))
+			"forced close of a manager with %s of %v", device.Count(count, "live block"), device.Size(bytes)))
 	}
 	return nil
 }

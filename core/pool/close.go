@@ -158,8 +158,8 @@ func (h *heap) blocksLeft(stats track.Statistics) error {
 	if stats.LiveBlocks.Current == 0 {
 		return nil
 	}
-	return device.Errorf(device.CodeBusy, opClose, "pool %q has %d live blocks of %v",
-		h.config.Name, stats.LiveBlocks.Current, device.Size(stats.Allocated.Current)).On(h.engine.ID())
+	return device.Errorf(device.CodeBusy, opClose, "pool %q has %s of %v",
+		h.config.Name, device.Count(stats.LiveBlocks.Current, "live block"), device.Size(stats.Allocated.Current)).On(h.engine.ID())
 }
 
 // dropCache ends the caches, which are paused. The pool adopts their live blocks. The

@@ -252,7 +252,7 @@ func TestCloseIsRejectedWhileBlocksAreLive(t *testing.T) {
 	block := mustAlloc(t, p, 1000)
 	err := p.Close(false)
 	require.ErrorIs(t, err, device.CodeBusy)
-	require.ErrorContains(t, err, "1 live blocks of 1024 bytes")
+	require.ErrorContains(t, err, "1 live block of 1024 bytes")
 	require.ErrorIs(t, b.engine.Close(), device.CodeBusy)
 	require.NoError(t, p.Free(block.Addr, nil))
 	require.NoError(t, p.Close(false))

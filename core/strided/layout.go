@@ -44,7 +44,7 @@ func Strided(shape, strides []int64, first int64) (Layout, error) {
 		return Layout{}, err
 	}
 	if len(strides) != len(shape) {
-		return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "%d strides are given: a shape of %s has %d dimensions", len(strides), Text(shape), len(shape))
+		return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "%s given for the %s of the shape %s", device.Count(len(strides), "stride"), device.Count(len(shape), "dimension"), Text(shape))
 	}
 	copy(l.strides[:], strides)
 	l.first = first

@@ -278,7 +278,7 @@ func TestWrongShapesAndStrides(t *testing.T) {
 		{"a negative length", []int64{2, -1}, []int64{1, 1}, 0, device.CodeInvalidArgument, "dimension 1 of [2, -1] is negative"},
 		{"too many elements", []int64{math.MaxInt64, 2}, []int64{1, 1}, 0, device.CodeOverflow, "[9223372036854775807, 2] has more than 2^63"},
 		{"too many elements beside a zero", []int64{math.MaxInt64, 0, 2}, []int64{1, 1, 1}, 0, device.CodeOverflow, "more than 2^63"},
-		{"too few strides", []int64{2, 3}, []int64{1}, 0, device.CodeInvalidArgument, "1 strides are given: a shape of [2, 3] has 2 dimensions"},
+		{"too few strides", []int64{2, 3}, []int64{1}, 0, device.CodeInvalidArgument, "1 stride given for the 2 dimensions of the shape [2, 3]"},
 		{"a stride too long", []int64{3}, []int64{math.MaxInt64 / 2}, 2, device.CodeOverflow, "dimension 0 of [3]"},
 		{"a stride too long downwards", []int64{3}, []int64{math.MinInt64 / 2}, -1, device.CodeOverflow, "dimension 0 of [3]"},
 		{"the longest stride", []int64{2}, []int64{math.MinInt64}, 0, device.CodeOverflow, "dimension 0 of [2]"},

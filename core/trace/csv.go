@@ -75,8 +75,8 @@ func (tab *table) next() error {
 	case errors.Is(err, errLineTooLong):
 		return invalid(name, tab.line+1, "the record is longer than %v, or a quote is never closed", device.Size(MaxLineBytes))
 	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &parse):
-		return invalid(name, parse.Line, "%d fields (%s) where the header has %d: the line is cut short or has a comma too many",
-			len(record), quoted(strings.Join(record, ",")), tab.reader.FieldsPerRecord)
+		return invalid(name, parse.Line, "%s (%s) where the header has %d: the line is cut short or has a comma too many",
+			device.Count(len(record), "field"), quoted(strings.Join(record, ",")), tab.reader.FieldsPerRecord)
 	case errors.As(err, &parse):
 		return invalid(name, parse.StartLine, "column %d: a quote stands inside a field, or is not closed", parse.Column)
 	}

@@ -158,7 +158,7 @@ func (d *Driver) Open(index int) (device.Device, error) {
 	}
 	if index < 0 || index >= len(d.memories) {
 		return nil, device.Errorf(device.CodeDeviceNotFound, "host.open",
-			"device %s:%d: there are %d host devices", Backend, index, len(d.memories))
+			"device %s:%d: this process has %s", Backend, index, device.Count(len(d.memories), "host device"))
 	}
 	return newOpenDevice(d, index), nil
 }

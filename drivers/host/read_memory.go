@@ -11,7 +11,7 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	}
 	if index < 0 || index >= len(d.memories) {
 		return device.MemoryReading{}, device.Errorf(device.CodeDeviceNotFound, "host.read_memory",
-			"device %s:%d: there are %d host devices", Backend, index, len(d.memories))
+			"device %s:%d: this process has %s", Backend, index, device.Count(len(d.memories), "host device"))
 	}
 	m := d.memories[index]
 	return device.MemoryReading{TotalBytes: m.capacity, FreeBytes: d.free(m)}, nil

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
 import enum
 import inspect
+import pickle
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -419,3 +421,33 @@ def test_wrong_fields_of_settings_are_named(cls, tmp_path):
                 settings = cls(**{**required, field.name: value})
                 with pytest.raises((TypeError, ValueError), match=rf"\b{field.name}\b"):
                     settings.to_abi()
+
+
+def test_wrong_buffers_are_named(tmp_path):
+    with contextlib.ExitStack() as steps:
+        world = World(steps, tmp_path)
+        with_holes = numpy.zeros((8, 8), "u1")[:, ::2]
+        writes: list[Callable[..., object]] = [world.memory.write, world.buffer.write]
+        for write in (*writes, world.tensor.write):
+            for data in (object(), "text"):
+                with pytest.raises((TypeError, ValueError), match=r"^data must be "):
+                    write(data)
+        for write in (*writes, world.manager.adopt):
+            with pytest.raises(ValueError, match=r"^data must have a contiguous buffer$"):
+                write(with_holes)
+        for read in (world.memory.read_into, world.tensor.read_into):
+            for target, wanted in ((5, "bytes or"), (bytes(16), "a writable buffer")):
+                with pytest.raises(TypeError, match=f"target must be {wanted}"):
+                    read(target)
+
+
+def test_objects_are_neither_copied_nor_pickled(tmp_path):
+    """Two wrappers of one native object would both destroy it."""
+    with contextlib.ExitStack() as steps:
+        world = World(steps, tmp_path)
+        for value in vars(world).values():
+            if not isinstance(value, Resource):
+                continue
+            for way in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match=f"{type(value).__name__} cannot be copied"):
+                    way(value)

@@ -330,7 +330,7 @@ def test_exit_stack_raises_the_first_failure(home: Home, raises: bool) -> None:
             raise OwnError
     labels = [note.split(" ")[0] for note in notes(caught.value)]
     assert labels == (["Pool", "Device"] if raises else ["Device"])
-    assert "live blocks" in (str(caught.value) if not raises else notes(caught.value)[0])
+    assert "1 live block of" in (str(caught.value) if not raises else notes(caught.value)[0])
     block.close()
     pool.close()
     eventually(lambda: device.closed)

@@ -112,7 +112,7 @@ def test_write_and_read_numpy(manager):
             target = numpy.zeros_like(values)
             block.read_into(target)
             assert (target == values).all()
-        with pytest.raises(TypeError, match="contiguous"):
+        with pytest.raises(ValueError, match="contiguous"):
             block.write(values[:, ::2])
         with pytest.raises(TypeError, match="writable"):
             block.read_into(frozen)

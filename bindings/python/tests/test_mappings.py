@@ -183,7 +183,7 @@ def test_adopted_memory_is_not_freed(manager: fm.Manager) -> None:
     assert owned[999] == 0x0605
     with manager.adopt_address(address, 2000) as block:
         assert block.read(2, 1998) == b"\x05\x06"
-    with pytest.raises(TypeError, match="bytes-like"):
+    with pytest.raises(TypeError, match="data must be bytes or an object with a buffer"):
         manager.adopt("text")
     with pytest.raises(fm.InvalidAddressError):
         manager.adopt_address(4096, 1)

@@ -114,6 +114,23 @@ def mapping(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return dict(value)
 
 
+def buffer_of(name: str, value: Any, *, is_written: bool = False) -> memoryview:
+    """The contiguous buffer of an object.
+
+    Args:
+        is_written: the buffer must be writable.
+    """
+    try:
+        view = memoryview(value)
+    except TypeError:
+        raise wrong_class(name, "bytes or an object with a buffer", value) from None
+    if not view.c_contiguous:
+        raise ValueError(f"{name} must have a contiguous buffer")
+    if is_written and view.readonly:
+        raise wrong_class(name, "a writable buffer", value)
+    return view
+
+
 def file_path(name: str, value: str | os.PathLike[str]) -> bytes:
     """The path of a file, for the library. It must not contain a NUL character."""
     try:

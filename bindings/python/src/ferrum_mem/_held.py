@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from ._arguments import buffer_of
+
 
 class _PyBuffer(ctypes.Structure):
     """Python's Py_buffer, which keeps a buffer of an object in place."""
@@ -35,13 +37,18 @@ _release_buffer.restype = None
 class HeldBuffer:
     """The contiguous buffer of an object, which stays in place until release().
 
+    Args:
+        name: the parameter, for messages.
+        data: the object.
+
     Attributes:
         address: its address; 0 without bytes.
         size_bytes: its length.
         is_read_only: whether it must not be written.
     """
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, name: str, data: Any) -> None:
+        buffer_of(name, data).release()
         self._held = _PyBuffer()
         _get_buffer(data, ctypes.byref(self._held), 0)
         self.address: int = self._held.buf or 0

@@ -24,7 +24,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, SupportsIndex, TypeVar
 
 from . import _abi, _native
 from .errors import InvalidHandleError, ViewExistsError
@@ -414,6 +414,12 @@ class Resource:
     def _postpone(self) -> None:
         """Called when the object could not be closed and its context has ended."""
         self._owned.postpone()
+
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        # Two wrappers of one native object would both destroy it.
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled: its object is of this process"
+        )
 
     def __repr__(self) -> str:
         state = " (closed)" if self._owned.ended else ""

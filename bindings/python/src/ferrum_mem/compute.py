@@ -196,6 +196,9 @@ class Op:
             if not is_kept:
                 library.ferrum_op_destroy(handle)
 
+    def __repr__(self) -> str:
+        return f"<ferrum_mem.Op {self._name} on {self._compute.device.id}>"
+
     @property
     def name(self) -> str:
         """The name of its operator."""

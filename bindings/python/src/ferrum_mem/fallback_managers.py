@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from . import _abi, _async, _callbacks, _native
-from ._arguments import callable_of, choice
+from ._arguments import buffer_of, callable_of, choice
 from ._calls import FallbackBufferCalls, FallbackManagerCalls
 from ._dtypes import dtype_of
 from ._enums import BufferPlace, DType
@@ -231,7 +231,7 @@ class FallbackManager(FallbackManagerCalls):
             dtype: type of its elements.
             tag: for the tracker.
         """
-        with memoryview(data) as view:
+        with buffer_of("data", data) as view:
             width = _WIDTHS[dtype_of(dtype)]
             if view.nbytes % width:
                 raise ValueError(
@@ -443,7 +443,7 @@ class FallbackBuffer(FallbackBufferCalls):
             offset_bytes: start in the buffer.
         """
         offset = u64("offset_bytes", offset_bytes)
-        with memoryview(data) as view:
+        with buffer_of("data", data) as view:
             source = address_of(view)
             _native.check(
                 _native.functions().ferrum_fallback_buffer_write(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _native
-from ._arguments import handle_of
+from ._arguments import buffer_of, handle_of
 from ._async import Queued
 from ._dlpack import DeviceArray
 from ._owned import Owned, end_beside, ending
@@ -124,7 +124,7 @@ class Memory(AdvancedBlock, DeviceArray):
             offset_bytes: start in the block.
         """
         offset = u64("offset_bytes", offset_bytes)
-        with memoryview(data) as view:
+        with buffer_of("data", data) as view:
             size = view.nbytes
             source = address_of(view)
             _native.check(
@@ -163,9 +163,7 @@ class Memory(AdvancedBlock, DeviceArray):
             offset_bytes: start in the block.
         """
         offset = u64("offset_bytes", offset_bytes)
-        with memoryview(target) as view:
-            if view.readonly:
-                raise TypeError(f"target must be a writable buffer, not {type(target).__name__}")
+        with buffer_of("target", target, is_written=True) as view:
             destination = address_of(view)
             _native.check(
                 _native.functions().ferrum_memory_read(
@@ -310,13 +308,11 @@ class Memory(AdvancedBlock, DeviceArray):
 
 
 def address_of(view: memoryview) -> Any:
-    """A pointer argument to the bytes of a view. The argument keeps the view alive.
+    """A pointer argument to the bytes of a contiguous view. The argument keeps the view alive.
 
     ctypes can point into a writable buffer of any format. Of read-only buffers it accepts
     only bytes, so other read-only buffers are copied.
     """
-    if not view.c_contiguous:
-        raise TypeError("the buffer is not contiguous")
     if not view.nbytes:
         # Not NULL: the library checks a call with 0 bytes.
         return ctypes.byref(ctypes.c_char())

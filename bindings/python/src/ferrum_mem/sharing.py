@@ -87,7 +87,7 @@ class SharingManager(ImportingManager):
             tag: name for the counters.
             read_only: make the block read-only although the buffer is writable.
         """
-        held = HeldBuffer(data)
+        held = HeldBuffer("data", data)
         try:
             adoption = _adoption(held.address, held.size_bytes, memory_type, tag)
             adoption.is_read_only = bool(held.is_read_only or read_only)

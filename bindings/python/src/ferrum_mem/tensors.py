@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _callbacks, _dlpack, _native
-from ._arguments import callable_of, handle_of, object_of, sequence
+from ._arguments import buffer_of, callable_of, handle_of, object_of, sequence
 from ._async import Queued
 from ._dtypes import dtype_of, name_of
 from ._enums import DType
@@ -17,17 +17,18 @@ from ._places import raw_memory
 from ._values import i64, real, u64, wrong_class
 from ._views import Shape, Viewed, sides
 from .devices import Device, device_for
+from .elastic_pools import Model
 from .errors import InvalidArgumentError, UnsupportedError
 from .memory import Memory, address_of
+from .pools import Pool
 from .streams import Stream, named_handle, optional_handle
+from .virtual_pools import VirtualPool
 
 if TYPE_CHECKING:
     import numpy
     from typing_extensions import Self
 
     from ._places import Place
-    from .elastic_pools import Model
-    from .virtual_pools import VirtualPool
     from .weights import TensorSet
 
 
@@ -49,7 +50,7 @@ def _description(
         if len(sequence("strides", strides, "integers")) != count:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"{len(strides)} strides are given: the shape has {count} dimensions",
+                f"{len(strides)} strides given for a shape of {count} dimensions",
             )
         raw.strides[:count] = [i64("strides", each) for each in strides]
     return raw
@@ -118,6 +119,7 @@ class Tensor(Viewed):
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
                 "strides is only for a block of a manager: new memory is contiguous",
             )
+        object_of("memory", memory, Pool, VirtualPool, Model, Memory)
         raw = raw_memory(memory, offset_bytes, tag)
         lengths, count = sides("shape", shape)
         _native.check(
@@ -604,9 +606,7 @@ class Tensor(Viewed):
         Raises:
             InvalidSizeError: the buffer has another size.
         """
-        with memoryview(target) as view:
-            if view.readonly:
-                raise TypeError(f"target must be a writable buffer, not {type(target).__name__}")
+        with buffer_of("target", target, is_written=True) as view:
             _native.check(
                 _native.functions().ferrum_tensor_read(
                     self._handle, address_of(view), view.nbytes, optional_handle(stream)
@@ -630,7 +630,7 @@ class Tensor(Viewed):
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             data = self._converted(data)
-        with memoryview(data) as view:
+        with buffer_of("data", data) as view:
             _native.check(
                 _native.functions().ferrum_tensor_write(
                     self._handle, address_of(view), view.nbytes, optional_handle(stream)
@@ -642,8 +642,11 @@ class Tensor(Viewed):
 
         from ._dtypes import numpy_dtype
 
+        given = numpy.asarray(data)
+        if given.dtype.hasobject or given.dtype.kind in "US":
+            raise wrong_class("data", "bytes, an array or numbers", data)
         try:
-            whole = numpy.broadcast_to(numpy.asarray(data), self._shape)
+            whole = numpy.broadcast_to(given, self._shape)
         except ValueError as problem:
             raise InvalidArgumentError(_abi.FERRUM_ERROR_INVALID_ARGUMENT, str(problem)) from None
         dense = numpy.ascontiguousarray(whole, numpy_dtype(self._dtype))
@@ -665,6 +668,22 @@ class Tensor(Viewed):
         """
         await _async.in_thread(lambda: self.write(data, stream=stream))
 
+    def __bool__(self) -> bool:
+        """The truth of the only element.
+
+        Raises:
+            InvalidArgumentError: there is not exactly one element.
+        """
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        """The only element as an integer; errors of item()."""
+        return int(self.item())
+
+    def __float__(self) -> float:
+        """The only element as a float; errors of item()."""
+        return float(self.item())
+
     def item(self) -> Any:
         """The only element, as a number of Python. Waits as numpy() does.
 
@@ -674,7 +693,7 @@ class Tensor(Viewed):
         if self.size != 1:
             raise InvalidArgumentError(
                 _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-                f"item() of {self.size} elements: want exactly 1",
+                f"a tensor of {self.size} elements is not one number: it must have exactly 1",
             )
         return self.numpy().item()
 

@@ -229,7 +229,7 @@ class Weights(WeightsCalls, Mapping[str, TensorInfo]):
     def _in_memory(cls, data: Any, name: str, source: Any) -> Weights:
         source.kind = _abi.FERRUM_WEIGHTS_SOURCE_MEMORY
         source.path = _native.encode_required("name", name)
-        made, held = cls.__new__(cls), HeldBuffer(data)
+        made, held = cls.__new__(cls), HeldBuffer("data", data)
         source.data, source.data_bytes = held.address, held.size_bytes
         made._open(source, name, held)
         return made
