@@ -224,7 +224,7 @@ def test_an_old_python_is_said_so(tmp_path):
 
 
 def test_what_there_is_no_time_for_is_named():
-    sizes = bench_part.Sizes((64,), 1 << 20, 50, 1, 1, 1)
+    sizes = bench_part.Sizes((64,), 1 << 20, 50, 1, 1, 1, 1)
     bench = bench_part.Bench(bundle.Clock(0), sizes, simulated=True)
     bench.all()
     assert bench.calls("hot", 64, "pair_ns")["allocators"] == {}
@@ -269,7 +269,7 @@ def frameworks_bench(tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "environment", environment)
     monkeypatch.setattr(bench_part, "IN_C", ())
     monkeypatch.setattr(bench_part, "IN_PYTHON", ("torch", "torch_expandable", "cupy", "rmm"))
-    sizes = bench_part.Sizes((64, 4096), 1 << 20, 50, 1, 1, 2)
+    sizes = bench_part.Sizes((64, 4096), 1 << 20, 50, 1, 1, 1, 2)
     bench = bench_part.Bench(bundle.Clock(), sizes, simulated=False)
     bench.write_traces(tmp_path)
     return bench
