@@ -25,5 +25,5 @@
 //
 // # Files in reading order
 //
-// budget.go, pages.go, pages_staying.go, pages_mapped.go, table.go, block.go, view.go.
+// budget.go, pages.go, pages_staying.go, pages_mapped.go, memory.go, table.go, block.go, view.go.
 package offheap
