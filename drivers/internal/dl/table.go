@@ -3,6 +3,9 @@ package dl
 // Function is a C function that takes only integers and pointers and returns an int. The
 // zero value is a function that was not found.
 type Function struct {
+	// Functions are not compared. Without this field the compiler writes a comparison of all
+	// functions of a driver, which is 8 kB.
+	_ [0]func()
 	// Name is the exact name, with the suffix of its version.
 	Name    string
 	address uintptr
