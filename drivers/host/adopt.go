@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/hostmemory"
 )
 
 // quickCheckBytes is the largest range whose access is checked by one call of the system, which may
@@ -74,8 +75,8 @@ func (o *openDevice) overlaps(base, size uint64) bool {
 // allows states whether the protection of a whole range begins with these letters, as far
 // as the system reports it.
 func (s *system) allows(protection string, base, size uint64) bool {
-	listed := s.read("proc/self/maps")
-	if listed == "" || len(listed) >= maxReadingBytes {
+	listed := s.Read("proc/self/maps")
+	if listed == "" || len(listed) >= hostmemory.MaxReadingBytes {
 		return true
 	}
 	next, end := base, base+size

@@ -50,7 +50,7 @@ func (d *Driver) available(ownBytes uint64) uint64 {
 	if d.settings.forced {
 		return unlimited
 	}
-	available := d.system.available()
+	available := d.system.Available()
 	if available == unlimited {
 		return unlimited
 	}

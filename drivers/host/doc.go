@@ -34,7 +34,6 @@
 //
 // # Files in reading order
 //
-// size.go, cgroup.go, reading.go, system.go, config.go, driver.go, capacity.go, limits.go,
-// read_memory.go, device.go, use.go, prefetch.go, peer.go, visible.go, system_pressure.go,
-// adopt.go.
+// size.go, system.go, config.go, driver.go, capacity.go, limits.go, read_memory.go, device.go,
+// use.go, prefetch.go, peer.go, visible.go, system_pressure.go, adopt.go.
 package host

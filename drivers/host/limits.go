@@ -40,16 +40,16 @@ func (d *Driver) Limits() Limits { return d.system.limits() }
 func (s *system) limits() Limits {
 	l := Limits{
 		MemTotalBytes:        s.memTotal(),
-		CgroupVersion:        s.groups().version,
-		CgroupPath:           s.groups().path,
+		CgroupVersion:        s.Cgroups().Version,
+		CgroupPath:           s.Cgroups().Path,
 		MemlockLimitBytes:    s.memlockLimit(),
 		TransparentHugePages: s.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
 		OvercommitPolicy:     s.overcommitPolicy(),
 		PageSizeBytes:        uint64(os.Getpagesize()),
 	}
-	l.MemAvailableBytes, _ = s.meminfo("MemAvailable")
+	l.MemAvailableBytes, _ = s.Meminfo("MemAvailable")
 	l.MaxMapCount = s.maxMapCount()
-	if limit := s.groups().limit(s); limit != unlimited {
+	if limit := s.Limit(); limit != unlimited {
 		l.CgroupLimitBytes = limit
 	}
 	return l
@@ -57,7 +57,7 @@ func (s *system) limits() Limits {
 
 // memlockLimit reads a line such as "Max locked memory  8388608  8388608  bytes".
 func (s *system) memlockLimit() uint64 {
-	for line := range strings.Lines(s.read("proc/self/limits")) {
+	for line := range strings.Lines(s.Read("proc/self/limits")) {
 		rest, found := strings.CutPrefix(line, "Max locked memory")
 		words := strings.Fields(rest)
 		if !found || len(words) < 1 {
@@ -77,7 +77,7 @@ func (s *system) memlockLimit() uint64 {
 
 // chosen reads the word in brackets of a line such as "always [madvise] never".
 func (s *system) chosen(path string) string {
-	_, rest, _ := strings.Cut(s.read(path), "[")
+	_, rest, _ := strings.Cut(s.Read(path), "[")
 	word, _, found := strings.Cut(rest, "]")
 	if !found {
 		return ""
@@ -87,7 +87,7 @@ func (s *system) chosen(path string) string {
 
 // lockedBytes returns how much memory the process has locked, or 0 if that is not known.
 func (s *system) lockedBytes() uint64 {
-	for line := range strings.Lines(s.read("proc/self/status")) {
+	for line := range strings.Lines(s.Read("proc/self/status")) {
 		rest, found := strings.CutPrefix(line, "VmLck:")
 		words := strings.Fields(rest)
 		if !found || len(words) < 1 {

@@ -1,38 +1,29 @@
 package host
 
 import (
-	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"ferrum_mem/drivers/host/mapping"
 	"ferrum_mem/drivers/host/native"
+	"ferrum_mem/drivers/internal/hostmemory"
 )
 
 // unlimited means "no limit" or "no known limit".
-const unlimited = math.MaxUint64
+const unlimited = hostmemory.Unlimited
 
-// system reads what the kernel reports about the memory of this process. Its files are
-// below root, which is "/" except in tests. A value that cannot be read is unknown and
-// never an error: with a configured size the backend works without any of them.
-type system struct {
-	root   string
-	groups func() cgroups
-}
+// system reads what the kernel reports about the memory of this process. A value that cannot
+// be read is unknown and never an error: with a configured size the backend works without any
+// of them.
+type system struct{ *hostmemory.Reader }
 
-func newSystem(root string) *system {
-	s := &system{root: root}
-	s.groups = sync.OnceValue(func() cgroups { return findCgroups(s) })
-	return s
-}
+func newSystem(root string) *system { return &system{hostmemory.New(root)} }
 
 // mayRead returns why no file can be opened now, or nil. A missing file is not a reason.
 func (s *system) mayRead() error {
-	file, err := os.Open(s.root)
+	file, err := os.Open(s.Root)
 	if err == nil {
 		return file.Close()
 	}
@@ -43,46 +34,12 @@ func (s *system) mayRead() error {
 	return nil
 }
 
-// read returns the content of a file, or "".
-func (s *system) read(path string) string {
-	return s.readUpTo(path, maxReadingBytes)
-}
-
-// readUpTo is like read, but may stop after that many bytes.
-func (s *system) readUpTo(path string, bytes int) string {
-	content, err := readReading(filepath.Join(s.root, path), bytes)
-	if err != nil {
-		return ""
-	}
-	return string(content)
-}
-
-// number reads a file that contains only a number.
-func (s *system) number(path string) (uint64, bool) {
-	value, err := strconv.ParseUint(strings.TrimSpace(s.read(path)), 10, 64)
-	return value, err == nil
-}
-
-// meminfo reads a field of /proc/meminfo, in bytes.
-func (s *system) meminfo(field string) (uint64, bool) {
-	for line := range strings.Lines(s.read("proc/meminfo")) {
-		name, rest, _ := strings.Cut(line, ":")
-		words := strings.Fields(rest)
-		if name != field || len(words) != 2 || words[1] != "kB" {
-			continue
-		}
-		kib, err := strconv.ParseUint(words[0], 10, 64)
-		return kib << 10, err == nil && kib <= math.MaxUint64>>10
-	}
-	return 0, false
-}
-
 // memTotal returns the memory of the machine. 0 means unknown.
 func (s *system) memTotal() uint64 {
-	if total, ok := s.meminfo("MemTotal"); ok {
+	if total, ok := s.Meminfo("MemTotal"); ok {
 		return total
 	}
-	if s.root == "/" {
+	if s.Root == "/" {
 		return native.MemTotal()
 	}
 	return 0
@@ -94,25 +51,15 @@ func (s *system) usable() uint64 {
 	if total == 0 {
 		total = unlimited
 	}
-	if least := min(total, s.groups().limit(s)); least != unlimited {
+	if least := min(total, s.Limit()); least != unlimited {
 		return least
 	}
 	return 0
 }
 
-// available returns how many bytes this process could still touch before the machine or a
-// control group runs out of memory, or unlimited if nothing is known.
-func (s *system) available() uint64 {
-	available, ok := s.meminfo("MemAvailable")
-	if !ok {
-		available = unlimited
-	}
-	return min(available, s.groups().headroom(s))
-}
-
 // anonymousResident returns the anonymous memory of this process that was touched.
 func (s *system) anonymousResident() uint64 {
-	words := strings.Fields(s.read("proc/self/statm"))
+	words := strings.Fields(s.Read("proc/self/statm"))
 	if len(words) < 3 {
 		return 0
 	}
@@ -130,13 +77,13 @@ func (s *system) processorName() string {
 	// The length of the file grows with the number of processors, and some systems query
 	// each processor for its frequency.
 	name := ""
-	if first, _, complete := strings.Cut(s.readUpTo(file, 4096), "\n\n"); complete {
+	if first, _, complete := strings.Cut(s.ReadUpTo(file, 4096), "\n\n"); complete {
 		name = native.ProcessorOf(first)
 	}
 	if name == "" {
-		name = native.ProcessorOf(s.read(file))
+		name = native.ProcessorOf(s.Read(file))
 	}
-	if name == "" && s.root == "/" {
+	if name == "" && s.Root == "/" {
 		name = native.Processor()
 	}
 	if name == "" {
@@ -161,11 +108,11 @@ type Machine struct {
 func ReadMachine() Machine { return newSystem("/").machine() }
 
 func (s *system) machine() Machine {
-	m := Machine{Processor: s.processorName(), TotalBytes: s.usable(), AvailableBytes: s.available()}
+	m := Machine{Processor: s.processorName(), TotalBytes: s.usable(), AvailableBytes: s.Available()}
 	m.AvailableKnown = m.AvailableBytes != unlimited
 	if !m.AvailableKnown {
 		m.AvailableBytes = 0
-		if s.root == "/" {
+		if s.Root == "/" {
 			m.AvailableBytes, m.AvailableKnown = native.MemAvailable()
 		}
 	}
@@ -178,7 +125,7 @@ func (s *system) machine() Machine {
 const policyStrict = "strict"
 
 func (s *system) overcommitPolicy() string {
-	policy, ok := s.number("proc/sys/vm/overcommit_memory")
+	policy, ok := s.Number("proc/sys/vm/overcommit_memory")
 	if !ok {
 		return ""
 	}
@@ -195,6 +142,6 @@ func (s *system) overcommitPolicy() string {
 
 // maxMapCount returns the limit on the mappings of a process. 0 means unknown.
 func (s *system) maxMapCount() uint64 {
-	bound, _ := s.number("proc/sys/vm/max_map_count")
+	bound, _ := s.Number("proc/sys/vm/max_map_count")
 	return bound
 }

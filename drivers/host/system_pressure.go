@@ -33,18 +33,18 @@ func (s *system) pressure() device.SystemPressure {
 
 // ownGroup returns the folder of the process's own control group of version 2.
 func (s *system) ownGroup() (string, error) {
-	if s.groups().version != 2 || len(s.groups().levels) == 0 {
+	if s.Cgroups().Version != 2 || len(s.Cgroups().Levels) == 0 {
 		return "", device.Errorf(device.CodeUnsupported, opSystemPressure,
 			"the memory of this process is in no control group of version 2")
 	}
-	return s.groups().levels[0], nil
+	return s.Cgroups().Levels[0], nil
 }
 
 const opSystemPressure = "host.system_pressure"
 
 // content returns the text of a file that a system may lack.
 func (s *system) content(file string) (string, error) {
-	text := s.read(file)
+	text := s.Read(file)
 	if text == "" {
 		return "", device.Errorf(device.CodeUnsupported, opSystemPressure,
 			"%s is not there or cannot be read", s.shown(file))

@@ -146,16 +146,16 @@ func TestTheLowestControlGroupLimitCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := machine(t, c.tree)
-			require.Equal(t, c.version, s.groups().version)
+			require.Equal(t, c.version, s.Cgroups().Version)
 			require.Equal(t, c.usable, s.usable())
 			require.Equal(t, c.limit, s.limits().CgroupLimitBytes)
 			switch c.room {
 			case 0:
-				require.EqualValues(t, 12*gib, s.available())
+				require.EqualValues(t, 12*gib, s.Available())
 			case math.MaxUint64:
-				require.Zero(t, s.available())
+				require.Zero(t, s.Available())
 			default:
-				require.Equal(t, c.room, s.available())
+				require.Equal(t, c.room, s.Available())
 			}
 		})
 	}
@@ -166,9 +166,9 @@ func TestALimitThatChangesAtRunTimeIsRead(t *testing.T) {
 		"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": v2Mount,
 		"sys/fs/cgroup/a/memory.max": "4294967296\n", "sys/fs/cgroup/a/memory.current": "0\n",
 	})
-	require.EqualValues(t, 4*gib, s.available())
-	require.NoError(t, os.WriteFile(filepath.Join(s.root, "sys/fs/cgroup/a/memory.max"), []byte("1073741824\n"), 0o644))
-	require.EqualValues(t, gib, s.available())
+	require.EqualValues(t, 4*gib, s.Available())
+	require.NoError(t, os.WriteFile(filepath.Join(s.Root, "sys/fs/cgroup/a/memory.max"), []byte("1073741824\n"), 0o644))
+	require.EqualValues(t, gib, s.Available())
 }
 
 func TestLimitsOfAFixture(t *testing.T) {
@@ -223,7 +223,7 @@ func TestOneProcessorIsReadIfThatIsEnough(t *testing.T) {
 		require.Equal(t, want, newSystem(files(t, map[string]string{"proc/cpuinfo": text})).processorName())
 	}
 	root := files(t, map[string]string{"proc/cpuinfo": strings.Repeat(one, 100)})
-	require.LessOrEqual(t, len(newSystem(root).readUpTo("proc/cpuinfo", 4096)), 8192)
+	require.LessOrEqual(t, len(newSystem(root).ReadUpTo("proc/cpuinfo", 4096)), 8192)
 }
 
 func TestLimitsOfThisMachineCanBeRead(t *testing.T) {

@@ -1,22 +1,21 @@
 //go:build unix
 
-package host
+package hostmemory
 
 import (
-	"golang.org/x/sys/unix"
 	"slices"
 
-	"ferrum_mem/drivers/host/mapping"
+	"golang.org/x/sys/unix"
 )
 
-// maxReadingBytes is the maximum number of bytes that are read of one file below /proc or
+// MaxReadingBytes is the maximum number of bytes that are read of one file below /proc or
 // /sys. The longest file, mountinfo, has a few hundred bytes for each mount.
-const maxReadingBytes = 4 << 20
+const MaxReadingBytes = 4 << 20
 
 // readReading reads a file of the kernel and stops after that many bytes. Package os would take twice
 // as long, and every reading of free memory needs several files.
 func readReading(path string, bytes int) ([]byte, error) {
-	fd, err := mapping.UntilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	fd, err := untilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +23,7 @@ func readReading(path string, bytes int) ([]byte, error) {
 	content := make([]byte, 0, 2048)
 	for len(content) < bytes {
 		content = slices.Grow(content, 1)
-		n, err := mapping.UntilNotInterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
+		n, err := untilNotInterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
 		if err != nil {
 			return nil, err
 		}
@@ -34,4 +33,14 @@ func readReading(path string, bytes int) ([]byte, error) {
 		content = content[:len(content)+n]
 	}
 	return content, nil
+}
+
+// untilNotInterrupted repeats a system call until no signal interrupts it.
+func untilNotInterrupted(call func() (int, error)) (int, error) {
+	for {
+		result, err := call()
+		if err != unix.EINTR {
+			return result, err
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package host
+package hostmemory
 
 import (
 	"path"
@@ -17,15 +17,15 @@ import (
 // writes the largest multiple of the page size below 2^63.
 const v1Unlimited = 1 << 62
 
-// cgroups are the control groups that limit this process's memory.
-type cgroups struct {
-	// version is the version of the hierarchy that has the memory controller: 1, 2, or 0
+// Cgroups are the control groups that limit this process's memory.
+type Cgroups struct {
+	// Version is the version of the hierarchy that has the memory controller: 1, 2, or 0
 	// for none.
-	version int
-	// path is the path of the process's own group within the hierarchy.
-	path string
-	// levels are the folders of the process's own group and of the groups above it.
-	levels []string
+	Version int
+	// Path is the path of the process's own group within the hierarchy.
+	Path string
+	// Levels are the folders of the process's own group and of the groups above it.
+	Levels []string
 }
 
 // cgroupFiles are the files of one group, by version.
@@ -44,16 +44,16 @@ type cgroupMount struct{ root, point string }
 
 // findCgroups finds the groups once. Their limits are read each time, because they can
 // change while the process runs.
-func findCgroups(s *system) cgroups {
-	v1Path, v2Path := parseCgroupPaths(s.read("proc/self/cgroup"))
-	v1Mounts, v2Mounts := parseCgroupMounts(s.read("proc/self/mountinfo"))
+func findCgroups(r *Reader) Cgroups {
+	v1Path, v2Path := parseCgroupPaths(r.Read("proc/self/cgroup"))
+	v1Mounts, v2Mounts := parseCgroupMounts(r.Read("proc/self/mountinfo"))
 	if v1Path != "" && len(v1Mounts) > 0 {
-		return cgroups{version: 1, path: v1Path, levels: cgroupLevels(v1Path, v1Mounts)}
+		return Cgroups{Version: 1, Path: v1Path, Levels: cgroupLevels(v1Path, v1Mounts)}
 	}
 	if v2Path != "" && len(v2Mounts) > 0 {
-		return cgroups{version: 2, path: v2Path, levels: cgroupLevels(v2Path, v2Mounts)}
+		return Cgroups{Version: 2, Path: v2Path, Levels: cgroupLevels(v2Path, v2Mounts)}
 	}
-	return cgroups{}
+	return Cgroups{}
 }
 
 // parseCgroupPaths reads lines such as "4:memory:/a/b" (version 1) and "0::/a/b" (version
@@ -153,20 +153,20 @@ func below(own, root string) (string, bool) {
 	return "", false
 }
 
-// limit returns the lowest limit of all levels, or unlimited.
-func (c cgroups) limit(s *system) uint64 {
-	least := uint64(unlimited)
-	for _, level := range c.levels {
-		least = min(least, c.levelLimit(s, level))
+// limit returns the lowest limit of all levels, or Unlimited.
+func (c Cgroups) limit(r *Reader) uint64 {
+	least := uint64(Unlimited)
+	for _, level := range c.Levels {
+		least = min(least, c.levelLimit(r, level))
 	}
 	return least
 }
 
-func (c cgroups) levelLimit(s *system, level string) uint64 {
-	least := uint64(unlimited)
-	for _, file := range cgroupFiles[c.version].limits {
-		limit, ok := s.number(path.Join(level, file))
-		if ok && (c.version != 1 || limit < v1Unlimited) {
+func (c Cgroups) levelLimit(r *Reader, level string) uint64 {
+	least := uint64(Unlimited)
+	for _, file := range cgroupFiles[c.Version].limits {
+		limit, ok := r.Number(path.Join(level, file))
+		if ok && (c.Version != 1 || limit < v1Unlimited) {
 			least = min(least, limit)
 		}
 	}
@@ -174,30 +174,30 @@ func (c cgroups) levelLimit(s *system, level string) uint64 {
 }
 
 // headroom returns how many bytes the process can still touch before a level reaches its
-// limit, or unlimited. The kernel reclaims file pages before it enforces a limit, so they
+// limit, or Unlimited. The kernel reclaims file pages before it enforces a limit, so they
 // count as free, as they do in MemAvailable.
-func (c cgroups) headroom(s *system) uint64 {
-	least := uint64(unlimited)
-	for _, level := range c.levels {
-		limit := c.levelLimit(s, level)
-		if limit == unlimited {
+func (c Cgroups) headroom(r *Reader) uint64 {
+	least := uint64(Unlimited)
+	for _, level := range c.Levels {
+		limit := c.levelLimit(r, level)
+		if limit == Unlimited {
 			continue
 		}
-		usage, known := s.number(path.Join(level, cgroupFiles[c.version].usage))
+		usage, known := r.Number(path.Join(level, cgroupFiles[c.Version].usage))
 		if !known {
 			continue
 		}
-		usage -= min(usage, c.reclaimable(s, level))
+		usage -= min(usage, c.reclaimable(r, level))
 		least = min(least, limit-min(limit, usage))
 	}
 	return least
 }
 
-func (c cgroups) reclaimable(s *system, level string) uint64 {
+func (c Cgroups) reclaimable(r *Reader, level string) uint64 {
 	var sum uint64
-	for line := range strings.Lines(s.read(path.Join(level, "memory.stat"))) {
+	for line := range strings.Lines(r.Read(path.Join(level, "memory.stat"))) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if !slices.Contains(cgroupFiles[c.version].reclaimable, key) {
+		if !slices.Contains(cgroupFiles[c.Version].reclaimable, key) {
 			continue
 		}
 		if bytes, err := strconv.ParseUint(value, 10, 62); err == nil {
