@@ -168,7 +168,7 @@ func countCalls(t *testing.T) {
 func countedOperations(t *testing.T, o *openDevice) []operation {
 	var (
 		addr, space, locked, ordered device.Addr
-		pinned, managed              device.PinnedMemory
+		pinned, large, managed       device.PinnedMemory
 		s                            device.Stream
 		e, last                      device.Event
 		release                      func()
@@ -180,6 +180,7 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 	return []operation{
 		{name: "allocate a segment", do: func() (err error) { addr, err = o.Alloc(1 << 20); return err }},
 		{name: "allocate page-locked memory", do: func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err }},
+		{name: "allocate page-locked memory of 2 MiB or more", do: func() (err error) { large, err = o.AllocPinned(2 << 20); return err }},
 		{name: "query the memory of the device", do: func() error { _, err := o.Memory(); return err }},
 		{name: "create a stream", do: func() (err error) { s, err = o.NewPriorityStream(0); return err }},
 		{name: "fill", do: func() error { return s.Fill(addr, one, 4096) }},
@@ -232,6 +233,7 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 		{name: "allocate a segment from the driver's pool", do: func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err }},
 		{name: "free a segment to the driver's pool", do: func() error { return o.FreeOrdered(ordered, 1<<20) }},
 		{name: "free page-locked memory", do: func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
+		{name: "free page-locked memory of 2 MiB or more", do: func() error { return o.FreePinned(large.Addr, 2<<20) }},
 		{name: "free a segment", do: func() error { return o.Free(addr, 1<<20) }},
 	}
 }

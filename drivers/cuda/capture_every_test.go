@@ -258,6 +258,8 @@ func memoryAttempts() []attempt {
 		{"openDevice.FreeOrdered", done, func(b *besideCapture) error { return b.o.FreeOrdered(b.ordered, everyBytes) }},
 		{"openDevice.AllocPinned", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocPinned(64 << 10); return err }},
 		{"openDevice.FreePinned", done, func(b *besideCapture) error { return b.o.FreePinned(b.pinned.Addr, 64<<10) }},
+		{"openDevice.AllocPinned", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocPinned(everyBytes); return err }},
+		{"openDevice.FreePinned", done, func(b *besideCapture) error { return b.o.FreePinned(b.pinned.Addr, everyBytes) }},
 		{"openDevice.AllocManaged", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocManaged(everyBytes); return err }},
 		{"openDevice.Advise", done, func(b *besideCapture) error {
 			return b.o.Advise(b.pinned.Addr, 4096, device.Advice{ReadMostly: true})

@@ -176,8 +176,10 @@ func (c *driverContext) contextGone() string {
 }
 
 // mayMeanGone states whether the vendor driver may return this number because a context, or
-// an object in it, was destroyed.
-func mayMeanGone(number int32) bool { return number == resultInvalidValue || isStale(number) }
+// an object in it, was destroyed. Memory is not registered any more when its context has ended.
+func mayMeanGone(number int32) bool {
+	return number == resultInvalidValue || number == resultNotRegistered || isStale(number)
+}
 
 // contextIsGone queries whether the context was destroyed or reset. A primary context that
 // was reset and created again has the same handle but a new id, and the objects of the old

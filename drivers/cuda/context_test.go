@@ -181,9 +181,11 @@ func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
 type possessions struct {
 	addr, space device.Addr
 	pinned      device.PinnedMemory
-	stream      device.Stream
-	event       device.Event
-	pages       []device.Page
+	// large are pages of the process.
+	large  device.PinnedMemory
+	stream device.Stream
+	event  device.Event
+	pages  []device.Page
 }
 
 func possess(t *testing.T, o *openDevice) *possessions {
@@ -193,6 +195,9 @@ func possess(t *testing.T, o *openDevice) *possessions {
 	require.NoError(t, err)
 	held.pinned, err = o.AllocPinned(64 << 10)
 	require.NoError(t, err)
+	held.large, err = o.AllocPinned(2 << 20)
+	require.NoError(t, err)
+	require.EqualValues(t, 2<<20, o.driver.pages.UsedBytes())
 	held.stream, err = o.NewStream()
 	require.NoError(t, err)
 	held.event, err = held.stream.RecordEvent()
@@ -212,6 +217,8 @@ func (p *possessions) giveBack(t *testing.T, o *openDevice) {
 	require.NoError(t, o.Release(p.pages))
 	require.NoError(t, o.Unreserve(p.space, 4<<20))
 	require.NoError(t, o.FreePinned(p.pinned.Addr, 64<<10))
+	require.NoError(t, o.FreePinned(p.large.Addr, 2<<20))
+	require.Zero(t, o.driver.pages.UsedBytes())
 	require.NoError(t, o.Free(p.addr, 1<<20))
 }
 

@@ -24,7 +24,7 @@
 //
 // What needs no call of the vendor driver is in packages below drivers/internal/gpu, which
 // other similar runtimes can use: the state of virtual memory (virtual), the ranges that a
-// device may use by address (ranges), spare events (events) and the host functions of
+// device may use by address (ranges), ordinary memory that is page-locked (hostpages), spare events (events) and the host functions of
 // streams (hostcalls).
 //
 // Lock order: searcher.mu, module.using or orderedPool.mu, then event.using (of two events
@@ -38,8 +38,9 @@
 //
 // groups.go, memory_symbols.go, layout.go, descriptor_linux.go, sharing_symbols.go,
 // symbols.go, errors.go, context.go, owed.go, device.go, ranges.go, wait.go, driver.go,
-// memory.go, capture.go, thread_linux.go, ptx.go, identity.go, stream.go, enqueue.go, kernel.go, module.go,
-// host_function.go, visible.go, peer.go, event.go, context_caller.go, virtual.go,
-// virtual_access.go, virtual_pages.go, virtual_map.go, event_spare.go, foreign.go, ipc.go,
-// registered.go, ordered.go, managed.go, link.go, export.go.
+// memory.go, pinned.go, capture.go, thread_linux.go, ptx.go, identity.go, stream.go,
+// enqueue.go, kernel.go, module.go, host_function.go, visible.go, peer.go, event.go,
+// context_caller.go, virtual.go, virtual_access.go, virtual_pages.go, virtual_map.go,
+// event_spare.go, foreign.go, ipc.go, registered.go, ordered.go, managed.go, link.go,
+// export.go.
 package cuda

@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/cuda/cudaprobe"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/hostpages"
 )
 
 // Backend is the name of the backend in device ids such as "cuda:0".
@@ -38,6 +39,8 @@ type Driver struct {
 	devices []found
 
 	capturable capturable
+	// pages are the ordinary memory that is page-locked.
+	pages hostpages.Mapper
 }
 
 // found is a device as the vendor driver describes it.
@@ -60,7 +63,9 @@ var (
 )
 
 // New creates the backend. It neither loads the library nor searches for devices.
-func New(c Config) *Driver { return &Driver{config: c} }
+func New(c Config) *Driver {
+	return &Driver{config: c, pages: hostpages.Mapper{System: hostpages.System()}}
+}
 
 // Backend returns "cuda".
 func (d *Driver) Backend() string { return Backend }

@@ -46,6 +46,7 @@ const (
 	resultPeerEnabled      = 704 // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 	resultTooManyPeers     = 711 // CUDA_ERROR_TOO_MANY_PEERS
 	resultHostRegistered   = 712 // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+	resultNotRegistered    = 713 // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 	resultNotPermitted     = 800 // CUDA_ERROR_NOT_PERMITTED
 	resultNotSupported     = 801 // CUDA_ERROR_NOT_SUPPORTED
 	resultNotReadySystem   = 802 // CUDA_ERROR_SYSTEM_NOT_READY

@@ -20,7 +20,7 @@ func steps(o *openDevice) []step {
 	// Small blocks take less time to fill. The last fill is across two pages.
 	const block, page = 128 << 10, 2 << 20
 	var addr, space device.Addr
-	var pinned, managed device.PinnedMemory
+	var pinned, large, managed device.PinnedMemory
 	var locked, ordered device.Addr
 	own := make([]byte, 4096)
 	var s device.Stream
@@ -34,6 +34,8 @@ func steps(o *openDevice) []step {
 			func() error { return o.Free(addr, block) }},
 		{"pinned", func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err },
 			func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
+		{"pinned pages", func() (err error) { large, err = o.AllocPinned(page); return err },
+			func() error { return o.FreePinned(large.Addr, page) }},
 		{"stream", func() (err error) { s, err = o.NewStream(); return err }, func() error { return s.Close() }},
 		{"fill", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, block) }, nothing},
 		{"fill 2", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 2}, block) }, nothing},
@@ -128,6 +130,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 			made := sim.calls(row.Name) - before
 			sim.call("simcuda_clear_faults")
 			require.NoError(t, o.Close(), "%s %d", row.Name, n)
+			require.Zero(t, o.driver.pages.UsedBytes(), "%s %d", row.Name, n)
 			sim.clean()
 			if made < n {
 				break

@@ -56,6 +56,9 @@ func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Fu
 	switch of {
 	case ranges.Pinned, ranges.Registered:
 		where = s.Host
+		if s.Pages.Exist() {
+			f = &o.ctx.api.hostUnregister
+		}
 	case ranges.Shared:
 		where = s.Opened
 	}
@@ -66,6 +69,7 @@ func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Fu
 		o.ranges.Insert(s)
 		return err
 	}
+	o.ctx.unmap(s.Pages)
 	o.drop(1)
 	return nil
 }
@@ -115,40 +119,4 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	}
 	defer o.ctx.releaseContext()
 	return o.Memory()
-}
-
-// AllocPinned allocates page-locked memory that every device of the process can use.
-func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
-	const op = "cuda.alloc_pinned"
-	if !o.info.PinnedHost {
-		return device.PinnedMemory{}, o.ctx.errorf(device.CodeUnsupported, op,
-			"the device cannot use memory of the host, or the driver lacks %v", o.driver.lacking[groupPinned])
-	}
-	if err := o.startAllocation(op, size); err != nil {
-		return device.PinnedMemory{}, err
-	}
-	var host, base uint64
-	what := fmt.Sprintf("size %d", size)
-	err := o.ctx.within(op, func() error {
-		err := o.ctx.call(op, what, &o.ctx.api.hostAlloc, dl.Pointer(&host), uintptr(size), hostPortable|hostDeviceMap)
-		if err != nil {
-			return err
-		}
-		if err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
-			o.ctx.undo(op, what, &o.ctx.api.hostFree, uintptr(host))
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		o.drop(1)
-		return device.PinnedMemory{}, err
-	}
-	o.ranges.Insert(span{Base: base, Size: size, Kind: ranges.Pinned, Host: host})
-	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(host)}, nil
-}
-
-// FreePinned frees memory of AllocPinned.
-func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
-	return o.free("cuda.free_pinned", ranges.Pinned, uint64(addr), size, &o.ctx.api.hostFree)
 }

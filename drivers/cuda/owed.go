@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/hostpages"
 )
 
 // A step that fails is undone, and the vendor driver can reject the call that undoes it, too.
@@ -14,14 +15,19 @@ import (
 // device closes. Owed calls keep their order, because one can depend on the one before:
 // addresses are unmapped only after the work there has ended.
 //
+// An owed call can have pages of the process that are unmapped after it. They are also unmapped if the
+// device is lost before.
+//
 // Some owed calls must come first. While one of them is owed, every call of the device fails
 // with the error of the owed call, and changes nothing. A lost device owes nothing.
 
 // owedCall is a call of the vendor driver. Its arguments are no pointers to Go memory.
 type owedCall struct {
-	what      string
+	what string
+	// f is nil after the call has succeeded, or if only pages are owed.
 	f         *dl.Function
 	arguments []uintptr
+	pages     hostpages.Pages
 	// first states that no other call of the device may begin before it.
 	first bool
 }
@@ -46,11 +52,27 @@ func (c *driverContext) finishFirst(op, what string, f *dl.Function, arguments .
 }
 
 func (c *driverContext) tryNow(op string, call owedCall) {
-	if c.owed.count.Load() == 0 && call.f.Call(call.arguments...) == 0 {
+	if c.owed.count.Load() == 0 && call.done() {
 		return
 	}
 	c.owed.add(call)
 	_ = c.pay(op)
+}
+
+// done makes the call, and unmaps its pages.
+func (call *owedCall) done() bool {
+	if call.f != nil && call.f.Call(call.arguments...) != 0 {
+		return false
+	}
+	call.f = nil
+	return call.pages.Unmap() == nil
+}
+
+// unmap unmaps pages that nothing uses. It needs no context.
+func (c *driverContext) unmap(pages hostpages.Pages) {
+	if pages.Unmap() != nil {
+		c.owed.add(owedCall{pages: pages})
+	}
 }
 
 // owe adds a call that nobody has tried yet. It needs no context.
@@ -85,16 +107,22 @@ func (c *driverContext) pay(op string) error {
 
 // payOne tries a call twice. The caller holds owed.mu.
 func (c *driverContext) payOne(op string, call *owedCall) error {
-	if call.f.Call(call.arguments...) == 0 {
+	if call.done() {
 		return nil
 	}
-	err := c.call(op, "undoing an earlier call that failed: "+call.what, call.f, call.arguments...)
-	var why *device.Error
-	if c.lost.Load() != nil || errors.As(err, &why) && isStale(int32(why.Native)) {
-		// Nothing is left that the call could undo.
-		return nil
+	if call.f != nil {
+		err := c.call(op, "undoing an earlier call that failed: "+call.what, call.f, call.arguments...)
+		var why *device.Error
+		// A lost device, and one without the object, has nothing left that the call could undo.
+		if err != nil && c.lost.Load() == nil && !(errors.As(err, &why) && isStale(int32(why.Native))) {
+			return err
+		}
+		call.f = nil
 	}
-	return err
+	if err := call.pages.Unmap(); err != nil {
+		return c.errorf(device.CodeDevice, op, "%v of page-locked memory are not unmapped: %w", device.Size(call.pages.Size), err)
+	}
+	return nil
 }
 
 // payFirst is called before another call begins. It returns an error if this call must not
@@ -137,10 +165,13 @@ func (c *driverContext) payAll(op string) error {
 	return err
 }
 
-// forget drops what is owed.
+// forget drops the owed calls, and unmaps their pages.
 func (o *owedCalls) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for _, call := range o.calls {
+		_ = call.pages.Unmap()
+	}
 	o.calls = nil
 	o.count.Store(0)
 }

@@ -41,6 +41,7 @@ func TestEveryCallFailsAndWhatWouldUndoItToo(t *testing.T) {
 		require.Empty(t, sim.text("simcuda_violations"), what)
 		require.NoError(t, o.Close(), what)
 		require.Empty(t, o.ctx.owed.calls, what)
+		require.Zero(t, o.driver.pages.UsedBytes(), what)
 		require.Equal(t, free, freeBytes(t, witness), what)
 	}
 	table := new(api).table()

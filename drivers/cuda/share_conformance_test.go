@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/sharetest"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/hostpages"
 )
 
 // keeper opens the first device, so that its context exists while suites open and close the
@@ -24,15 +25,22 @@ func keeper(t testing.TB) *openDevice {
 
 func TestPinnedMemoryConforms(t *testing.T) {
 	sim := newSimulator(t)
-	sharetest.Pinned{
-		Open: func(t testing.TB) device.Device { return open(t, 0) },
-		Refuse: func(device.Device) {
-			sim.fault("cuMemHostAlloc", 1, resultOutOfMemory)
-			sim.fault("cuMemFreeHost", 1, resultOutOfMemory)
-		},
-		Allow: func(device.Device) { sim.call("simcuda_clear_faults") },
-	}.Run(t)
-	sim.clean()
+	// Small memory is the vendor driver's, large memory is the process's.
+	for size, calls := range map[uint64][]string{
+		0: {"cuMemHostAlloc", "cuMemFreeHost"}, hostpages.HugeBytes: {"cuMemHostRegister_v2", "cuMemHostUnregister"},
+	} {
+		sharetest.Pinned{
+			SizeBytes: size,
+			Open:      func(t testing.TB) device.Device { return open(t, 0) },
+			Refuse: func(device.Device) {
+				for _, name := range calls {
+					sim.fault(name, 1, resultOutOfMemory)
+				}
+			},
+			Allow: func(device.Device) { sim.call("simcuda_clear_faults") },
+		}.Run(t)
+		sim.clean()
+	}
 }
 
 func TestAdoptedMemoryConforms(t *testing.T) {

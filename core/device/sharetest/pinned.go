@@ -10,8 +10,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Pinned tests a device with device.PinnedHost. The suite locks less than 1 MiB.
+// Pinned tests a device with device.PinnedHost. The suite locks up to 4 allocations at once.
 type Pinned struct {
+	// SizeBytes is the size of most allocations; 0: the granularity of the device.
+	SizeBytes uint64
 	// Open returns a device that no other test uses.
 	Open func(t testing.TB) device.Device
 	// Refuse makes the system fail the next AllocPinned or FreePinned of a device, as
@@ -21,12 +23,11 @@ type Pinned struct {
 
 // Run runs the suite.
 func (p Pinned) Run(t *testing.T) {
-	for name, test := range map[string]func(*testing.T, device.Device, device.PinnedHost){
+	for name, test := range map[string]func(*testing.T, pinnedSubject){
 		"one memory": pinnedIsOneMemory, "refusals": pinnedRefusals, "threads": pinnedThreads, "ends": pinnedEnds,
 	} {
 		t.Run(name, func(t *testing.T) {
-			dev := p.Open(t)
-			test(t, dev, pinnedOf(t, dev))
+			test(t, p.open(t))
 		})
 	}
 	if p.Refuse != nil {
@@ -34,16 +35,28 @@ func (p Pinned) Run(t *testing.T) {
 	}
 }
 
-func pinnedOf(t testing.TB, dev device.Device) device.PinnedHost {
+// pinnedSubject is an open device and the size of its allocations.
+type pinnedSubject struct {
+	device.Device
+	pinned device.PinnedHost
+	size   uint64
+}
+
+func (p Pinned) open(t testing.TB) pinnedSubject {
+	dev := p.Open(t)
 	pinned, is := dev.(device.PinnedHost)
 	require.True(t, is && dev.Info().PinnedHost, "the device has the capability and says so")
-	return pinned
+	size := p.SizeBytes
+	if size == 0 {
+		size = dev.Info().GranularityBytes
+	}
+	return pinnedSubject{dev, pinned, size}
 }
 
 // pinnedIsOneMemory: the process reads what the device writes, and the device reads
 // what the process writes.
-func pinnedIsOneMemory(t *testing.T, dev device.Device, pinned device.PinnedHost) {
-	size := dev.Info().GranularityBytes
+func pinnedIsOneMemory(t *testing.T, dev pinnedSubject) {
+	pinned, size := dev.pinned, dev.size
 	made, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
 	other, err := pinned.AllocPinned(size)
@@ -77,8 +90,8 @@ func pinnedIsOneMemory(t *testing.T, dev device.Device, pinned device.PinnedHost
 	closed(t, dev)
 }
 
-func pinnedRefusals(t *testing.T, dev device.Device, pinned device.PinnedHost) {
-	size := dev.Info().GranularityBytes
+func pinnedRefusals(t *testing.T, dev pinnedSubject) {
+	pinned, size := dev.pinned, dev.size
 	for _, wrong := range []uint64{0, 1, size - 1, size + 1} {
 		_, err := pinned.AllocPinned(wrong)
 		requireCode(t, device.CodeInvalidSize, err)
@@ -108,8 +121,8 @@ func pinnedRefusals(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 
 // pinnedThreads: threads allocate and free at once, and no two of them get the same
 // memory.
-func pinnedThreads(t *testing.T, dev device.Device, pinned device.PinnedHost) {
-	size := dev.Info().GranularityBytes
+func pinnedThreads(t *testing.T, dev pinnedSubject) {
+	pinned, size := dev.pinned, dev.size
 	var mu sync.Mutex
 	held := map[device.Addr]bool{}
 	var workers []<-chan struct{}
@@ -149,8 +162,8 @@ func pinnedThreads(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	closed(t, dev)
 }
 
-func pinnedEnds(t *testing.T, dev device.Device, pinned device.PinnedHost) {
-	size := dev.Info().GranularityBytes
+func pinnedEnds(t *testing.T, dev pinnedSubject) {
+	pinned, size := dev.pinned, dev.size
 	made, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
 	requireCode(t, device.CodeBusy, dev.Close())
@@ -164,20 +177,19 @@ func pinnedEnds(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 
 // faults: a call that the system fails changes nothing.
 func (p Pinned) faults(t *testing.T) {
-	dev := p.Open(t)
-	pinned := pinnedOf(t, dev)
-	size := dev.Info().GranularityBytes
-	p.Refuse(dev)
+	dev := p.open(t)
+	pinned, size := dev.pinned, dev.size
+	p.Refuse(dev.Device)
 	_, err := pinned.AllocPinned(size)
 	refused := []device.Code{device.CodeOutOfMemory, device.CodeResourceExhausted, device.CodeDevice}
 	require.Truef(t, slices.Contains(refused, device.CodeOf(err)), "%v", err)
-	p.Allow(dev)
+	p.Allow(dev.Device)
 	made, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
 	fill(t, dev, made.Addr, 2, size)
-	p.Refuse(dev)
+	p.Refuse(dev.Device)
 	require.Error(t, pinned.FreePinned(made.Addr, size))
-	p.Allow(dev)
+	p.Allow(dev.Device)
 	requireBytes(t, dev, made.Addr, 2, size)
 	require.NoError(t, pinned.FreePinned(made.Addr, size))
 	closed(t, dev)

@@ -9,9 +9,10 @@ import (
 
 // Contents in page-locked memory wake at the speed of the device's link, because the
 // device reads them without the processor. The system can neither swap nor move such
-// memory, and some drivers do not count it against the limits of a control group. So all
-// sleeping contents of the process together lock at most half of the machine's memory.
-// The other contents are in pageable memory.
+// memory, and the kernel does not count what a driver allocates against the limits of a
+// control group. So all sleeping contents of the process together lock at most half of the
+// machine's memory. The other contents are in pageable memory. A device that locks ordinary
+// memory, which the kernel counts, keeps below these limits itself.
 
 // lockedBudget bounds the page-locked memory of all transfers and kept contents.
 type lockedBudget struct {

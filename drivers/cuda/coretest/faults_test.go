@@ -25,6 +25,7 @@ const (
 // exists.
 var failing = []string{
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFreeHost",
+	"cuMemHostRegister_v2", "cuMemHostUnregister",
 	"cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
 	"cuMemGetInfo_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyPeerAsync",
 	"cuMemsetD8Async", "cuMemsetD32Async", "cuLaunchHostFunc", "cuStreamCreateWithPriority", "cuStreamDestroy_v2",
@@ -34,7 +35,7 @@ var failing = []string{
 
 // taking are the functions of failing that fail on a device without free memory.
 var taking = []string{
-	"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
+	"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemHostRegister_v2", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
 	"cuStreamCreateWithPriority", "cuEventCreate", "cuCtxEnablePeerAccess",
 }
 

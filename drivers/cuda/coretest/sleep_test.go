@@ -107,7 +107,7 @@ func TestSleepCopiesPageLockedMemory(t *testing.T) {
 func TestSleepWithoutPageLockedMemory(t *testing.T) {
 	for _, streams := range []int{1, 3} {
 		d := openDormitory(t, longTag)
-		d.sim.Fault("cuMemHostAlloc", 1, resultOutOfMemory)
+		d.sim.Fault("cuMemHostRegister_v2", 1, resultOutOfMemory)
 		pageable, deepest := d.cycle(t, vmm.SleepRequest{Streams: streams})
 		require.False(t, d.sim.FaultIsLeft())
 		require.Zero(t, pageable, "the buffers are page-locked")
@@ -117,6 +117,7 @@ func TestSleepWithoutPageLockedMemory(t *testing.T) {
 		for _, request := range []vmm.SleepRequest{
 			{Streams: streams}, {Streams: streams, Backing: vmm.SleepToFile, Dir: t.TempDir()},
 		} {
+			d.sim.Fault("cuMemHostRegister_v2", 0, resultOutOfMemory)
 			d.sim.Fault("cuMemHostAlloc", 0, resultOutOfMemory)
 			pageable, _ = d.cycle(t, request)
 			require.Positive(t, pageable)
@@ -129,14 +130,20 @@ func TestSleepWithoutPageLockedMemory(t *testing.T) {
 // A failure of any call for page-locked memory is repaired by the same call: it falls back
 // to pageable memory, or frees again, and nothing leaks.
 func TestEveryCallForPageLockedMemoryFailsOnce(t *testing.T) {
-	for _, name := range []string{"cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFreeHost"} {
-		for n := 1; n <= 6; n++ {
-			d := openDormitory(t, 16)
-			d.sim.Fault(name, n, resultUnknown)
-			d.cycle(t, vmm.SleepRequest{Streams: 1})
-			d.cycle(t, vmm.SleepRequest{Streams: 1, Backing: vmm.SleepToFile, Dir: t.TempDir()})
-			require.False(t, d.sim.FaultIsLeft(), "call %d of %s", n, name)
-			d.close(t, name)
+	// From 2 MiB on the driver registers memory of the process.
+	for pages, names := range map[uint64][]string{
+		16: {"cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFreeHost"},
+		40: {"cuMemHostRegister_v2", "cuMemHostGetDevicePointer_v2", "cuMemHostUnregister"},
+	} {
+		for _, name := range names {
+			for n := 1; n <= 6; n++ {
+				d := openDormitory(t, pages)
+				d.sim.Fault(name, n, resultUnknown)
+				d.cycle(t, vmm.SleepRequest{Streams: 1})
+				d.cycle(t, vmm.SleepRequest{Streams: 1, Backing: vmm.SleepToFile, Dir: t.TempDir()})
+				require.False(t, d.sim.FaultIsLeft(), "call %d of %s", n, name)
+				d.close(t, name)
+			}
 		}
 	}
 }

@@ -3,6 +3,8 @@ package ranges
 import (
 	"slices"
 	"sync"
+
+	"ferrum_mem/drivers/internal/gpu/hostpages"
 )
 
 // Kind states where a span comes from.
@@ -29,6 +31,9 @@ type Span[O any] struct {
 	ReadOnly bool
 	// Host is the address of the memory in this process. 0: it has none.
 	Host uint64
+	// Pages are the ordinary memory that was page-locked for a Pinned span. None: the runtime
+	// allocated the memory.
+	Pages hostpages.Pages
 	// Opened is the address by which memory of another process is closed.
 	Opened uint64
 	// Owner is the device that owns linked memory.
