@@ -169,11 +169,22 @@ FK_INLINE fk_v fk_from_f16(fk_vh h) {
 }
 #endif
 
+/* Compilers widen lanes one by one, or in halves, unless the instruction is named. */
 FK_INLINE fk_v fk_from_bf16(fk_vh h) {
+#if FK_LANES == 16
+    return (fk_v)((fk_vu)_mm512_cvtepu16_epi32((__m256i)h) << 16);
+#elif FK_LANES == 8
+    return (fk_v)((fk_vu)_mm256_cvtepu16_epi32((__m128i)h) << 16);
+#elif defined(__SSE2__)
+    int64_t four;
+    memcpy(&four, &h, 8);
+    return (fk_v)_mm_unpacklo_epi16(_mm_setzero_si128(),
+                                    _mm_cvtsi64_si128(four));
+#else
     return (fk_v)(__builtin_convertvector(h, fk_vu) << 16);
+#endif
 }
 
-/* Compilers widen bytes to 32 bits lane by lane unless the instruction is named. */
 FK_INLINE fk_vi fk_widen_i8(fk_vb b) {
 #if FK_LANES == 16
     return (fk_vi)_mm512_cvtepi8_epi32((__m128i)b);

@@ -30,6 +30,16 @@ FK_INLINE fk_v fk_load_type(const int type, const char *from) {
  * bounds the rounding errors of long columns. */
 #define FK_SUMMED 512
 
+/* How many bytes before their use a stream is asked for. */
+#define FK_AHEAD 2048
+
+/* Asks for later bytes of a stream. The processor looks ahead by itself, but only
+ * within a page, and a stream of few bytes in each step leaves it too little time. */
+FK_INLINE void fk_ask_for(const char *at, const int bytes) {
+    FK_UNROLL for (int i = 0; i < bytes; i += 64)
+        __builtin_prefetch(at + FK_AHEAD + i);
+}
+
 /* y of some panels = a times panels of a plain type, which are distance bytes
  * apart. */
 FK_INLINE void fk_panel_product(const int type, const int streams, int64_t k,
@@ -45,6 +55,8 @@ FK_INLINE void fk_panel_product(const int type, const int streams, int64_t k,
                 fk_splat(0);
         for (int64_t i = 0; i < rows; i++, b += FK_WIDTH * size) {
             fk_v left = fk_splat(a[from + i]);
+            FK_UNROLL for (int s = 0; s < streams; s++)
+                fk_ask_for(b + s * distance, (int)(FK_WIDTH * size));
             FK_UNROLL for (int s = 0; s < streams; s++)
                 FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[s][v] +=
                 left *
@@ -105,6 +117,9 @@ FK_INLINE void fk_block_product(const int type, const int streams, int64_t k,
                 fk_splat(0);
         for (int i = 0; i < FK_BLOCK / 2; i++, numbers += FK_WIDTH) {
             fk_v left = fk_splat(a[i]), right = fk_splat(a[i + 16]);
+            const int each = type == FK_Q8_0 ? 2 * FK_WIDTH : FK_WIDTH;
+            FK_UNROLL for (int s = 0; s < streams; s++)
+                fk_ask_for(b + s * distance + i * each, each);
             FK_UNROLL for (int s = 0; s < streams; s++)
                 FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
                 fk_v low, high;
