@@ -97,19 +97,33 @@ struct fk_panel {
     int64_t shift; /* added to the first and the last key that a query sees */
     float *queries, *scores, *output, *rows, *values;
     fk_v largest[FK_VECTORS], sum[FK_VECTORS];
+    /* The query head and the query of each column. */
+    int32_t heads[FK_WIDTH], columns[FK_WIDTH];
 };
 
 FK_INLINE int64_t fk_group(const struct fk_attention *r) {
     return r->heads / r->key_heads;
 }
 
-/* The query head and the query of a column. */
 FK_INLINE int64_t fk_head_of(const struct fk_panel *p, int64_t column) {
-    return p->key_head * fk_group(p->request) +
-           (p->first + column) / p->request->queries;
+    return p->heads[column];
 }
 FK_INLINE int64_t fk_query_of(const struct fk_panel *p, int64_t column) {
-    return (p->first + column) % p->request->queries;
+    return p->columns[column];
+}
+
+static void fk_find_columns(struct fk_panel *p) {
+    const struct fk_attention *r = p->request;
+    int64_t head = p->key_head * fk_group(r) + p->first / r->queries;
+    int64_t query = p->first % r->queries;
+    for (int64_t c = 0; c < p->count; c++) {
+        p->heads[c] = (int32_t)head;
+        p->columns[c] = (int32_t)query;
+        if (++query == r->queries) {
+            query = 0;
+            head++;
+        }
+    }
 }
 
 static int64_t fk_attention_workspace(const void *request) {
@@ -405,6 +419,7 @@ static int fk_has_nan(const struct fk_panel *p) {
  * the panel is computed again without hidden keys. */
 static void fk_attend(struct fk_panel *p) {
     struct fk_sight sight;
+    fk_find_columns(p);
     fk_find_sight(p, &sight);
     fk_attend_to(p, &sight, 0);
     if (fk_has_nan(p))
@@ -417,7 +432,8 @@ static void fk_attention_run(const void *request, int64_t part, int64_t parts,
     const struct fk_attention *r = request;
     const int64_t columns = fk_group(r) * r->queries;
     const int64_t panels = fk_panels(columns);
-    struct fk_panel p = {.request = r};
+    struct fk_panel p;
+    p.request = r;
     p.queries = (float *)(void *)workspace;
     p.scores = p.queries + r->depth * FK_WIDTH;
     p.output = p.scores + FK_KEYS * FK_WIDTH;
