@@ -41,6 +41,8 @@ class Case:
     expected: Callable[..., Array]
     attributes: dict[str, Any] = field(default_factory=dict)
     outputs: int = 1
+    # The weights are packed, as in models.
+    is_packed: bool = False
 
 
 def of(*shape: int) -> Array:
@@ -160,7 +162,7 @@ def on_rows() -> list[Case]:
         Case("Gemm", "Gemm", [of(1, 16), of(16, 16), of(16)], lambda a, b, c: a @ b + c),
         Case("linear", "ferrum.linear", [of(1, 16), of(16, 16)], lambda x, w: x @ w.T),
         Case("quantized_linear", "ferrum.quantized_linear", [of(1, 32), (numbers, (16, 32))],
-             lambda x, _: x @ weights.T),
+             lambda x, _: x @ weights.T, is_packed=True),
     ]  # fmt: skip
 
 
@@ -203,6 +205,8 @@ class Steps:
     def __init__(self, compute: fm.Compute, case: Case) -> None:
         self.case, self.op = case, compute.op(case.operator, **case.attributes)
         self.inputs = [tensor_of(value, compute.device) for value in case.inputs]
+        if case.is_packed:
+            self.inputs[1] = self.op.pack(self.inputs[1])
         self.outputs = self.op.run(self.inputs, case.outputs)
         self.few, self.many = (self.sequence(compute, count) for count in (FEW, MANY))
 
