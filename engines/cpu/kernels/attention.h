@@ -155,12 +155,11 @@ static void fk_load_queries(struct fk_panel *p) {
     for (int64_t c = 0; c < p->count; c++) {
         int64_t index = p->batch * r->q_batch + fk_head_of(p, c) * r->q_head +
                         fk_query_of(p, c) * r->q_row;
-        float run[64];
+        float buffer[64];
         for (int64_t d = 0; d < r->depth; d += 64) {
             int64_t n = fk_least(64, r->depth - d);
-            fk_read(run, r->q_type,
-                    fk_at(r->q, r->q_type, index + d * r->q_step), r->q_step,
-                    n);
+            const char *from = fk_at(r->q, r->q_type, index + d * r->q_step);
+            const float *run = fk_run_of(buffer, r->q_type, from, r->q_step, n);
             for (int64_t i = 0; i < n; i++)
                 p->queries[(d + i) * FK_WIDTH + c] = run[i] * scale;
         }
@@ -366,20 +365,24 @@ static void fk_add_values(struct fk_panel *p, int64_t key, int64_t keys) {
 
 static void fk_write_outputs(const struct fk_panel *p) {
     const struct fk_attention *r = p->request;
-    float sums[FK_WIDTH], run[64];
+    float sums[FK_WIDTH], buffer[64];
     memcpy(sums, p->sum, sizeof sums);
     for (int64_t c = 0; c < p->count; c++) {
         /* Without a key the sums and the output are 0. */
         const float factor = sums[c] == 0 ? 1 : 1 / sums[c];
         int64_t index = p->batch * r->y_batch + fk_head_of(p, c) * r->y_head +
                         fk_query_of(p, c) * r->y_row;
+        char *to = (char *)fk_at(r->y, r->y_type, index);
+        const int is_direct =
+            r->y_type == FK_F32 && r->y_step == 1 && (uintptr_t)to % 4 == 0;
         for (int64_t d = 0; d < r->value_depth; d += 64) {
             int64_t n = fk_least(64, r->value_depth - d);
+            float *run = is_direct ? (float *)(void *)to + d : buffer;
             for (int64_t i = 0; i < n; i++)
                 run[i] = p->output[(d + i) * FK_WIDTH + c] * factor;
-            fk_write(r->y_type,
-                     (char *)fk_at(r->y, r->y_type, index + d * r->y_step),
-                     r->y_step, run, n);
+            if (!is_direct)
+                fk_write(r->y_type, to + d * r->y_step * fk_bytes(r->y_type),
+                         r->y_step, run, n);
         }
     }
 }

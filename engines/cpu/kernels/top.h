@@ -6,6 +6,7 @@
 #ifndef FK_TOP_H
 #define FK_TOP_H
 
+#include "data.h"
 #include "order.h"
 #include "rows.h"
 
@@ -103,10 +104,9 @@ static void fk_top_run(const void *request, int64_t part, int64_t parts,
         for (int64_t j = 0; j < r->k; j++) {
             const int64_t chosen = heap.items[j].index;
             if (r->values)
-                memcpy((char *)fk_at(r->values, r->x_type,
-                                     values + j * r->values_step),
-                       fk_at(r->x, r->x_type, x + chosen * r->x_step),
-                       (size_t)bytes);
+                fk_move((char *)fk_at(r->values, r->x_type,
+                                      values + j * r->values_step),
+                        fk_at(r->x, r->x_type, x + chosen * r->x_step), bytes);
             if (r->indices)
                 memcpy((char *)(uintptr_t)r->indices +
                            8 * (indices + j * r->indices_step),
