@@ -145,12 +145,14 @@ void row_products(const struct settings *settings) {
 
 /* ------------------------------------------------------------- two threads */
 
-enum { LOOP = 2000000 };
+/* Enough to know how long a step of the loop takes. */
+enum { LOOP = 200000 };
 
 struct worker {
     pthread_t thread;
     pthread_barrier_t *start;
     unsigned core;
+    uint64_t steps;
     double taken;
 };
 
@@ -160,7 +162,7 @@ static void *loop(void *argument) {
     stay_on_core(worker->core);
     pthread_barrier_wait(worker->start);
     uint64_t begin = clock_ns(), x = worker->core + 1;
-    for (int i = 0; i < LOOP; i++) {
+    for (uint64_t i = 0; i < worker->steps; i++) {
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
@@ -170,7 +172,7 @@ static void *loop(void *argument) {
 }
 
 /* The time of the slowest of some threads with the same work. */
-static double loop_ns(unsigned threads) {
+static double loop_ns(unsigned threads, uint64_t steps) {
     struct worker workers[2] = {{0}};
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, threads);
@@ -178,6 +180,7 @@ static double loop_ns(unsigned threads) {
     for (unsigned i = 0; i < threads; i++) {
         workers[i].start = &start;
         workers[i].core = i;
+        workers[i].steps = steps;
         if (pthread_create(&workers[i].thread, NULL, loop, &workers[i]) != 0)
             die("no thread");
     }
@@ -198,12 +201,17 @@ static void scale(const struct backend backends[2], struct shape s,
         p[i] = product_of(&backends[i], s);
         product_run(&p[i]);
     }
-    int calls = product_calls(s);
+    /* Several milliseconds, because the second thread sleeps between measurements.
+     * Between the operations of a model it does not. */
+    int calls = (int)(1e9 / (2.0 * s.m * s.n * s.k)) + 1;
+    /* The loop takes as long as the products, so others disturb both alike. */
+    double step_ns = loop_ns(1, LOOP) / LOOP;
+    uint64_t steps = (uint64_t)(ours_ns(&p[0], calls) * calls / step_ns) + 1;
     for (uint64_t i = 0; i < rounds; i++) {
         double alone = ours_ns(&p[0], calls);
         ours[i] = alone / ours_ns(&p[1], calls);
-        alone = loop_ns(1);
-        plain[i] = 2 * alone / loop_ns(2);
+        alone = loop_ns(1, steps);
+        plain[i] = 2 * alone / loop_ns(2, steps);
     }
     print_list("ours", ours, rounds);
     printf(", ");
