@@ -160,6 +160,41 @@ def test_the_library_over_the_simulated_driver():
     assert done.stderr == ""
 
 
+# Sizes on both sides of 2 MiB, from which on the memory is not in the child.
+FORKED = """
+import os
+import ferrum_mem as fm
+
+with fm.Device("cuda:0") as device, fm.Manager(device) as manager:
+    for size, inherited in ((1 << 20, 7), (4 << 20, 0)):
+        with manager.alloc(size, memory_type=fm.MemoryType.PINNED) as block:
+            block.write(bytes([7]) * size)
+            with block.map() as mapping:
+                assert not mapping.is_staged
+                view = mapping.view()
+                child = os.fork()
+                if not child:
+                    found = set(bytes(view))
+                    view[0] = 9
+                    try:
+                        block.read()
+                    except fm.ForkedError:
+                        os._exit(found != {inherited})
+                    os._exit(2)
+                assert os.waitpid(child, 0)[1] == 0, size
+                assert set(bytes(view)) == {7}
+                view.release()
+fm.shutdown()
+"""
+
+
+def test_page_locked_memory_in_a_forked_child():
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    done = run(FORKED, FERRUM_CUDA_LIBRARY=str(SIMULATOR))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 FABRIC = """
 import sys
 import ferrum_mem as fm
