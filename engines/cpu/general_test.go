@@ -104,6 +104,75 @@ func requireSame(t *testing.T, from, to dtype.DType, want, got []byte) {
 	}
 }
 
+// Integers and F64 are computed in parts of a run. Numbers stay whole, so results are exact.
+func TestLongRunsOfEveryNumber(t *testing.T) {
+	e, err := Open(Config{Threads: 2})
+	require.NoError(t, err)
+	defer e.Close()
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, kind := range []dtype.DType{dtype.F64, dtype.I64, dtype.U64, dtype.I32, dtype.U32, dtype.I16, dtype.U8} {
+		for _, o := range []Operation{Add, Sub, Mul, Div, Relu} {
+			for _, n := range []int64{1, 63, 64, 65, 200} {
+				for _, step := range []int64{0, 1, 3} {
+					x, z := make([]int64, n*3), make([]int64, n*3)
+					for i := range x {
+						x[i], z[i] = r.Int64N(6)+5, r.Int64N(5)+1
+					}
+					left, right, got := encoded(kind, x), encoded(kind, z), encoded(kind, make([]int64, n))
+					q := &Map{
+						Operation: o, Rank: 1, Dims: [Rank]int64{n}, X: addressIn(left), XType: Type(kind), XStrides: [Rank]int64{step},
+						Y: addressIn(got), YType: Type(kind), YStrides: [Rank]int64{1},
+					}
+					if o.HasTwoInputs() {
+						q.Z, q.ZType, q.ZStrides = addressIn(right), Type(kind), [Rank]int64{1}
+					}
+					run(t, e, q)
+					want := make([]float64, n)
+					for i := range want {
+						want[i] = oracle(o, float64(x[int64(i)*step]), float64(z[i]), 1)
+						if kind != dtype.F64 {
+							want[i] = math.Trunc(want[i])
+						}
+					}
+					require.Equal(t, want, decoded(t, kind, got), "%v %v of %d, step %d", o, kind, n, step)
+				}
+			}
+		}
+	}
+}
+
+// encoded returns small whole numbers as elements of a type.
+func encoded(kind dtype.DType, values []int64) []byte {
+	var data []byte
+	for _, v := range values {
+		switch _, size := kind.Block(); {
+		case kind == dtype.F64:
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(float64(v)))
+		case size == 8:
+			data = binary.LittleEndian.AppendUint64(data, uint64(v))
+		case size == 4:
+			data = binary.LittleEndian.AppendUint32(data, uint32(v))
+		case size == 2:
+			data = binary.LittleEndian.AppendUint16(data, uint16(v))
+		default:
+			data = append(data, byte(v))
+		}
+	}
+	return data
+}
+
+// decoded returns elements of a type as F64.
+func decoded(t *testing.T, kind dtype.DType, data []byte) []float64 {
+	_, size := kind.Block()
+	wide := make([]byte, 8*uint64(len(data))/size)
+	require.NoError(t, dtype.Convert(dtype.F64, wide, kind, data))
+	var values []float64
+	for at := 0; at < len(wide); at += 8 {
+		values = append(values, math.Float64frombits(binary.LittleEndian.Uint64(wide[at:])))
+	}
+	return values
+}
+
 // A program has the results of its requests, with any operands; joined programs too.
 func TestPrograms(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
