@@ -93,6 +93,7 @@ static fk_columns_run *const fk_columns_tiles[FK_ROWS + 1] = {
 struct fk_panel {
     const struct fk_attention *request;
     int64_t batch, key_head, first, count; /* columns of the panel */
+    int vectors;                           /* that have these columns */
     int64_t keys;                          /* of this batch */
     int64_t shift; /* added to the first and the last key that a query sees */
     float *queries, *scores, *output, *rows, *values;
@@ -282,21 +283,27 @@ static void fk_hide_keys(struct fk_panel *p, const struct fk_sight *s,
 }
 
 /* Turns scores into weights. Multiplies the sums of earlier blocks. */
-static void fk_compute_weights(struct fk_panel *p, int64_t keys) {
+static void fk_compute_weights(struct fk_panel *p, int64_t keys, int is_first) {
     const fk_v none = fk_splat(-__builtin_inff());
-    for (int v = 0; v < FK_VECTORS; v++) {
+    for (int v = 0; v < p->vectors; v++) {
         float *column = p->scores + v * FK_LANES;
         fk_v most = p->largest[v];
         for (int64_t j = 0; j < keys; j++)
             most = fk_max(fk_load(column + j * FK_WIDTH), most);
         /* A query that has seen no key: -infinity minus itself is NaN. */
         fk_v shift = fk_select(most == none, fk_splat(0), most);
-        fk_v factor = fk_exp(p->largest[v] - shift), sum = fk_splat(0);
+        fk_v sum = fk_splat(0);
         for (int64_t j = 0; j < keys; j++) {
             fk_v weight = fk_exp(fk_load(column + j * FK_WIDTH) - shift);
             fk_store(column + j * FK_WIDTH, weight);
             sum += weight;
         }
+        if (is_first) {
+            p->largest[v] = most;
+            p->sum[v] = sum;
+            continue;
+        }
+        const fk_v factor = fk_exp(p->largest[v] - shift);
         p->largest[v] = most;
         p->sum[v] = p->sum[v] * factor + sum;
         for (int64_t d = 0; d < p->request->value_depth; d++) {
@@ -398,7 +405,7 @@ static void fk_attend_to(struct fk_panel *p, const struct fk_sight *s,
             fk_add_mask(p, key, count);
         if (key < s->all_from || key + count > s->all_to)
             fk_hide_keys(p, s, key, count);
-        fk_compute_weights(p, count);
+        fk_compute_weights(p, count, key == s->from);
         if (is_careful)
             fk_add_values_carefully(p, s, key, count);
         else
@@ -409,11 +416,11 @@ static void fk_attend_to(struct fk_panel *p, const struct fk_sight *s,
 static int fk_has_nan(const struct fk_panel *p) {
     fk_vi odd = fk_splat_i(0);
     for (int64_t d = 0; d < p->request->value_depth; d++)
-        for (int v = 0; v < FK_VECTORS; v++) {
+        for (int v = 0; v < p->vectors; v++) {
             fk_v x = fk_load(p->output + d * FK_WIDTH + v * FK_LANES);
             odd |= x != x;
         }
-    for (int v = 0; v < FK_VECTORS; v++)
+    for (int v = 0; v < p->vectors; v++)
         odd |= p->sum[v] != p->sum[v];
     return fk_any(odd);
 }
@@ -446,6 +453,7 @@ static void fk_attention_run(const void *request, int64_t part, int64_t parts,
     for (int64_t unit = part; unit < fk_attention_units(r); unit += parts) {
         p.first = unit % panels * FK_WIDTH;
         p.count = fk_least(FK_WIDTH, columns - p.first);
+        p.vectors = (int)((p.count + FK_LANES - 1) / FK_LANES);
         p.key_head = unit / panels % r->key_heads;
         p.batch = unit / panels / r->key_heads;
         p.keys = r->mask ? fk_least(r->keys, r->mask_keys) : r->keys;
