@@ -86,6 +86,28 @@ ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
                                      char *name, uintptr_t user_data,
                                      uint64_t token);
 
+/** The texts and lists of a ferrum_compute_call. */
+struct fm_compute_lists {
+    char *name, *domain, *attributes;
+    ferrum_tensor_desc *inputs, *outputs;
+    /** Has FERRUM_COMPUTE_MESSAGE_MAX bytes, all 0. */
+    char *message;
+};
+/** These run with the restrictions of a host function. The call has no
+ *  pointers. */
+ferrum_status fm_call_compute_plan(ferrum_compute_plan_fn plan,
+                                   ferrum_compute_call *call,
+                                   struct fm_compute_lists lists,
+                                   ferrum_compute_plan *plan_out,
+                                   uintptr_t user_data);
+ferrum_status fm_call_compute_run(ferrum_compute_run_fn run,
+                                  ferrum_compute_call *call,
+                                  struct fm_compute_lists lists,
+                                  uintptr_t user_data);
+ferrum_status
+fm_call_compute_synchronize(ferrum_compute_synchronize_fn synchronize,
+                            uint64_t device, uintptr_t user_data);
+
 /** Runs with the restrictions of a host function, because it may run on the
  *  thread of a stream. */
 void fm_call_release(ferrum_release_fn release, uintptr_t user_data);

@@ -29,6 +29,14 @@ ferrum_status ferrum_compute_close(ferrum_compute compute, uint32_t flags) {
     FM_RETURN(fmgo_compute_close(compute.id, flags));
 }
 
+ferrum_status ferrum_compute_get_manager(ferrum_compute compute,
+                                         ferrum_manager *manager_out) {
+    FM_ENTER();
+    FM_REQUIRE(manager_out);
+    manager_out->id = 0;
+    FM_RETURN(fmgo_compute_get_manager(compute.id, &manager_out->id));
+}
+
 ferrum_status ferrum_compute_capabilities_json(ferrum_compute compute,
                                                char *buffer, size_t capacity,
                                                size_t *length_out) {
@@ -121,4 +129,15 @@ ferrum_status ferrum_sequence_run(ferrum_sequence sequence,
 ferrum_status ferrum_sequence_destroy(ferrum_sequence sequence) {
     FM_ENTER();
     FM_RETURN(fmgo_sequence_destroy(sequence.id));
+}
+
+ferrum_status ferrum_compute_register(const ferrum_compute_backend *backend,
+                                      ferrum_registration *registration_out) {
+    FM_ENTER();
+    FM_REQUIRE(registration_out);
+    registration_out->id = 0;
+    FM_REQUIRE(backend);
+    ferrum_compute_backend backend_full = FERRUM_COMPUTE_BACKEND_INIT;
+    FM_STRUCT_IN(backend, backend_full);
+    FM_RETURN(fmgo_compute_register(&backend_full, &registration_out->id));
 }

@@ -119,24 +119,3 @@ func fmgo_op_infer(op C.uint64_t, inputs *C.ferrum_tensor_desc, inputCount C.uin
 	*workspace = C.uint64_t(bytes)
 	return 0
 }
-
-//export fmgo_compute_validate
-func fmgo_compute_validate(config *C.ferrum_compute_config) (status C.int32_t) {
-	defer guard(&status)
-	given, err := computeConfigOf("config", config)
-	if err != nil {
-		return fail(err)
-	}
-	return done(computes.Validate(given))
-}
-
-//export fmgo_compute_open
-func fmgo_compute_open(config *C.ferrum_compute_config, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	given, err := computeConfigOf("config", config)
-	if err != nil {
-		return fail(err)
-	}
-	opened, err := computes.Open(given)
-	return give(out, opened, err)
-}

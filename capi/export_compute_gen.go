@@ -9,6 +9,27 @@ import "C"
 
 import "ferrum_mem/core/library"
 
+//export fmgo_compute_validate
+func fmgo_compute_validate(config *C.ferrum_compute_config) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := computeConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	return done(computes.Validate(configGiven))
+}
+
+//export fmgo_compute_open
+func fmgo_compute_open(config *C.ferrum_compute_config, computeOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := computeConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	compute, err := computes.Open(configGiven)
+	return give(computeOut, compute, err)
+}
+
 //export fmgo_compute_close
 func fmgo_compute_close(compute C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
@@ -21,6 +42,17 @@ func fmgo_compute_close(compute C.uint64_t, flags C.uint32_t) (status C.int32_t)
 		return fail(err)
 	}
 	return done(object.Close(force))
+}
+
+//export fmgo_compute_get_manager
+func fmgo_compute_get_manager(compute C.uint64_t, managerOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	object, err := computes.Compute("compute.manager", uint64(compute))
+	if err != nil {
+		return fail(err)
+	}
+	managerFound, err := object.Manager()
+	return give(managerOut, managerFound, library.CallError(err, object))
 }
 
 //export fmgo_compute_capabilities_json
@@ -138,4 +170,15 @@ func fmgo_sequence_destroy(sequence C.uint64_t) (status C.int32_t) {
 		return fail(err)
 	}
 	return done(object.Destroy())
+}
+
+//export fmgo_compute_register
+func fmgo_compute_register(backend *C.ferrum_compute_backend, registrationOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	backendGiven, err := computeBackendOf("backend", backend)
+	if err != nil {
+		return fail(err)
+	}
+	registration, err := computes.Register(backendGiven)
+	return give(registrationOut, registration, err)
 }

@@ -76,13 +76,23 @@ func (x *Computes) Open(c ComputeConfig) (uint64, error) {
 		return 0, on(err, d.Engine)
 	}
 	made := &Compute{Backend: opened, device: d}
-	id, err := insert(x.library, x.library.registry.computes, made)
-	if err != nil {
-		x.giveUp("backend", opened.Close(true))
-		return 0, on(err, d.Engine)
+	made.memory = &Manager{Manager: opened.Manager(), device: d, owner: made}
+	managers := x.library.registry.managers
+	held, err := insert(x.library, managers, made.memory)
+	if err == nil {
+		made.memory.SetHandle(held)
+		var id uint64
+		if id, err = insert(x.library, x.library.registry.computes, made); err == nil {
+			return id, nil
+		}
+		_, _ = managers.Remove(held) // nobody knows the handle
 	}
-	return id, nil
+	x.giveUp("backend", opened.Close(true))
+	return 0, on(err, d.Engine)
 }
+
+// Manager returns the handle of the manager of the backend, which ends with the backend.
+func (c *Compute) Manager() (uint64, error) { return c.memory.id(), nil }
 
 // giveUp logs the failed end of an object without a handle.
 func (x *Computes) giveUp(what string, err error) {

@@ -63,7 +63,7 @@ var tells = []string{
 	"Pool.Check", "VPool.Compact", "VPool.Trim", "ElasticPool.Compact", "ElasticPool.Trim", "Placement.ExplainJSON",
 	"Tracker.All", "Tracker.FindOld", "Tracker.Totals",
 	"Weights.MetadataJSON", "TensorSet.Cancel", "TensorSet.Progress", "TensorSet.Wait",
-	"Compute.CapabilitiesJSON", "Compute.StatusJSON",
+	"Compute.CapabilitiesJSON", "Compute.Manager", "Compute.StatusJSON",
 }
 
 // ofTheFactory lists the calls of the library for blocks and streams, which
@@ -80,7 +80,7 @@ var untaken = []string{
 	"lib.BackendOpen", "lib.PlacementCreate", "lib.PlacementCreateOwn", "lib.ReportDefect", "lib.ReportHandler", "lib.BackendSelect", "lib.SetLog",
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open", "tensors.EndExport",
-	"computes.BackendsJSON", "computes.FindJSON",
+	"computes.BackendsJSON", "computes.FindJSON", "computes.Register",
 }
 
 // kinds has the kinds whose objects are called.

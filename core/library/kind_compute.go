@@ -14,6 +14,8 @@ type Compute struct {
 	object
 	*backend.Backend
 	device *Device
+	// memory is the manager of the backend under its handle.
+	memory *Manager
 }
 
 func (c *Compute) hasEnded() bool                  { return c.HasEnded() }
@@ -29,13 +31,32 @@ func (c *Compute) leak() leak {
 func (c *Compute) endByForce(l *Library, id uint64) error {
 	c.destroying.Lock()
 	defer c.destroying.Unlock()
-	return endOf(l.registry.computes, c, func() error { return c.Backend.Close(true) })
+	return endOf(l.registry.computes, c, func() error { return c.end(true) })
+}
+
+// end closes the backend, and removes the handle of its manager.
+func (c *Compute) end(force bool) error {
+	if err := c.Backend.Close(force); err != nil {
+		return err
+	}
+	_, err := c.library.registry.managers.Remove(c.memory.id())
+	return err
+}
+
+// addMemory lists the blocks of the manager.
+func (c *Compute) addMemory(l *Library, r *leakReport) { c.memory.addMemory(l, r) }
+
+// snapshot adds the manager and its pools.
+func (c *Compute) snapshot(d *Device, s deviceSnapshot) { c.memory.snapshot(d, s) }
+
+func (c *Compute) ownerAt(d *Device, addr device.Addr) (Owner, bool) {
+	return c.memory.ownerAt(d, addr)
 }
 
 // Close closes the backend. Without force it returns CodeBusy while operations, sequences, tensors or
 // blocks of it exist.
 func (c *Compute) Close(force bool) error {
-	err := endNow(c.library.registry.computes, "compute.close", c, func() error { return c.Backend.Close(force) })
+	err := endNow(c.library.registry.computes, "compute.close", c, func() error { return c.end(force) })
 	return c.library.log.orLog(err, force, c.id())
 }
 

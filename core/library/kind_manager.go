@@ -7,12 +7,23 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Manager is a manager created by ManagerCreate. The other methods are those of the
-// embedded manager.
+// Manager is a manager created by ManagerCreate, or that of a compute backend. The other
+// methods are those of the embedded manager.
 type Manager struct {
 	object
 	*manager.Manager
 	device *Device
+	// owner is the compute backend to which the manager belongs; nil: the caller has created it.
+	owner *Compute
+}
+
+// mayChange returns an error if the manager belongs to a compute backend.
+func (m *Manager) mayChange(op string) error {
+	if m.owner != nil {
+		return device.Errorf(device.CodeInvalidState, op,
+			"manager handle %#x belongs to the compute backend %s, and ends with it", m.id(), m.owner.Name()).On(m.device.Engine.ID())
+	}
+	return nil
 }
 
 // Manager finds a manager by its handle.

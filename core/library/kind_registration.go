@@ -22,6 +22,9 @@ type registration struct {
 	// subject is the object of the callback, which may end before the registration;
 	// nil: its device.
 	subject subject
+	// backend is a compute backend of the program, which has no callback; nil: the
+	// registration is of a callback.
+	backend *programBackend
 }
 
 // subject is the object of a callback, when it is not only a device.
@@ -70,6 +73,9 @@ func (r *registration) leak() leak {
 // endByForce removes the callback. The handle is removed last: a program may free what
 // the callback uses when the handle is invalid.
 func (r *registration) endByForce(l *Library, id uint64) error {
+	if r.backend != nil {
+		return r.backend.removeByForce(r)
+	}
 	r.callback.Remove(r.token != 0 && l.running.insideCallback(r.token))
 	_, err := l.registry.registrations.Remove(id)
 	return err

@@ -2,6 +2,7 @@ package library
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ferrum_mem/core/device"
@@ -80,7 +81,16 @@ func plural(kind string) string {
 func (g *registry) countLeft(only *Device) leftovers {
 	var n leftovers
 	for _, k := range g.kinds {
-		n.kinds = append(n.kinds, leftKind{k.handles(), k.count(only)})
+		left := leftKind{k.handles(), k.count(only)}
+		// Registrations are two kinds of objects with one kind of handle.
+		n.kinds = slices.DeleteFunc(n.kinds, func(known leftKind) bool {
+			if known.kind != left.kind {
+				return false
+			}
+			left.count += known.count
+			return true
+		})
+		n.kinds = append(n.kinds, left)
 	}
 	g.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {

@@ -197,7 +197,7 @@ func on(err error, e *engine.Engine) error {
 		return nil
 	}
 	var typed *device.Error
-	if !errors.As(err, &typed) || typed.Device != "" {
+	if e == nil || !errors.As(err, &typed) || typed.Device != "" {
 		return err
 	}
 	named := *typed

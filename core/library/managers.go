@@ -51,14 +51,21 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 }
 
 // Destroy destroys the manager and releases its memory. Without force it returns
-// CodeBusy while blocks are live. With force it waits for their copies.
+// CodeBusy while blocks are live. With force it waits for their copies. It returns
+// CodeInvalidState for the manager of a compute backend.
 func (m *Manager) Destroy(force bool) error {
+	if err := m.mayChange("manager.destroy"); err != nil {
+		return CallError(err, m)
+	}
 	return destroy(m.library.registry.managers, "manager.destroy", m, force)
 }
 
 // ConfigurePool sets the pool settings for later allocations of a memory type; nil
-// selects pool.DefaultConfig.
+// selects pool.DefaultConfig. It returns CodeInvalidState for the manager of a compute backend.
 func (m *Manager) ConfigurePool(t manager.MemoryType, c *pool.Config) error {
+	if err := m.mayChange("manager.configure_pool"); err != nil {
+		return err
+	}
 	config := pool.DefaultConfig()
 	if c != nil {
 		config = *c

@@ -96,6 +96,9 @@ func (g *registry) registerKinds() {
 	owns := traits{listed: listedFirst}
 	calls := traits{calls: true}
 	g.kinds = []kind{
+		// A compute backend of the program ends after the devices on which it is open.
+		&shelf[*registration]{kind: handle.Registration, table: g.registrations,
+			part: func(r *registration) bool { return r.backend == nil }},
 		&shelf[*Device]{kind: handle.Device, table: g.devices, is: owns},
 		&shelf[*Pool]{kind: handle.Pool, table: g.pools,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools}}},
@@ -104,13 +107,15 @@ func (g *registry) registerKinds() {
 		&shelf[*ElasticPool]{kind: handle.ElasticPool, table: g.elasticPools,
 			is: traits{listed: listedFirst, records: []string{"elastic_pools"}}},
 		&shelf[*Manager]{kind: handle.Manager, table: g.managers,
-			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},
+			is:   traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}},
+			part: func(m *Manager) bool { return m.owner != nil }},
 		&shelf[*FallbackManager]{kind: handle.FallbackManager, table: g.fallbackManagers,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "fallback_managers"}}},
 		&shelf[*FallbackBuffer]{kind: handle.Buffer, table: g.buffers, is: traits{listed: listedByHolder}},
 		&streams{g},
 		&events{g},
-		&shelf[*registration]{kind: handle.Registration, table: g.registrations, is: calls},
+		&shelf[*registration]{kind: handle.Registration, table: g.registrations, is: calls,
+			part: func(r *registration) bool { return r.backend != nil }},
 		&shelf[*Monitor]{kind: handle.Monitor, table: g.monitors, is: calls},
 		&shelf[*Placement]{kind: handle.Placement, table: g.placements, is: calls},
 		&shelf[*Tracker]{kind: handle.Tracker, table: g.trackers,
@@ -119,7 +124,8 @@ func (g *registry) registerKinds() {
 		&shelf[*Weights]{kind: handle.Weights, table: g.weights, is: calls},
 		&shelf[*TensorSet]{kind: handle.TensorSet, table: g.tensorSets, is: calls},
 		&shelf[*Tensor]{kind: handle.Tensor, table: g.tensors, is: traits{calls: true, listed: listedLast}},
-		&shelf[*Compute]{kind: handle.Compute, table: g.computes},
+		&shelf[*Compute]{kind: handle.Compute, table: g.computes,
+			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},
 		&shelf[*Op]{kind: handle.Op, table: g.ops},
 		&shelf[*Sequence]{kind: handle.Sequence, table: g.sequences},
 	}

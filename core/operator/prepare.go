@@ -270,6 +270,28 @@ func (o *Operator) value(name string) any {
 	return nil
 }
 
+// AttributesJSON returns the attributes that the caller gave or that have a default, as a JSON object in
+// alphabetical order. A data type is its name.
+func (o *Operator) AttributesJSON() ([]byte, error) {
+	given := map[string]any{}
+	for _, a := range o.Attributes {
+		switch value := o.value(a.Name).(type) {
+		case nil:
+		case float64:
+			given[a.Name] = float32(value) // as ONNX has them
+		case dtype.DType:
+			given[a.Name] = value.String()
+		default:
+			given[a.Name] = value
+		}
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return nil, device.Errorf(device.CodeSerialization, opPrepare, "%s: %w", o.Name, err)
+	}
+	return text, nil
+}
+
 // Has states whether the caller gave an attribute.
 func (o *Operator) Has(name string) bool {
 	for i, a := range o.Attributes {

@@ -83,6 +83,9 @@ FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
  * afterwards. Two callbacks that run and remove each other would wait for each
  * other forever.
  *
+ * @return FERRUM_ERROR_BUSY for a compute backend that is open
+ *         (ferrum_compute_register).
+ *
  * @ends
  * @by-hand go the callback that runs is told
  */

@@ -9,6 +9,7 @@
 
 #include "base.h"
 #include "dtype.h"
+#include "managers.h"
 #include "streams.h"
 #include "tensor.h"
 #include "weights.h"
@@ -60,8 +61,7 @@ typedef int32_t ferrum_compute_type;
 #define FERRUM_COMPUTE_METAL 3
 /** The CPU engine of this library. */
 #define FERRUM_COMPUTE_CPU 4
-/** A registered backend. This version has no function that registers one, so no name is
- *  found. */
+/** A backend that the program has registered with ferrum_compute_register. */
 #define FERRUM_COMPUTE_CUSTOM 5
 
 /** When the memory of a backend is taken from the device.
@@ -155,6 +155,18 @@ FERRUM_API ferrum_status ferrum_compute_open(
  */
 FERRUM_API ferrum_status ferrum_compute_close(ferrum_compute compute,
                                               uint32_t flags);
+
+/**
+ * Returns the manager of the memory of a backend, for statistics and for blocks of the
+ * program. It belongs to the backend: ferrum_manager_destroy and
+ * ferrum_manager_configure_pool return FERRUM_ERROR_INVALID_STATE for it, and the handle
+ * is invalid after the backend was closed. It is the same handle each time.
+ *
+ * @borrowed manager_out
+ * @by-hand python,rust its class is written by hand
+ */
+FERRUM_API ferrum_status
+ferrum_compute_get_manager(ferrum_compute compute, ferrum_manager *manager_out);
 
 /**
  * Returns the properties of a backend, as JSON with the fields of docs/compute.md.
@@ -369,6 +381,169 @@ FERRUM_API ferrum_status ferrum_sequence_run(ferrum_sequence sequence,
  * @ends
  */
 FERRUM_API ferrum_status ferrum_sequence_destroy(ferrum_sequence sequence);
+
+/*
+ * Backends of the program. A program registers one under a name. ferrum_compute_open opens
+ * it with FERRUM_COMPUTE_CUSTOM and that name, as often as wanted. The library infers
+ * shapes, checks tensors, makes outputs and the workspace, and orders runs by stream; the
+ * functions of the program compute the elements.
+ *
+ * Each function runs on the thread of a call, or on the thread of a stream in a queued run,
+ * and several threads may call one at a time. No lock is held. It may call the library, but
+ * not a function that waits for a stream, such as ferrum_op_run and ferrum_compute_close:
+ * these return FERRUM_ERROR_INVALID_STATE, as in a host function. It must not leave by an
+ * exception or longjmp. A status other than FERRUM_OK is the status of the call, whose
+ * message names the backend and the operator; a number that is no status becomes
+ * FERRUM_ERROR_INTERNAL.
+ */
+
+/** Size of the message of a failed function, with its closing NUL. */
+#define FERRUM_COMPUTE_MESSAGE_MAX 256
+
+/** What a backend of the program computes. Valid during the function that gets it.
+ *  @by-hand go it has lists
+ *  @by-hand python,rust it is an object */
+typedef struct ferrum_compute_call {
+    uint32_t struct_size;
+    /** The version of the operator's domain that introduced this form of the operator. */
+    uint32_t opset;
+    /** The operator in its domain, such as "MatMul" or "linear". */
+    const char *name;
+    /** Its domain: "" for the operators of ONNX, or "ferrum". */
+    const char *domain;
+    /** The attributes that were given or have a default, as a JSON object in alphabetical
+     *  order; types of data are their names. A NUL follows the text. */
+    const char *attributes_json;
+    /** Length of attributes_json. */
+    uint64_t attributes_bytes;
+    /** The device of the backend. */
+    ferrum_device device;
+    /** The inputs, all with FERRUM_ELEMENTS_READ_ONLY. FERRUM_ELEMENTS_ABSENT: not given.
+     *  The addresses are 0 in a plan. Inputs with a shape, axes or sizes can be read by the
+     *  host. */
+    const ferrum_tensor_desc *inputs;
+    /** Number of inputs. */
+    uint64_t input_count;
+    /** The outputs. FERRUM_ELEMENTS_ABSENT: not wanted. The addresses are 0 in a plan. */
+    const ferrum_tensor_desc *outputs;
+    /** Number of outputs. */
+    uint64_t output_count;
+    /** Memory of the run, aligned to 64 bytes; 0: none. */
+    ferrum_address workspace;
+    /** Size of the workspace, as the plan states. */
+    uint64_t workspace_bytes;
+    /** Has FERRUM_COMPUTE_MESSAGE_MAX bytes. A function that fails may write UTF-8 text
+     *  and a NUL, which becomes a part of the message. */
+    char *message_out;
+} ferrum_compute_call;
+
+/* clang-format off */
+#define FERRUM_COMPUTE_CALL_INIT {FERRUM_SIZE_OF(ferrum_compute_call), 0, NULL, NULL, NULL, 0, {0}, NULL, 0, NULL, 0, 0, 0, NULL}
+/* clang-format on */
+
+/** An output may be the memory of an input that has the same type and strides. Without it,
+ *  outputs overlap neither inputs nor each other. */
+#define FERRUM_COMPUTE_PLAN_IN_PLACE UINT32_C(1)
+
+/** How a backend of the program computes a call.
+ *  @by-hand go a function of the caller fills it
+ *  @by-hand python,rust it is an object */
+typedef struct ferrum_compute_plan {
+    uint32_t struct_size;
+    /** FERRUM_COMPUTE_PLAN_* flags.
+     *  @flags FERRUM_COMPUTE_PLAN */
+    uint32_t flags;
+    /** The memory that a run needs besides inputs and outputs. */
+    uint64_t workspace_bytes;
+} ferrum_compute_plan;
+
+/* clang-format off */
+#define FERRUM_COMPUTE_PLAN_INIT {FERRUM_SIZE_OF(ferrum_compute_plan), 0, 0}
+/* clang-format on */
+
+/**
+ * Decides how a backend computes operands of certain types, shapes and strides. Plans are
+ * kept, as docs/compute.md explains.
+ *
+ * @param plan_out  FERRUM_COMPUTE_PLAN_INIT before the call.
+ * @return FERRUM_OK; FERRUM_ERROR_UNSUPPORTED for operands that the backend does not
+ *         compute; another error.
+ */
+typedef ferrum_status (*ferrum_compute_plan_fn)(const ferrum_compute_call *call,
+                                                ferrum_compute_plan *plan_out,
+                                                void *user_data);
+
+/**
+ * Computes the outputs of a call. The elements are at the addresses of the descriptions,
+ * with their strides. Outputs are complete when the function returns, or after the
+ * ferrum_compute_synchronize_fn of the backend.
+ *
+ * @return FERRUM_OK; an error, after which the outputs have no meaning.
+ */
+typedef ferrum_status (*ferrum_compute_run_fn)(const ferrum_compute_call *call,
+                                               void *user_data);
+
+/**
+ * Waits for work that a backend has left on a device. ferrum_compute_synchronize calls it.
+ *
+ * @return FERRUM_OK; the error of the work.
+ */
+typedef ferrum_status (*ferrum_compute_synchronize_fn)(ferrum_device device,
+                                                       void *user_data);
+
+/** A backend of the program.
+ *  @by-hand go it has functions of the caller
+ *  @by-hand python the arguments of register_compute()
+ *  @by-hand rust owns an object
+ *  @go library.ProgramBackend */
+typedef struct ferrum_compute_backend {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Its name, 1 to 63 letters, digits, '_', '-' and '.'. No other backend has this name. */
+    const char *name;
+    /** A text for people; NULL: "". */
+    const char *version;
+    /** Its properties, as JSON with the fields of docs/compute.md. A field that is missing
+     *  has its default. supported_devices has the devices on which it computes. */
+    const char *capabilities_json;
+    /** Length of capabilities_json, at most FERRUM_WEIGHTS_JSON_MAX. */
+    uint64_t capabilities_bytes;
+    /** Decides how it computes; NULL: it computes every call without a workspace. */
+    ferrum_compute_plan_fn plan;
+    /** Computes. */
+    ferrum_compute_run_fn run;
+    /** Waits for its work; NULL: outputs are complete when run returns. */
+    ferrum_compute_synchronize_fn synchronize;
+    /** Called once when the registration has ended, and no function of the backend runs or
+     *  will be called; NULL: not called. */
+    ferrum_release_fn release;
+    /** Passed to all functions. */
+    void *user_data;
+} ferrum_compute_backend;
+
+/* clang-format off */
+#define FERRUM_COMPUTE_BACKEND_INIT {FERRUM_SIZE_OF(ferrum_compute_backend), 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL}
+/* clang-format on */
+
+/**
+ * Registers a backend of the program. ferrum_compute_find_json and
+ * ferrum_compute_backends_json list it from then on. ferrum_registration_remove removes it,
+ * and returns FERRUM_ERROR_BUSY while the backend is open. A forced ferrum_shutdown closes
+ * and removes it.
+ *
+ * @param backend  the call copies it and its texts. After an error release is not called.
+ * @return FERRUM_ERROR_ALREADY_EXISTS for the name of another backend or of a kind;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for another name that is not possible;
+ *         FERRUM_ERROR_NULL_POINTER for run; FERRUM_ERROR_INVALID_FORMAT and
+ *         FERRUM_ERROR_INVALID_CONFIG for the properties.
+ *
+ * @go computes.Register
+ * @by-hand cpp its callables are objects of the program
+ * @by-hand python,rust its callables are objects of the program
+ */
+FERRUM_API ferrum_status
+ferrum_compute_register(const ferrum_compute_backend *backend,
+                        ferrum_registration *registration_out);
 
 #ifdef __cplusplus
 }

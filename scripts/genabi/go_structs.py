@@ -1,7 +1,7 @@
 """Writes capi/structs_*_gen.go: the structs of the header, to and from the types of the core.
 
 A struct that is tagged `@go pool.Config` has a converter for each direction in which a function
-or another converter uses it. The Go name of a field follows from its C name, or from its tag; the
+or another converter uses it. With a further tag `@by-hand go` the converter is hand-written. The Go name of a field follows from its C name, or from its tag; the
 compiler checks both. The converters consist of the small functions of capi/structs.go.
 """
 
@@ -85,9 +85,11 @@ class Structs:
         return tag.words[0]
 
     def _tagged(self) -> set[str]:
-        return {s.name for s in self.header.structs if s.tag("go") and not s.by_hand("go")}
+        return {s.name for s in self.header.structs if s.tag("go")}
 
     def _used(self, name: str, where: set[str]) -> None:
+        if self.structs[name].by_hand("go"):
+            return
         where.add(name)
         for field in self.structs[name].fields:
             if self._is_record(field):

@@ -36,6 +36,18 @@ static const struct_field fields_ferrum_weights_memory[] = {
 static const struct_type type_ferrum_weights_memory = {
     sizeof(ferrum_weights_memory), NULL, fields_ferrum_weights_memory, 8};
 
+static const struct_field fields_ferrum_compute_backend[] = {
+    FIELD(ferrum_compute_backend, reserved, RESERVED),
+    FIELD(ferrum_compute_backend, name, TEXT),
+    FIELD(ferrum_compute_backend, version, TEXT),
+    FIELD(ferrum_compute_backend, capabilities_json, TEXT),
+    FIELD(ferrum_compute_backend, capabilities_bytes, VALUE)};
+static const ferrum_compute_backend init_ferrum_compute_backend =
+    FERRUM_COMPUTE_BACKEND_INIT;
+static const struct_type type_ferrum_compute_backend = {
+    sizeof(ferrum_compute_backend), &init_ferrum_compute_backend,
+    fields_ferrum_compute_backend, 5};
+
 static ferrum_status call_compute_validate(const argument *a) {
     return ferrum_compute_validate(a[0].pointer);
 }
@@ -55,6 +67,14 @@ static ferrum_status call_compute_close(const argument *a) {
 }
 static const parameter parameters_compute_close[] = {
     PARAMETER(compute, HANDLE, .kind = COMPUTE), PARAMETER(flags, FLAGS)};
+
+static ferrum_status call_compute_get_manager(const argument *a) {
+    return ferrum_compute_get_manager((ferrum_compute){a[0].number},
+                                      a[1].pointer);
+}
+static const parameter parameters_compute_get_manager[] = {
+    PARAMETER(compute, HANDLE, .kind = COMPUTE),
+    PARAMETER(manager_out, OUT, .size = sizeof(ferrum_manager))};
 
 static ferrum_status call_compute_capabilities_json(const argument *a) {
     return ferrum_compute_capabilities_json((ferrum_compute){a[0].number},
@@ -194,12 +214,21 @@ static ferrum_status call_sequence_destroy(const argument *a) {
 static const parameter parameters_sequence_destroy[] = {
     PARAMETER(sequence, HANDLE, .kind = SEQUENCE)};
 
+static ferrum_status call_compute_register(const argument *a) {
+    return ferrum_compute_register(a[0].pointer, a[1].pointer);
+}
+static const parameter parameters_compute_register[] = {
+    PARAMETER(backend, STRUCT_IN, .type = &type_ferrum_compute_backend),
+    PARAMETER(registration_out, OUT, .size = sizeof(ferrum_registration))};
+
 const function arguments_compute[] = {
     FUNCTION(compute_validate, .parameters = parameters_compute_validate,
              .count = 1),
     FUNCTION(compute_open, .parameters = parameters_compute_open, .count = 2),
     FUNCTION(compute_close, .parameters = parameters_compute_close, .count = 2,
              .waits = 1),
+    FUNCTION(compute_get_manager, .parameters = parameters_compute_get_manager,
+             .count = 2),
     FUNCTION(compute_capabilities_json,
              .parameters = parameters_compute_capabilities_json, .count = 4),
     FUNCTION(compute_status_json, .parameters = parameters_compute_status_json,
@@ -223,4 +252,6 @@ const function arguments_compute[] = {
              .waits = 1),
     FUNCTION(sequence_destroy, .parameters = parameters_sequence_destroy,
              .count = 1),
+    FUNCTION(compute_register, .parameters = parameters_compute_register,
+             .count = 2),
     {.name = NULL}};

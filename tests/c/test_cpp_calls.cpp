@@ -39,6 +39,7 @@ TEST(CppCalls, test_compute) {
     ferrum::library started;
     ferrum::compute object;
     BOTH(object., open(ferrum_compute_config{}));
+    REFUSED(manager());
     REFUSED(capabilities_json());
     REFUSED(status_json());
     REFUSED(synchronize(std::chrono::nanoseconds{}));

@@ -30,6 +30,21 @@ template <class Self> class compute_calls {
     }
 
     /**
+     * Returns the manager of the memory of a backend, for statistics and for
+     * blocks of the program. It belongs to the backend: ferrum_manager_destroy
+     * and ferrum_manager_configure_pool return FERRUM_ERROR_INVALID_STATE for
+     * it, and the handle is invalid after the backend was closed. It is the
+     * same handle each time.
+     */
+    result<ferrum_manager> try_manager() const {
+        ferrum_manager manager_out{};
+        const ferrum_status status =
+            ferrum_compute_get_manager(handle(), &manager_out);
+        return detail::outcome(status, manager_out);
+    }
+    ferrum_manager manager() const { return try_manager().value(); }
+
+    /**
      * Returns the properties of a backend, as JSON with the fields of
      * docs/compute.md.
      */

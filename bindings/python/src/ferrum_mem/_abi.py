@@ -188,7 +188,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 14
+FERRUM_ABI_VERSION = 15
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -655,7 +655,7 @@ FERRUM_COMPUTE_TENSORRT = 2
 FERRUM_COMPUTE_METAL = 3
 # The CPU engine of this library.
 FERRUM_COMPUTE_CPU = 4
-# A registered backend. This version has no function that registers one, so no name is found.
+# A backend that the program has registered with ferrum_compute_register.
 FERRUM_COMPUTE_CUSTOM = 5
 # The whole pool when the backend is opened; it does not grow.
 FERRUM_COMPUTE_GROWTH_STATIC = 0
@@ -663,6 +663,11 @@ FERRUM_COMPUTE_GROWTH_STATIC = 0
 FERRUM_COMPUTE_GROWTH_DYNAMIC = 1
 # In quarters of the pool, the first one when the backend is opened.
 FERRUM_COMPUTE_GROWTH_INCREMENTAL = 2
+# Size of the message of a failed function, with its closing NUL.
+FERRUM_COMPUTE_MESSAGE_MAX = 256
+# An output may be the memory of an input that has the same type and strides. Without it, outputs
+# overlap neither inputs nor each other.
+FERRUM_COMPUTE_PLAN_IN_PLACE = 1
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -1851,6 +1856,52 @@ STRUCTS = {
             ("options_bytes", "uint64_t", 72),
         ),
     ),
+    "ferrum_compute_call": (
+        104,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("opset", "uint32_t", 4),
+            ("name", "char *", 8),
+            ("domain", "char *", 16),
+            ("attributes_json", "char *", 24),
+            ("attributes_bytes", "uint64_t", 32),
+            ("device", "ferrum_device", 40),
+            ("inputs", "ferrum_tensor_desc *", 48),
+            ("input_count", "uint64_t", 56),
+            ("outputs", "ferrum_tensor_desc *", 64),
+            ("output_count", "uint64_t", 72),
+            ("workspace", "ferrum_address", 80),
+            ("workspace_bytes", "uint64_t", 88),
+            ("message_out", "char *", 96),
+        ),
+    ),
+    "ferrum_compute_plan": (
+        16,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("workspace_bytes", "uint64_t", 8),
+        ),
+    ),
+    "ferrum_compute_backend": (
+        80,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("name", "char *", 8),
+            ("version", "char *", 16),
+            ("capabilities_json", "char *", 24),
+            ("capabilities_bytes", "uint64_t", 32),
+            ("plan", "ferrum_compute_plan_fn", 40),
+            ("run", "ferrum_compute_run_fn", 48),
+            ("synchronize", "ferrum_compute_synchronize_fn", 56),
+            ("release", "ferrum_release_fn", 64),
+            ("user_data", "void *", 72),
+        ),
+    ),
 }
 
 # The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
@@ -1961,6 +2012,9 @@ INITIAL = {
         "growth": 1,
         "enable_pooling": 1,
     },
+    "ferrum_compute_call": {"struct_size": 104},
+    "ferrum_compute_plan": {"struct_size": 16},
+    "ferrum_compute_backend": {"struct_size": 80},
 }
 
 # Result and parameters of each callback.
@@ -2053,6 +2107,22 @@ CALLBACKS = {
     ),
     "ferrum_release_fn": (
         "void",
+        "void *",
+    ),
+    "ferrum_compute_plan_fn": (
+        "ferrum_status",
+        "ferrum_compute_call *",
+        "ferrum_compute_plan *",
+        "void *",
+    ),
+    "ferrum_compute_run_fn": (
+        "ferrum_status",
+        "ferrum_compute_call *",
+        "void *",
+    ),
+    "ferrum_compute_synchronize_fn": (
+        "ferrum_status",
+        "ferrum_device",
         "void *",
     ),
 }
@@ -3671,6 +3741,11 @@ PROTOTYPES = {
         "ferrum_compute",
         "uint32_t",
     ),
+    "ferrum_compute_get_manager": (
+        "ferrum_status",
+        "ferrum_compute",
+        "ferrum_manager *",
+    ),
     "ferrum_compute_capabilities_json": (
         "ferrum_status",
         "ferrum_compute",
@@ -3766,6 +3841,11 @@ PROTOTYPES = {
     "ferrum_sequence_destroy": (
         "ferrum_status",
         "ferrum_sequence",
+    ),
+    "ferrum_compute_register": (
+        "ferrum_status",
+        "ferrum_compute_backend *",
+        "ferrum_registration *",
     ),
 }
 

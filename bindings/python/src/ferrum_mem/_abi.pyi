@@ -129,7 +129,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 14
+FERRUM_ABI_VERSION = 15
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -596,7 +596,7 @@ FERRUM_COMPUTE_TENSORRT = 2
 FERRUM_COMPUTE_METAL = 3
 # The CPU engine of this library.
 FERRUM_COMPUTE_CPU = 4
-# A registered backend. This version has no function that registers one, so no name is found.
+# A backend that the program has registered with ferrum_compute_register.
 FERRUM_COMPUTE_CUSTOM = 5
 # The whole pool when the backend is opened; it does not grow.
 FERRUM_COMPUTE_GROWTH_STATIC = 0
@@ -604,6 +604,11 @@ FERRUM_COMPUTE_GROWTH_STATIC = 0
 FERRUM_COMPUTE_GROWTH_DYNAMIC = 1
 # In quarters of the pool, the first one when the backend is opened.
 FERRUM_COMPUTE_GROWTH_INCREMENTAL = 2
+# Size of the message of a failed function, with its closing NUL.
+FERRUM_COMPUTE_MESSAGE_MAX = 256
+# An output may be the memory of an input that has the same type and strides. Without it, outputs
+# overlap neither inputs nor each other.
+FERRUM_COMPUTE_PLAN_IN_PLACE = 1
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -2620,6 +2625,84 @@ class ferrum_compute_config(ctypes.Structure):
     def init(cls) -> ferrum_compute_config:
         """A struct with the values of FERRUM_COMPUTE_CONFIG_INIT."""
 
+class ferrum_compute_call(ctypes.Structure):
+    """What a backend of the program computes. Valid during the function that gets it."""
+
+    struct_size: int
+    # The version of the operator's domain that introduced this form of the operator.
+    opset: int
+    # The operator in its domain, such as "MatMul" or "linear".
+    name: bytes | None
+    # Its domain: "" for the operators of ONNX, or "ferrum".
+    domain: bytes | None
+    # The attributes that were given or have a default, as a JSON object in alphabetical order;
+    # types of data are their names. A NUL follows the text.
+    attributes_json: bytes | None
+    # Length of attributes_json.
+    attributes_bytes: int
+    # The device of the backend.
+    device: ferrum_device
+    # The inputs, all with FERRUM_ELEMENTS_READ_ONLY. FERRUM_ELEMENTS_ABSENT: not given. The
+    # addresses are 0 in a plan. Inputs with a shape, axes or sizes can be read by the host.
+    inputs: Any
+    # Number of inputs.
+    input_count: int
+    # The outputs. FERRUM_ELEMENTS_ABSENT: not wanted. The addresses are 0 in a plan.
+    outputs: Any
+    # Number of outputs.
+    output_count: int
+    # Memory of the run, aligned to 64 bytes; 0: none.
+    workspace: int
+    # Size of the workspace, as the plan states.
+    workspace_bytes: int
+    # Has FERRUM_COMPUTE_MESSAGE_MAX bytes. A function that fails may write UTF-8 text and a NUL,
+    # which becomes a part of the message.
+    message_out: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_compute_call:
+        """A struct with the values of FERRUM_COMPUTE_CALL_INIT."""
+
+class ferrum_compute_plan(ctypes.Structure):
+    """How a backend of the program computes a call."""
+
+    struct_size: int
+    # FERRUM_COMPUTE_PLAN_* flags.
+    flags: int
+    # The memory that a run needs besides inputs and outputs.
+    workspace_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_compute_plan:
+        """A struct with the values of FERRUM_COMPUTE_PLAN_INIT."""
+
+class ferrum_compute_backend(ctypes.Structure):
+    """A backend of the program."""
+
+    struct_size: int
+    reserved: int
+    # Its name, 1 to 63 letters, digits, '_', '-' and '.'. No other backend has this name.
+    name: bytes | None
+    # A text for people; NULL: "".
+    version: bytes | None
+    # Its properties, as JSON with the fields of docs/compute.md. A field that is missing has its
+    # default. supported_devices has the devices on which it computes.
+    capabilities_json: bytes | None
+    # Length of capabilities_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    capabilities_bytes: int
+    # Decides how it computes; NULL: it computes every call without a workspace.
+    plan: Any
+    # Computes.
+    run: Any
+    # Waits for its work; NULL: outputs are complete when run returns.
+    synchronize: Any
+    # Called once when the registration has ended, and no function of the backend runs or will be
+    # called; NULL: not called.
+    release: Any
+    # Passed to all functions.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_compute_backend:
+        """A struct with the values of FERRUM_COMPUTE_BACKEND_INIT."""
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
 # may call every function of the library except ferrum_shutdown. The message is valid during the
 # call only.
@@ -2739,6 +2822,29 @@ ferrum_weights_decode_fn = ctypes.CFUNCTYPE(
 # the work on it has run: in the call that ends the tensor, or on a thread of the library. It may
 # call the library, but not a function that waits for a stream, and not ferrum_shutdown.
 ferrum_release_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+# Decides how a backend computes operands of certain types, shapes and strides. Plans are kept, as
+# docs/compute.md explains.
+#
+# @param plan_out FERRUM_COMPUTE_PLAN_INIT before the call. @return FERRUM_OK;
+# FERRUM_ERROR_UNSUPPORTED for operands that the backend does not compute; another error.
+ferrum_compute_plan_fn = ctypes.CFUNCTYPE(
+    ferrum_status,
+    ctypes.POINTER(ferrum_compute_call),
+    ctypes.POINTER(ferrum_compute_plan),
+    ctypes.c_void_p,
+)
+# Computes the outputs of a call. The elements are at the addresses of the descriptions, with their
+# strides. Outputs are complete when the function returns, or after the
+# ferrum_compute_synchronize_fn of the backend.
+#
+# @return FERRUM_OK; an error, after which the outputs have no meaning.
+ferrum_compute_run_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.POINTER(ferrum_compute_call), ctypes.c_void_p
+)
+# Waits for work that a backend has left on a device. ferrum_compute_synchronize calls it.
+#
+# @return FERRUM_OK; the error of the work.
+ferrum_compute_synchronize_fn = ctypes.CFUNCTYPE(ferrum_status, ferrum_device, ctypes.c_void_p)
 
 class Functions:
     """Every function of the header, with its types, of a loaded library.
@@ -3661,6 +3767,11 @@ class Functions:
     ferrum_compute_open: Callable[..., int]
     # (compute, flags) Closes a backend and releases its memory.
     ferrum_compute_close: Callable[..., int]
+    # (compute, manager_out) Returns the manager of the memory of a backend, for statistics and for
+    # blocks of the program. It belongs to the backend: ferrum_manager_destroy and
+    # ferrum_manager_configure_pool return FERRUM_ERROR_INVALID_STATE for it, and the handle is
+    # invalid after the backend was closed. It is the same handle each time.
+    ferrum_compute_get_manager: Callable[..., int]
     # (compute, buffer, capacity, length_out) Returns the properties of a backend, as JSON with the
     # fields of docs/compute.md.
     ferrum_compute_capabilities_json: Callable[..., int]
@@ -3708,6 +3819,11 @@ class Functions:
     ferrum_sequence_run: Callable[..., int]
     # (sequence) Ends a sequence.
     ferrum_sequence_destroy: Callable[..., int]
+    # (backend, registration_out) Registers a backend of the program. ferrum_compute_find_json and
+    # ferrum_compute_backends_json list it from then on. ferrum_registration_remove removes it, and
+    # returns FERRUM_ERROR_BUSY while the backend is open. A forced ferrum_shutdown closes and
+    # removes it.
+    ferrum_compute_register: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...
     def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:

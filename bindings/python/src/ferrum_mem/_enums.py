@@ -440,8 +440,7 @@ class ComputeType(enum.IntEnum):
         TENSORRT: not in this library: UnsupportedError.
         METAL: not in this library: UnsupportedError.
         CPU: the CPU engine of this library.
-        CUSTOM: a registered backend. This version has no function that registers one, so no name is
-            found.
+        CUSTOM: a backend that the program has registered with compute_register().
     """
 
     CANDLE = _abi.FERRUM_COMPUTE_CANDLE

@@ -189,7 +189,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
 /// the header's can serve a program that was built with that header, as long as the
 /// SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 14;
+pub const FERRUM_ABI_VERSION: u32 = 15;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: end the object although it is in
@@ -672,8 +672,7 @@ pub const FERRUM_COMPUTE_TENSORRT: ferrum_compute_type = 2;
 pub const FERRUM_COMPUTE_METAL: ferrum_compute_type = 3;
 /// The CPU engine of this library.
 pub const FERRUM_COMPUTE_CPU: ferrum_compute_type = 4;
-/// A registered backend. This version has no function that registers one, so no name is
-/// found.
+/// A backend that the program has registered with ferrum_compute_register.
 pub const FERRUM_COMPUTE_CUSTOM: ferrum_compute_type = 5;
 /// The whole pool when the backend is opened; it does not grow.
 pub const FERRUM_COMPUTE_GROWTH_STATIC: ferrum_compute_growth = 0;
@@ -681,6 +680,11 @@ pub const FERRUM_COMPUTE_GROWTH_STATIC: ferrum_compute_growth = 0;
 pub const FERRUM_COMPUTE_GROWTH_DYNAMIC: ferrum_compute_growth = 1;
 /// In quarters of the pool, the first one when the backend is opened.
 pub const FERRUM_COMPUTE_GROWTH_INCREMENTAL: ferrum_compute_growth = 2;
+/// Size of the message of a failed function, with its closing NUL.
+pub const FERRUM_COMPUTE_MESSAGE_MAX: u32 = 256;
+/// An output may be the memory of an input that has the same type and strides. Without it,
+/// outputs overlap neither inputs nor each other.
+pub const FERRUM_COMPUTE_PLAN_IN_PLACE: u32 = 1;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
 /// no lock held. It may call every function of the library except ferrum_shutdown.
@@ -861,6 +865,36 @@ pub type ferrum_weights_decode_fn = Option<
 /// library. It may call the library, but not a function that waits for a stream, and not
 /// ferrum_shutdown.
 pub type ferrum_release_fn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
+/// Decides how a backend computes operands of certain types, shapes and strides. Plans are
+/// kept, as docs/compute.md explains.
+///
+/// - `plan_out`: FERRUM_COMPUTE_PLAN_INIT before the call.
+///
+/// Returns FERRUM_OK; FERRUM_ERROR_UNSUPPORTED for operands that the backend does not
+/// compute; another error.
+pub type ferrum_compute_plan_fn = Option<
+    unsafe extern "C" fn(
+        call: *const ferrum_compute_call,
+        plan_out: *mut ferrum_compute_plan,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
+>;
+
+/// Computes the outputs of a call. The elements are at the addresses of the descriptions,
+/// with their strides. Outputs are complete when the function returns, or after the
+/// ferrum_compute_synchronize_fn of the backend.
+///
+/// Returns FERRUM_OK; an error, after which the outputs have no meaning.
+pub type ferrum_compute_run_fn = Option<
+    unsafe extern "C" fn(call: *const ferrum_compute_call, user_data: *mut c_void) -> ferrum_status,
+>;
+
+/// Waits for work that a backend has left on a device. ferrum_compute_synchronize calls it.
+///
+/// Returns FERRUM_OK; the error of the work.
+pub type ferrum_compute_synchronize_fn =
+    Option<unsafe extern "C" fn(device: ferrum_device, user_data: *mut c_void) -> ferrum_status>;
 
 /// An open device.
 #[repr(C)]
@@ -4408,6 +4442,146 @@ impl Default for ferrum_compute_config {
     }
 }
 
+/// What a backend of the program computes. Valid during the function that gets it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_compute_call {
+    pub struct_size: u32,
+    /// The version of the operator's domain that introduced this form of the operator.
+    pub opset: u32,
+    /// The operator in its domain, such as "MatMul" or "linear".
+    pub name: *const c_char,
+    /// Its domain: "" for the operators of ONNX, or "ferrum".
+    pub domain: *const c_char,
+    /// The attributes that were given or have a default, as a JSON object in alphabetical
+    /// order; types of data are their names. A NUL follows the text.
+    pub attributes_json: *const c_char,
+    /// Length of attributes_json.
+    pub attributes_bytes: u64,
+    /// The device of the backend.
+    pub device: ferrum_device,
+    /// The inputs, all with FERRUM_ELEMENTS_READ_ONLY. FERRUM_ELEMENTS_ABSENT: not given.
+    /// The addresses are 0 in a plan. Inputs with a shape, axes or sizes can be read by the
+    /// host.
+    pub inputs: *const ferrum_tensor_desc,
+    /// Number of inputs.
+    pub input_count: u64,
+    /// The outputs. FERRUM_ELEMENTS_ABSENT: not wanted. The addresses are 0 in a plan.
+    pub outputs: *const ferrum_tensor_desc,
+    /// Number of outputs.
+    pub output_count: u64,
+    /// Memory of the run, aligned to 64 bytes; 0: none.
+    pub workspace: ferrum_address,
+    /// Size of the workspace, as the plan states.
+    pub workspace_bytes: u64,
+    /// Has FERRUM_COMPUTE_MESSAGE_MAX bytes. A function that fails may write UTF-8 text
+    /// and a NUL, which becomes a part of the message.
+    pub message_out: *mut c_char,
+}
+
+impl ferrum_compute_call {
+    /// The values of `FERRUM_COMPUTE_CALL_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_compute_call>() as u32,
+        opset: 0,
+        name: core::ptr::null(),
+        domain: core::ptr::null(),
+        attributes_json: core::ptr::null(),
+        attributes_bytes: 0,
+        device: ferrum_device { id: 0 },
+        inputs: core::ptr::null(),
+        input_count: 0,
+        outputs: core::ptr::null(),
+        output_count: 0,
+        workspace: 0,
+        workspace_bytes: 0,
+        message_out: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_compute_call {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// How a backend of the program computes a call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_compute_plan {
+    pub struct_size: u32,
+    /// FERRUM_COMPUTE_PLAN_\* flags.
+    pub flags: u32,
+    /// The memory that a run needs besides inputs and outputs.
+    pub workspace_bytes: u64,
+}
+
+impl ferrum_compute_plan {
+    /// The values of `FERRUM_COMPUTE_PLAN_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_compute_plan>() as u32,
+        flags: 0,
+        workspace_bytes: 0,
+    };
+}
+
+impl Default for ferrum_compute_plan {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A backend of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_compute_backend {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Its name, 1 to 63 letters, digits, '_', '-' and '.'. No other backend has this name.
+    pub name: *const c_char,
+    /// A text for people; NULL: "".
+    pub version: *const c_char,
+    /// Its properties, as JSON with the fields of docs/compute.md. A field that is missing
+    /// has its default. supported_devices has the devices on which it computes.
+    pub capabilities_json: *const c_char,
+    /// Length of capabilities_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub capabilities_bytes: u64,
+    /// Decides how it computes; NULL: it computes every call without a workspace.
+    pub plan: ferrum_compute_plan_fn,
+    /// Computes.
+    pub run: ferrum_compute_run_fn,
+    /// Waits for its work; NULL: outputs are complete when run returns.
+    pub synchronize: ferrum_compute_synchronize_fn,
+    /// Called once when the registration has ended, and no function of the backend runs or
+    /// will be called; NULL: not called.
+    pub release: ferrum_release_fn,
+    /// Passed to all functions.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_compute_backend {
+    /// The values of `FERRUM_COMPUTE_BACKEND_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_compute_backend>() as u32,
+        reserved: 0,
+        name: core::ptr::null(),
+        version: core::ptr::null(),
+        capabilities_json: core::ptr::null(),
+        capabilities_bytes: 0,
+        plan: None,
+        run: None,
+        synchronize: None,
+        release: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_compute_backend {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -5301,6 +5475,40 @@ const _: () = {
     assert!(offset_of!(ferrum_compute_config, reserved) == 60);
     assert!(offset_of!(ferrum_compute_config, options_json) == 64);
     assert!(offset_of!(ferrum_compute_config, options_bytes) == 72);
+    assert!(size_of::<ferrum_compute_call>() == 104);
+    assert!(align_of::<ferrum_compute_call>() == 8);
+    assert!(offset_of!(ferrum_compute_call, struct_size) == 0);
+    assert!(offset_of!(ferrum_compute_call, opset) == 4);
+    assert!(offset_of!(ferrum_compute_call, name) == 8);
+    assert!(offset_of!(ferrum_compute_call, domain) == 16);
+    assert!(offset_of!(ferrum_compute_call, attributes_json) == 24);
+    assert!(offset_of!(ferrum_compute_call, attributes_bytes) == 32);
+    assert!(offset_of!(ferrum_compute_call, device) == 40);
+    assert!(offset_of!(ferrum_compute_call, inputs) == 48);
+    assert!(offset_of!(ferrum_compute_call, input_count) == 56);
+    assert!(offset_of!(ferrum_compute_call, outputs) == 64);
+    assert!(offset_of!(ferrum_compute_call, output_count) == 72);
+    assert!(offset_of!(ferrum_compute_call, workspace) == 80);
+    assert!(offset_of!(ferrum_compute_call, workspace_bytes) == 88);
+    assert!(offset_of!(ferrum_compute_call, message_out) == 96);
+    assert!(size_of::<ferrum_compute_plan>() == 16);
+    assert!(align_of::<ferrum_compute_plan>() == 8);
+    assert!(offset_of!(ferrum_compute_plan, struct_size) == 0);
+    assert!(offset_of!(ferrum_compute_plan, flags) == 4);
+    assert!(offset_of!(ferrum_compute_plan, workspace_bytes) == 8);
+    assert!(size_of::<ferrum_compute_backend>() == 80);
+    assert!(align_of::<ferrum_compute_backend>() == 8);
+    assert!(offset_of!(ferrum_compute_backend, struct_size) == 0);
+    assert!(offset_of!(ferrum_compute_backend, reserved) == 4);
+    assert!(offset_of!(ferrum_compute_backend, name) == 8);
+    assert!(offset_of!(ferrum_compute_backend, version) == 16);
+    assert!(offset_of!(ferrum_compute_backend, capabilities_json) == 24);
+    assert!(offset_of!(ferrum_compute_backend, capabilities_bytes) == 32);
+    assert!(offset_of!(ferrum_compute_backend, plan) == 40);
+    assert!(offset_of!(ferrum_compute_backend, run) == 48);
+    assert!(offset_of!(ferrum_compute_backend, synchronize) == 56);
+    assert!(offset_of!(ferrum_compute_backend, release) == 64);
+    assert!(offset_of!(ferrum_compute_backend, user_data) == 72);
 };
 
 extern "C" {
@@ -6353,6 +6561,9 @@ extern "C" {
     /// comes from inside that callback. The library does not call the callback
     /// afterwards. Two callbacks that run and remove each other would wait for each
     /// other forever.
+    ///
+    /// Returns FERRUM_ERROR_BUSY for a compute backend that is open
+    /// (ferrum_compute_register).
     pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
 
     /// Returns the page sizes of a device.
@@ -8647,6 +8858,15 @@ extern "C" {
     /// memory of the backend exist, or a call is in progress.
     pub fn ferrum_compute_close(compute: ferrum_compute, flags: u32) -> ferrum_status;
 
+    /// Returns the manager of the memory of a backend, for statistics and for blocks of the
+    /// program. It belongs to the backend: ferrum_manager_destroy and
+    /// ferrum_manager_configure_pool return FERRUM_ERROR_INVALID_STATE for it, and the handle
+    /// is invalid after the backend was closed. It is the same handle each time.
+    pub fn ferrum_compute_get_manager(
+        compute: ferrum_compute,
+        manager_out: *mut ferrum_manager,
+    ) -> ferrum_status;
+
     /// Returns the properties of a backend, as JSON with the fields of docs/compute.md.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
@@ -8826,4 +9046,20 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_BUSY while it runs or a run is queued.
     pub fn ferrum_sequence_destroy(sequence: ferrum_sequence) -> ferrum_status;
+
+    /// Registers a backend of the program. ferrum_compute_find_json and
+    /// ferrum_compute_backends_json list it from then on. ferrum_registration_remove removes it,
+    /// and returns FERRUM_ERROR_BUSY while the backend is open. A forced ferrum_shutdown closes
+    /// and removes it.
+    ///
+    /// - `backend`: the call copies it and its texts. After an error release is not called.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for the name of another backend or of a kind;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for another name that is not possible;
+    /// FERRUM_ERROR_NULL_POINTER for run; FERRUM_ERROR_INVALID_FORMAT and
+    /// FERRUM_ERROR_INVALID_CONFIG for the properties.
+    pub fn ferrum_compute_register(
+        backend: *const ferrum_compute_backend,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
 }

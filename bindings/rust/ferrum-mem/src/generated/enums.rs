@@ -903,8 +903,7 @@ pub enum ComputeType {
     Metal = sys::FERRUM_COMPUTE_METAL,
     /// The CPU engine of this library.
     Cpu = sys::FERRUM_COMPUTE_CPU,
-    /// A registered backend. This version has no function that registers one, so no name is
-    /// found.
+    /// A backend that the program has registered with [`ferrum_compute_register`](crate::sys::ferrum_compute_register).
     Custom = sys::FERRUM_COMPUTE_CUSTOM,
 }
 
