@@ -97,6 +97,11 @@ matmul_c() {
     "$CC" -std=c11 "${warnings[@]}" examples/c/matmul.c -o "$folder/matmul_c" "${link[@]}" &&
         "$folder/matmul_c" | diff <(printf '%s\n' "4 5" "10 11" "released a" "released b") -
 }
+own_backend_c() {
+    "$CC" -std=c11 "${warnings[@]}" examples/c/own_backend.c -o "$folder/own_backend_c" "${link[@]}" &&
+        "$folder/own_backend_c" | diff <(printf '%s\n' "best for adders: adder" "11 22 33" "only Add: Sub is refused" \
+            "released") -
+}
 quickstart_cpp() {
     "$CXX" -std=c++17 "${warnings[@]}" examples/cpp/quickstart.cpp -o "$folder/quickstart_cpp" "${link[@]}" &&
         "$folder/quickstart_cpp"
@@ -122,6 +127,7 @@ step "docs/weights.md, C++" weights_cpp
 step "docs/weights.md, Python" weights_python
 step "examples/c/quickstart.c" quickstart_c
 step "examples/c/matmul.c" matmul_c
+step "examples/c/own_backend.c" own_backend_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "the Rust examples build" examples_rust
 step "ferrum-mem's example quickstart.rs" example_rust quickstart

@@ -167,6 +167,7 @@ FREE: dict[str, Make] = {
     "GenericMemoryPool": lambda h: fm.GenericMemoryPool(BUFFERS),
     "AllocationTracker": lambda h: fm.AllocationTracker(),
     "Decoder": lambda h: fm.Decoder("a test", lambda _start, _size: False, lambda _file: {}),
+    "RegisteredCompute": lambda h: fm.register_compute("a-test", print),
     "OpSequence": lambda h: h.kept(fm.Compute(h.device)).sequence(),
     "pinned": lambda h: h.kept(h.manager.alloc(100)).pinned(),
     "pinned buffer": lambda h: h.kept(h.kept(fallback_manager(h)).alloc(100)).pinned(),

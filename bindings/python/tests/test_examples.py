@@ -77,6 +77,18 @@ def test_the_example_of_a_decoder_layer(run_python):
     ]
 
 
+def test_the_example_of_an_own_backend(run_python):
+    result = run_python((ROOT / "examples/python/own_backend.py").read_text())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "backends: cpu, timed",
+        "shape [8, 10], as the engine: True",
+        "timed: Add, MatMul, Tanh",
+        "unsupported: NumPy has no Softmax here",
+        "the engine has it: [8, 64]",
+    ]
+
+
 def test_the_program_of_the_page_on_compute(run_python):
     result = run_python(program_of("compute.md", "Python"))
     assert (result.returncode, result.stdout) == (0, "(2, 2) True\n"), result.stderr

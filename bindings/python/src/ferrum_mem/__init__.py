@@ -186,6 +186,14 @@ if TYPE_CHECKING:
         native_handle,
         share_memory,
     )
+    from .program_backends import (
+        ComputeCall,
+        ComputeOperand,
+        ComputePlan,
+        ProgramBackend,
+        RegisteredCompute,
+        register_compute,
+    )
     from .ranges import MappedRange, MappedSpan
     from .reservations import ReservationArray
     from .results import (
@@ -263,9 +271,12 @@ __all__ = [
     "CompactReport",
     "Compute",
     "ComputeBackends",
+    "ComputeCall",
     "ComputeCapabilities",
     "ComputeFinding",
     "ComputeGrowth",
+    "ComputeOperand",
+    "ComputePlan",
     "ComputeStatus",
     "ComputeType",
     "CorruptedError",
@@ -370,7 +381,9 @@ __all__ = [
     "PressureLevel",
     "PressureProfile",
     "ProcessUse",
+    "ProgramBackend",
     "RateLimitedError",
+    "RegisteredCompute",
     "Registration",
     "ReservationArray",
     "ResourceExhaustedError",
@@ -432,6 +445,7 @@ __all__ = [
     "pressure_level_of",
     "print_backend_summary",
     "refresh_backends",
+    "register_compute",
     "round_up_power_of_2",
     "select_backend_for_model",
     "set_log_callback",
@@ -645,6 +659,14 @@ _HOMES = {
         "SharedMemory",
         "native_handle",
         "share_memory",
+    ),
+    "program_backends": (
+        "ComputeCall",
+        "ComputeOperand",
+        "ComputePlan",
+        "ProgramBackend",
+        "RegisteredCompute",
+        "register_compute",
     ),
     "ranges": (
         "MappedRange",

@@ -5,7 +5,7 @@ function is created once and never freed, so the library never calls a freed fun
 number is the key of the Python function in a dictionary here.
 
 An exception in a callback goes to sys.unraisablehook and never into C. That of a progress function
-is raised by the call that it belongs to.
+is raised by the call that it belongs to, and that of a compute backend is the cause of the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from . import _abi, _native
 from ._arguments import callable_of, choice
@@ -44,6 +44,9 @@ _progress_errors: dict[int, BaseException] = {}
 _decoder_functions: dict[int, tuple[Callable[[bytes, int], object], Callable[[Any], bytes]]] = {}
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 _release_functions: dict[int, Callable[[], object]] = {}
+_compute_functions: dict[int, tuple[Callable[..., None], ...]] = {}
+# The last exception of a compute backend on a thread.
+_compute_failure = threading.local()
 
 # Whether queued work may ever have had to call a function here. Only then does the exit wait
 # for the work.
@@ -240,6 +243,56 @@ def _run_decode(file: Any, key: int) -> int:
             return _abi.FERRUM_ERROR_INVALID_FORMAT
 
 
+def _compute_status(message: int, call: Callable[[], None]) -> int:
+    """Calls a function of a compute backend. An exception becomes a status, and a text at the
+    address of a message; 0: there is no place for it.
+    """
+    with _Inside():
+        try:
+            call()
+        except BaseException as error:
+            _compute_failure.error = error
+            text = error.message if isinstance(error, FerrumError) else repr(error)
+            if message:
+                place = text.encode("utf-8", "replace")[: _abi.FERRUM_COMPUTE_MESSAGE_MAX - 1]
+                ctypes.memmove(message, place + b"\0", len(place) + 1)
+            if isinstance(error, FerrumError) and error.status < 0:
+                return error.status
+            if isinstance(error, NotImplementedError):
+                return _abi.FERRUM_ERROR_UNSUPPORTED
+            return _abi.FERRUM_ERROR_INTERNAL
+    return _abi.FERRUM_OK
+
+
+def _message_of(call: Any) -> int:
+    place = ctypes.addressof(call.contents) + cast(Any, _abi.ferrum_compute_call).message_out.offset
+    return ctypes.c_void_p.from_address(place).value or 0
+
+
+def _run_compute_plan(call: Any, plan: Any, key: int) -> int:
+    functions = _compute_functions.get(key)
+    if functions is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    return _compute_status(_message_of(call), lambda: functions[0](call.contents, plan.contents))
+
+
+def _run_compute(call: Any, key: int) -> int:
+    functions = _compute_functions.get(key)
+    if functions is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    return _compute_status(_message_of(call), lambda: functions[1](call.contents))
+
+
+def _run_compute_synchronize(_device: Any, key: int) -> int:
+    functions = _compute_functions.get(key)
+    if functions is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    return _compute_status(0, functions[2])
+
+
+_compute_plan_trampoline = _abi.ferrum_compute_plan_fn(_run_compute_plan)
+_compute_run_trampoline = _abi.ferrum_compute_run_fn(_run_compute)
+_compute_synchronize_trampoline = _abi.ferrum_compute_synchronize_fn(_run_compute_synchronize)
 _recognises_trampoline = _abi.ferrum_weights_recognises_fn(_run_recognises)
 _decode_trampoline = _abi.ferrum_weights_decode_fn(_run_decode)
 _progress_trampoline = _abi.ferrum_weights_progress_fn(_run_progress)
@@ -315,6 +368,51 @@ def decoder_of(
         key,
         lambda: _forget(_decoder_functions, key),
     )
+
+
+def compute_of(
+    plan: Callable[..., None],
+    run: Callable[..., None],
+    synchronize: Callable[[], None],
+    release: Callable[[], None],
+) -> tuple[Any, Any, Any, Any, int, Callable[[], None]]:
+    """Returns the C functions of a compute backend, their user_data, and a function that removes
+    the entries.
+    """
+    global _work_calls_back
+    _work_calls_back = True
+    key = next(_keys)
+    _compute_functions[key] = (plan, run, synchronize)
+    _release_functions[key] = release
+
+    def forget() -> None:
+        _forget(_compute_functions, key)
+        _forget(_release_functions, key)
+
+    return (
+        _compute_plan_trampoline,
+        _compute_run_trampoline,
+        _compute_synchronize_trampoline,
+        _release_trampoline,
+        key,
+        forget,
+    )
+
+
+def check_compute(call: Callable[[], int]) -> None:
+    """Raises the exception of a call that may have called a compute backend on this thread. The
+    backend's exception is its cause. One that is no Exception, such as KeyboardInterrupt, is raised
+    itself.
+    """
+    _compute_failure.error = None
+    status = call()
+    cause, _compute_failure.error = _compute_failure.error, None
+    if status >= 0:
+        return
+    failure = _native.error_of(status)
+    if cause is not None and not isinstance(cause, Exception):
+        raise cause from failure
+    raise failure from cause
 
 
 @contextlib.contextmanager

@@ -7,11 +7,11 @@ import ctypes
 import json
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _async, _library, _native
+from . import _abi, _async, _callbacks, _library, _native
 from ._arguments import choice, handle_of, mapping, object_of, sequence
 from ._dtypes import dtype_of, name_of
 from ._enums import ComputeGrowth, ComputeType, DType
@@ -22,11 +22,13 @@ from ._values import u32, u64, wrong_class
 from ._waits import wait
 from .devices import Device, device_for
 from .errors import InvalidArgumentError
+from .program_backends import RegisteredCompute, registered
 from .streams import Stream, optional_handle
 from .tensors import Tensor
 
 if TYPE_CHECKING:
     from ._places import Place
+    from ._records import Statistics
     from .results import (
         ComputeBackends,
         ComputeCapabilities,
@@ -301,10 +303,9 @@ class Op:
                 found[at] = _abi.ferrum_tensor_desc.init()
                 found[at].flags = 0 if is_wanted else _abi.FERRUM_ELEMENTS_ABSENT
             workspace = ctypes.c_uint64()
-            _native.check(
-                _native.functions().ferrum_op_infer(
-                    handle, descs, len(inputs), found, len(wanted), ctypes.byref(workspace)
-                )
+            infer, place = _native.functions().ferrum_op_infer, ctypes.byref(workspace)
+            _callbacks.check_compute(
+                lambda: infer(handle, descs, len(inputs), found, len(wanted), place)
             )
         return Inference(
             tuple(
@@ -416,7 +417,8 @@ def _run(
             handles[at].id = 0 if each else _abi.FERRUM_TENSOR_UNWANTED
     with contextlib.ExitStack() as steps:
         operands = _Operands(op._compute.device, inputs, steps)
-        _native.check(call(operands.handles, operands.count, handles, len(wanted)))
+        given = operands.handles, operands.count, handles, len(wanted)
+        _callbacks.check_compute(lambda: call(*given))
     return tuple(
         each if isinstance(each, Tensor) else Tensor._of(_copied(handles[at]), op._compute._home())
         for at, each in enumerate(wanted)
@@ -478,9 +480,9 @@ class OpSequence(Resource):
             BusyError: the memory of a tensor sleeps.
             Others: errors of the operations. If one fails, those before it have run.
         """
-        _native.check(
-            _native.functions().ferrum_sequence_run(self._handle, optional_handle(stream))
-        )
+        function, handle = _native.functions().ferrum_sequence_run, self._handle
+        queue = optional_handle(stream)
+        _callbacks.check_compute(lambda: function(handle, queue))
 
     async def run_async(self, *, stream: Stream | None = None) -> None:
         """The same as run(), in a thread of the loop's executor."""
@@ -502,6 +504,7 @@ class _OpenCompute(Owned):
         self._compute = handle
         # By name, opset and attributes.
         self.ops: dict[tuple[str, int, bytes], _abi.ferrum_op] = {}
+        self.registration: RegisteredCompute | None = None
         super().__init__(label, self._close, device._node, at_end)
 
     def _close(self, flags: int) -> int:
@@ -513,6 +516,11 @@ class _OpenCompute(Owned):
                 break
             library.ferrum_op_destroy(op)
         return library.ferrum_compute_close(self._compute, flags)
+
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        """Marks it as ended, and lets its registration end."""
+        super().finish(doomed)
+        self.registration = None
 
 
 def _config_of(
@@ -608,6 +616,8 @@ class Compute(Resource):
             name = backend if isinstance(backend, str) else ComputeType(backend).name.lower()
             label = f"Compute {name} on {opened.id}"
             self._own(_OpenCompute(label, handle, opened, at_end), handle)
+            # Collected after the backend that uses it.
+            self._owned.registration = registered(name)
 
     @staticmethod
     def check(device: Device | None = None, **settings: Any) -> None:
@@ -627,6 +637,22 @@ class Compute(Resource):
     def device(self) -> Device:
         """The device of the backend."""
         return self._device
+
+    def statistics(self) -> Statistics:
+        """The counters of the memory of the backend."""
+        from ._records import Statistics
+
+        raw, library = _abi.ferrum_statistics.init(), _native.functions()
+        _native.check(library.ferrum_manager_get_statistics(self._manager(), ctypes.byref(raw)))
+        return Statistics.from_abi(raw)
+
+    def _manager(self) -> _abi.ferrum_manager:
+        """The manager of the memory of the backend, which belongs to the backend."""
+        manager = _abi.ferrum_manager()
+        _native.check(
+            _native.functions().ferrum_compute_get_manager(self._handle, ctypes.byref(manager))
+        )
+        return manager
 
     def _home(self) -> Home:
         """That of tensors in the memory of the backend."""
