@@ -16,6 +16,7 @@
 
 #include "ferrum_mem/calls/functions.hpp"
 #include "ferrum_mem/compute.hpp"
+#include "ferrum_mem/compute_backend.hpp"
 #include "ferrum_mem/device.hpp"
 #include "ferrum_mem/elastic_pool.hpp"
 #include "ferrum_mem/event.hpp"

@@ -134,6 +134,7 @@ step "ferrum-mem's example quickstart.rs" example_rust quickstart
 step "ferrum-mem's example phases.rs" example_rust phases
 step "ferrum-mem's example weights.rs" example_rust weights
 step "ferrum-mem's example compute.rs" example_rust compute
+step "ferrum-mem's example own_backend.rs" example_rust own_backend
 step "ferrum-mem-interfaces' example engine.rs" example_rust engine
 step "ferrum-mem-interfaces' example layer.rs" example_rust layer
 finish

@@ -7,10 +7,13 @@
 #define FERRUM_MEM_COMPUTE_HPP
 
 #include "calls/compute.hpp"
+#include "compute_backend.hpp"
+#include "registration.hpp"
 #include "sequence.hpp"
 #include "tensor.hpp"
 #include "unique_handle.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -145,6 +148,41 @@ class compute
     }
     static void validate(const ferrum_compute_config &config) {
         try_validate(config).value();
+    }
+
+    /** Registers a backend of the program under a name, with its properties as JSON. It stays
+     *  registered while the registration exists, and cannot be removed while it is open:
+     *  then a destructor of the registration leaves it to the stop of the library. */
+    static result<registration>
+    try_register_backend(detail::c_text name,
+                         std::string_view capabilities_json,
+                         compute_backend backend) {
+        auto owned = std::make_unique<compute_backend>(std::move(backend));
+        ferrum_compute_backend raw = FERRUM_COMPUTE_BACKEND_INIT;
+        raw.name = name.data();
+        raw.version = owned->version.c_str();
+        raw.capabilities_json = capabilities_json.data();
+        raw.capabilities_bytes = capabilities_json.size();
+        if (owned->run)
+            raw.run = detail::call_compute_run;
+        if (owned->plan)
+            raw.plan = detail::call_compute_plan;
+        if (owned->synchronize)
+            raw.synchronize = detail::call_compute_synchronize;
+        raw.release = detail::call_compute_release;
+        raw.user_data = owned.get();
+        ferrum_registration out{};
+        const ferrum_status status = ferrum_compute_register(&raw, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        owned.release(); /* the library calls raw.release */
+        return registration(nullptr, out);
+    }
+    static registration register_backend(detail::c_text name,
+                                         std::string_view capabilities_json,
+                                         compute_backend backend) {
+        return try_register_backend(name, capabilities_json, std::move(backend))
+            .value();
     }
 
     /** Prepares an operation. attributes is a JSON object, or empty. */

@@ -45,6 +45,7 @@ class registration {
     void close() { try_close().value(); }
 
   private:
+    friend class compute;
     friend class device;
     friend class elastic_pool;
     friend class fallback_manager;

@@ -31,14 +31,14 @@ PAGE = 2 * MIB
 # Classes whose objects only calls of the package create.
 CREATED_BY_CALLS = {
     "BufferId", "FallbackBuffer", "HostMapping", "MappedRange", "MappedSpan",
-    "Memory", "Op", "OpSequence", "PoolBatch", "PoolBlock", "Registration", "ReservationArray",
-    "TensorSet", "TrackerView", "WeightTensor",
+    "Memory", "Op", "OpSequence", "PoolBatch", "PoolBlock", "RegisteredCompute", "Registration",
+    "ReservationArray", "TensorSet", "TrackerView", "WeightTensor",
 }  # fmt: skip
 # Methods of Python's collections, and a protocol.
 COLLECTIONS = {"count", "get", "index", "items", "keys", "values"}
-PROTOCOLS = {"GpuMemoryPool"}
+PROTOCOLS = {"GpuMemoryPool", "ProgramBackend"}
 # Objects that exist only inside a callback, and a tuple.
-WITHOUT_OBJECT = {"DecodedFile", "PageSizes"}
+WITHOUT_OBJECT = {"ComputeCall", "ComputeOperand", "DecodedFile", "PageSizes"}
 # Classes whose objects need a GPU. The events and the stream inherit their methods.
 NEED_A_GPU = {"AdoptedEvent", "AdoptedStream", "Graph", "OpenedEvent", "SharedEvent"}
 # They take truth values only, and end or start the library of the other tests.
@@ -84,6 +84,7 @@ class World:
         self.set = enter(self.source.map())
         self.weight = self.set.tensor(0)
         self.decoder = enter(fm.Decoder("toy", lambda *_: False, lambda _: {}))
+        self.backend = enter(fm.register_compute("toy", lambda _: None))
         self.monitor = enter(fm.Monitor())
         self.placement = enter(fm.Placement())
         self.tracker = enter(fm.AllocationTracker())
@@ -108,6 +109,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "array": lambda _: [1.0, 2.0],
     "axes": lambda _: 0,
     "axis": lambda _: 0,
+    "backend": lambda _: lambda _call: None,
     "blocks": lambda world: [world.block],
     "buffer": lambda _: object(),
     "buffer_id": lambda _: 1,

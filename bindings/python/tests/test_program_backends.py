@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from typing import Any
 
 import ferrum_mem as fm
 import pytest
@@ -84,8 +85,8 @@ def test_a_call_has_attributes_absent_operands_and_shapes(compute, adder):
         call = adder.calls[-1]
         assert call.name == "ferrum.linear"
         assert call.inputs[2] is None
+    seen: list[list[int]] = []
     adder.act = lambda call: seen.append(call.inputs[1].numpy().tolist())
-    seen = []
     with compute.run("Expand", [X, [2, 3, 4]])[0] as y:
         assert seen == [[2, 3, 4]]
         assert y.shape == (2, 3, 4)
@@ -130,7 +131,7 @@ def test_the_lists_have_it(compute):
 
 
 def test_wrong_registrations(device, compute):
-    wrong = [
+    wrong: list[tuple[type[fm.FerrumError], str, dict[str, Any]]] = [
         (fm.AlreadyExistsError, "adder", {}),
         (fm.AlreadyExistsError, "cpu", {}),
         (fm.InvalidArgumentError, "a b", {}),
@@ -150,7 +151,7 @@ def test_wrong_registrations(device, compute):
         gc.collect()
         assert reference() is None
     with pytest.raises(TypeError, match="run"):
-        fm.register_compute("mine", 5)
+        fm.register_compute("mine", 5)  # type: ignore[arg-type]
     with (
         fm.register_compute("mine", print, devices=["cuda:7"]),
         pytest.raises(fm.UnsupportedDeviceError, match="mine"),

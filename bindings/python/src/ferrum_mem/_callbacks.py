@@ -45,8 +45,8 @@ _decoder_functions: dict[int, tuple[Callable[[bytes, int], object], Callable[[An
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 _release_functions: dict[int, Callable[[], object]] = {}
 _compute_functions: dict[int, tuple[Callable[..., None], ...]] = {}
-# The last exception of a compute backend on a thread.
-_compute_failure = threading.local()
+# The exceptions of compute backends in the running call of a thread.
+_compute_failures = threading.local()
 
 # Whether queued work may ever have had to call a function here. Only then does the exit wait
 # for the work.
@@ -251,7 +251,9 @@ def _compute_status(message: int, call: Callable[[], None]) -> int:
         try:
             call()
         except BaseException as error:
-            _compute_failure.error = error
+            found = _compute_failures.__dict__.get("found")
+            if found is not None:
+                found.append(error)
             text = error.message if isinstance(error, FerrumError) else repr(error)
             if message:
                 place = text.encode("utf-8", "replace")[: _abi.FERRUM_COMPUTE_MESSAGE_MAX - 1]
@@ -400,19 +402,29 @@ def compute_of(
 
 
 def check_compute(call: Callable[[], int]) -> None:
-    """Raises the exception of a call that may have called a compute backend on this thread. The
-    backend's exception is its cause. One that is no Exception, such as KeyboardInterrupt, is raised
-    itself.
+    """Raises the exception of a call that may call a compute backend on this thread. The backend's
+    exception is its cause. One that is no Exception, such as KeyboardInterrupt, is raised itself.
     """
-    _compute_failure.error = None
-    status = call()
-    cause, _compute_failure.error = _compute_failure.error, None
-    if status >= 0:
-        return
+    former = _compute_failures.__dict__.get("found")
+    found: list[BaseException] = []
+    _compute_failures.found = found
+    try:
+        status = call()
+    finally:
+        _compute_failures.found = former
+    if status < 0:
+        raise _compute_error(status, found)
+
+
+def _compute_error(status: int, found: list[BaseException]) -> BaseException:
+    # No frame of the traceback refers to the exception.
     failure = _native.error_of(status)
-    if cause is not None and not isinstance(cause, Exception):
-        raise cause from failure
-    raise failure from cause
+    if not found:
+        return failure
+    if not isinstance(found[-1], Exception):
+        return found[-1]
+    failure.__cause__ = found[-1]
+    return failure
 
 
 @contextlib.contextmanager

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _abi, _callbacks, _library, _native
+from ._arguments import listed, object_of
 from ._dtypes import numpy_dtype
 from ._enums import DType
 from ._owned import Owned, Resource
-from ._values import u64
+from ._values import u64, wrong_class
 from .errors import InvalidStateError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -238,12 +239,16 @@ def register_compute(
     """
     _library.ensure_started()
     if not callable(getattr(backend, "run", backend)):
-        raise TypeError(f"backend must have a method run(), not be {type(backend).__name__}")
+        raise wrong_class("backend", "a callable or an object with a method run()", backend)
+    ids = [
+        object_of("an element of devices", each, str) for each in listed("devices", devices, "str")
+    ]
     raw = _abi.ferrum_compute_backend.init()
-    raw.name, raw.version = _native.encode("name", name), _native.encode("version", version)
-    raw.capabilities_json = json.dumps(
-        {**capabilities, "supported_devices": list(devices)}
-    ).encode()
+    raw.name, raw.version = (
+        _native.encode("name", name),
+        _native.encode("version", object_of("version", version, str)),
+    )
+    raw.capabilities_json = json.dumps({**capabilities, "supported_devices": ids}).encode()
     raw.capabilities_bytes = len(raw.capabilities_json)
     functions = _Functions(backend)
     raw.plan, raw.run, raw.synchronize, raw.release, raw.user_data, forget = _callbacks.compute_of(

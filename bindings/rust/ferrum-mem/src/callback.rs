@@ -52,7 +52,7 @@ static KEPT: Kept<Held> = Kept::new();
 #[must_use = "dropping it removes the callback"]
 pub struct Registration {
     raw: sys::ferrum_registration,
-    /// `None` for a callback of C.
+    /// `None` for a callback of C, and for an object that the library releases.
     held: Option<Held>,
     _library: Library,
 }
@@ -170,6 +170,15 @@ impl Registration {
         Self {
             raw,
             held: Some(Held::Decoder { _decoder: decoder }),
+            _library: library.clone(),
+        }
+    }
+
+    /// The registration of an object that the library releases itself.
+    pub(crate) fn released(library: &Library, raw: sys::ferrum_registration) -> Self {
+        Self {
+            raw,
+            held: None,
             _library: library.clone(),
         }
     }

@@ -95,7 +95,10 @@ mod virtual_pool;
 mod weights;
 
 pub use callback::{no_log, on_log, Registration};
-pub use compute::{Compute, ComputeConfig, Inferred, Op, OpInput, OpOutput, Sequence};
+pub use compute::{
+    Compute, ComputeCall, ComputeConfig, ComputeFailure, ComputeOperand, ComputePlan, Inferred, Op,
+    OpInput, OpOutput, ProgramBackend, RegisteredCompute, Sequence,
+};
 pub use device::Device;
 pub use discovery::{
     compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,

@@ -1,5 +1,6 @@
 //! Compute: backends that compute operations on tensors.
 
+mod backend;
 mod config;
 mod op;
 mod sequence;
@@ -7,16 +8,20 @@ mod sequence;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use backend::{
+    ComputeCall, ComputeFailure, ComputeOperand, ComputePlan, ProgramBackend, RegisteredCompute,
+};
 pub use config::ComputeConfig;
 pub use op::{Inferred, Op, OpInput, OpOutput};
 pub use sequence::Sequence;
 
+use crate::callback::Registration;
 use crate::device::Device;
 use crate::ending::shared_handle;
 use crate::error::check;
 use crate::library::{json_of, Library};
 use crate::stream::timeout_ns;
-use crate::{sys, Result};
+use crate::{sys, Result, Statistics};
 
 /// An open backend, with memory of its own. Clones share one backend. It is closed after its last
 /// clone, its operations and sequences, and the tensors in its memory are dropped.
@@ -42,6 +47,8 @@ pub struct Compute {
 struct Made {
     raw: sys::ferrum_compute,
     device: Device,
+    /// That of a backend of the program. It ends after the backend.
+    _registration: Option<Arc<Registration>>,
 }
 
 shared_handle!(Compute { made: Made } of ferrum_compute, "backend", ferrum_compute_close);
@@ -62,19 +69,32 @@ impl Compute {
     ///
     /// C function: [`ferrum_compute_open`](crate::sys::ferrum_compute_open).
     pub fn open(device: &Device, config: &ComputeConfig) -> Result<Self> {
+        Self::open_registered(device, config, None)
+    }
+
+    fn open_registered(
+        device: &Device,
+        config: &ComputeConfig,
+        registration: Option<Arc<Registration>>,
+    ) -> Result<Self> {
         let mut raw = Default::default();
         config.with_raw("ferrum_compute_open", device.raw(), |config| {
             // SAFETY: config is valid during the call, raw is an output of it.
             check(unsafe { sys::ferrum_compute_open(config, &mut raw) })
         })?;
-        Ok(Self::own(device, raw))
+        Ok(Self::own(device, raw, registration))
     }
 
-    fn own(device: &Device, raw: sys::ferrum_compute) -> Self {
+    fn own(
+        device: &Device,
+        raw: sys::ferrum_compute,
+        registration: Option<Arc<Registration>>,
+    ) -> Self {
         Self {
             made: Arc::new(Made {
                 raw,
                 device: device.clone(),
+                _registration: registration,
             }),
         }
     }
@@ -85,7 +105,7 @@ impl Compute {
     ///
     /// The handle is of a live backend of the device, and no other code closes it.
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_compute) -> Self {
-        Self::own(device, raw)
+        Self::own(device, raw, None)
     }
 
     /// The C handle.
@@ -96,6 +116,37 @@ impl Compute {
     /// The device of the backend.
     pub fn device(&self) -> &Device {
         &self.made.device
+    }
+
+    /// The counters of the memory of the backend.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_manager_get_statistics`](crate::sys::ferrum_manager_get_statistics).
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_manager_get_statistics(self.raw_manager()?, &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// The handle of the manager of its memory. It belongs to the backend, and is invalid after the
+    /// backend was closed.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_compute_get_manager`](crate::sys::ferrum_compute_get_manager).
+    pub fn raw_manager(&self) -> Result<sys::ferrum_manager> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_compute_get_manager(self.raw(), &mut raw) })?;
+        Ok(raw)
     }
 
     /// The properties of the backend, as JSON with the fields of docs/compute.md.
