@@ -23,7 +23,8 @@ const (
 	// NeverRelease, as Config.ReleaseThresholdBytes, keeps empty segments in the pool.
 	NeverRelease = math.MaxUint64
 
-	defaultAlignmentBytes = 256
+	defaultAlignmentBytes   = 256
+	defaultInitialSizeBytes = 1 << 30
 )
 
 // Paging states whether a pool maps its memory page by page.
@@ -133,13 +134,14 @@ type Config struct {
 // DefaultConfig returns the default settings of the C ABI.
 func DefaultConfig() Config {
 	return Config{
-		InitialSizeBytes: 1 << 30, GrowthIncrementBytes: 1 << 29,
+		InitialSizeBytes: defaultInitialSizeBytes, GrowthIncrementBytes: 1 << 29,
 		AlignmentBytes: defaultAlignmentBytes, AutoExpansion: true, Stats: true,
 		ThreadCacheBytes: ThreadCacheAuto, ReleaseThresholdBytes: NeverRelease,
 	}
 }
 
-// withDefaults replaces each 0 by the default that it stands for.
+// withDefaults replaces each 0 by the default that it stands for. A caller who states only an
+// upper bound gets a first segment within it.
 func (c Config) withDefaults() Config {
 	if c.Strategy == "" {
 		c.Strategy = rangealloc.Default
@@ -147,8 +149,12 @@ func (c Config) withDefaults() Config {
 	if c.AlignmentBytes == 0 {
 		c.AlignmentBytes = defaultAlignmentBytes
 	}
+	isDefault := c.InitialSizeBytes == 0 || c.InitialSizeBytes == defaultInitialSizeBytes
 	if c.InitialSizeBytes == 0 {
 		c.InitialSizeBytes = c.GrowthIncrementBytes
+	}
+	if isDefault && c.MaxSizeBytes != 0 {
+		c.InitialSizeBytes = min(c.InitialSizeBytes, c.MaxSizeBytes)
 	}
 	return c
 }

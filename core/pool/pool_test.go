@@ -31,6 +31,17 @@ func TestFirstSegmentIsTakenLazilyThenGrows(t *testing.T) {
 	quiet(t, b, p)
 }
 
+func TestDefaultFirstSegmentIsWithinTheUpperBound(t *testing.T) {
+	onSegments(t, "a paged pool takes nothing beforehand")
+	for name, initial := range map[string]uint64{"default": defaultInitialSizeBytes, "growth increment": 0} {
+		b := newBench(devicetest.Config{}, engine.Options{})
+		p := b.pool(t, func(c *Config) { c.InitialSizeBytes, c.GrowthIncrementBytes, c.MaxSizeBytes = initial, 4*mib, mib })
+		mustAlloc(t, p, 1000)
+		require.Equal(t, 1*mib, b.dev.HeldBytes(), name)
+		quiet(t, b, p)
+	}
+}
+
 func TestInvalidConfigIsRejected(t *testing.T) {
 	cases := map[string]struct {
 		code   device.Code

@@ -88,8 +88,8 @@ class error : public std::runtime_error {
     std::shared_ptr<const failure> why_;
 };
 
-/** A value, or the failure. */
-template <class T> class result {
+/** A value, or the failure. The compiler warns about a result that is not used. */
+template <class T> class [[nodiscard]] result {
   public:
     result(T value) : state_(std::move(value)) {}
     result(failure why) : state_(std::move(why)) {}
@@ -107,6 +107,16 @@ template <class T> class result {
         if (!ok())
             throw error(std::get<1>(std::move(state_)));
         return std::get<0>(std::move(state_));
+    }
+    T &value() & {
+        if (!ok())
+            throw error(why());
+        return std::get<0>(state_);
+    }
+    const T &value() const & {
+        if (!ok())
+            throw error(why());
+        return std::get<0>(state_);
     }
 
   private:

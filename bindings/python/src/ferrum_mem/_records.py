@@ -250,10 +250,11 @@ class PoolConfig:
     Attributes:
         enable_auto_expansion: grow when full, or stay within the initial size.
         initial_size_bytes: size of the first segment, which the first allocation takes from the
-            device; 0: growth_increment_bytes. It is smaller where the device has less memory, and
-            an eighth of the device where it would be more than half of the device. A paged pool
-            takes nothing beforehand: for a paged pool this is the upper bound if it does not grow,
-            and the size for pre_allocate.
+            device; 0: growth_increment_bytes. 0 and the default become max_size_bytes where that is
+            less; another size above max_size_bytes is an error. The segment is smaller where the
+            device has less memory, and an eighth of the device where it would be more than half of
+            the device. A paged pool takes nothing beforehand: for a paged pool this is the upper
+            bound if it does not grow, and the size for pre_allocate.
         max_size_bytes: upper bound of the memory that the pool holds; 0: none.
         growth_increment_bytes: size of each further segment. A segment is larger if a request needs
             it, and smaller under the same conditions as the first segment. A paged pool grows by

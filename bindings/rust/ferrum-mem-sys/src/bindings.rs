@@ -1394,10 +1394,12 @@ pub struct ferrum_pool_config {
     /// Grow when full (1), or stay within the initial size (0).
     pub enable_auto_expansion: u32,
     /// Size of the first segment, which the first allocation takes from the device;
-    /// 0: growth_increment_bytes. It is smaller where the device has less memory,
-    /// and an eighth of the device where it would be more than half of the device.
-    /// A paged pool takes nothing beforehand: for a paged pool this is the upper
-    /// bound if it does not grow, and the size for pre_allocate.
+    /// 0: growth_increment_bytes. 0 and the default become max_size_bytes where that
+    /// is less; another size above max_size_bytes is an error. The segment is smaller
+    /// where the device has less memory, and an eighth of the device where it would
+    /// be more than half of the device. A paged pool takes nothing beforehand: for
+    /// a paged pool this is the upper bound if it does not grow, and the size for
+    /// pre_allocate.
     pub initial_size_bytes: u64,
     /// Upper bound of the memory that the pool holds; 0: none.
     pub max_size_bytes: u64,

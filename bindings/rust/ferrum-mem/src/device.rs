@@ -16,13 +16,12 @@ use crate::{
 
 /// An open device. Clones share one opening. The device closes after its last clone and its last
 /// object are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it closes the device"]
 pub struct Device {
     opened: Arc<Opened>,
 }
 
-#[derive(Debug)]
 struct Opened {
     raw: sys::ferrum_device,
     /// Another object owns the opening and closes it.

@@ -16,13 +16,12 @@ use crate::{
 
 /// Several models under one physical limit. Clones share one pool. The pool is destroyed after its
 /// last clone, its models and their ranges are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it destroys the pool"]
 pub struct ElasticPool {
     made: Arc<Made>,
 }
 
-#[derive(Debug)]
 struct Made {
     raw: sys::ferrum_elastic_pool,
     device: Device,
@@ -159,13 +158,21 @@ impl ElasticPool {
 
 /// A model of an elastic pool. Clones share one registration. The model is unregistered after its
 /// last clone and its ranges are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it unregisters the model and unmaps its memory"]
 pub struct Model {
     registered: Arc<Registered>,
 }
 
-#[derive(Debug)]
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Model")
+            .field("id", &self.registered.id)
+            .field("pool", &self.registered.pool)
+            .finish()
+    }
+}
+
 struct Registered {
     id: CString,
     /// Whether a drop unregisters it.

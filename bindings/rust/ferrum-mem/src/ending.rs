@@ -99,6 +99,13 @@ macro_rules! shared_handle {
             }
         }
 
+        impl std::fmt::Debug for $object {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let handle = self.$field.raw.id;
+                f.debug_tuple(stringify!($object)).field(&format_args!("{handle:#x}")).finish()
+            }
+        }
+
         impl $object {
             #[doc = concat!("Ends the ", $what, " without `FERRUM_FORCE`, which a drop uses.")]
             ///

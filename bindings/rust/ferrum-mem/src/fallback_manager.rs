@@ -68,13 +68,12 @@ pub trait GpuMemoryPool: Send + Sync {
 
 /// Creates buffers on a device, or on a host device while the device has no memory. Clones share
 /// one manager. It is destroyed after its last clone and its buffers are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it destroys the manager"]
 pub struct FallbackManager {
     made: Arc<Made>,
 }
 
-#[derive(Debug)]
 struct Made {
     raw: sys::ferrum_fallback_manager,
     device: Device,

@@ -44,13 +44,12 @@ impl Default for ManagerConfig {
 
 /// Memory by handle. Clones share one manager. It is destroyed after its last clone and its blocks
 /// are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it destroys the manager"]
 pub struct Manager {
     made: Arc<Made>,
 }
 
-#[derive(Debug)]
 struct Made {
     raw: sys::ferrum_manager,
     _device: Device,

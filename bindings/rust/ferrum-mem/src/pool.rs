@@ -12,13 +12,12 @@ use crate::{sys, Error, PoolConfig, Result};
 
 /// Memory by address. Clones share one pool. It is destroyed after its last clone and its blocks
 /// are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it destroys the pool"]
 pub struct Pool {
     made: Arc<Made>,
 }
 
-#[derive(Debug)]
 struct Made {
     raw: sys::ferrum_pool,
     host_addressable: bool,

@@ -9,13 +9,12 @@ use crate::{sys, BatchOptions, ByteRange, Result, VirtualPoolConfig};
 
 /// Address space that is reserved as a whole. `alloc` maps memory by offset. Clones share one pool.
 /// It is destroyed after its last clone and its ranges are dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it destroys the pool and unmaps its memory"]
 pub struct VirtualPool {
     made: Arc<Made>,
 }
 
-#[derive(Debug)]
 struct Made {
     raw: sys::ferrum_vpool,
     device: Device,

@@ -44,6 +44,12 @@ fn failed_end_returns_the_object() {
 fn blocks(device: &Device, foreign: &Stream) {
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
     let block = pool.alloc(1000, None).unwrap();
+    // The text of an object for debugging is short.
+    let text = format!("{block:?}");
+    assert!(
+        text.contains("pool: Pool(0x") && !text.contains("Library"),
+        "{text}"
+    );
     let address = block.address();
     let block = refused(block.free_sized(999, None), ErrorKind::InvalidSize).unwrap();
     let block = refused(block.free(Some(foreign)), ErrorKind::InvalidArgument).unwrap();

@@ -37,13 +37,12 @@ use crate::{sys, Result, Statistics};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping it closes the backend"]
 pub struct Compute {
     made: Arc<Made>,
 }
 
-#[derive(Debug)]
 struct Made {
     raw: sys::ferrum_compute,
     device: Device,

@@ -112,7 +112,7 @@ impl TensorLayout {
             if strides.len() != rank {
                 let shape = &self.shape;
                 let message = format!(
-                    "{} strides are given: the shape {shape:?} has {rank} dimensions",
+                    "{} strides given for the shape {shape:?} of {rank} dimensions",
                     strides.len()
                 );
                 return Err(Error::argument(function, message));

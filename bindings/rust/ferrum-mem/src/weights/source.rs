@@ -116,7 +116,6 @@ pub(super) fn path_text(function: &str, path: &Path) -> Result<CString> {
         .map_err(|_| Error::argument(function, format!("path contains a NUL character: {path:?}")))
 }
 
-#[derive(Debug)]
 struct Opened {
     raw: sys::ferrum_weights,
     bytes: Option<Arc<[u8]>>,
@@ -142,7 +141,7 @@ struct Opened {
 ///     Ok(())
 /// }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "dropping the last clone closes the source and cancels its loads"]
 pub struct Weights {
     opened: Arc<Opened>,
