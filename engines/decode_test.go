@@ -123,7 +123,7 @@ func TestADecoderPlansOnce(t *testing.T) {
 		require.NoError(t, d.byLength(n+1))
 		require.InDeltaSlice(t, want, d.y, 1e-6, "%d tokens", n+1)
 	}
-	require.Equal(t, decodeTokens+1, d.plans(t), "one for each length of a view, and one for all lengths")
+	require.Equal(t, decodeTokens+1, d.plans(t), "one plan for each length of a view, and one for all lengths")
 	tokens := int64(0)
 	require.Zero(t, testing.AllocsPerRun(decodeTokens, func() {
 		tokens = tokens%decodeTokens + 1

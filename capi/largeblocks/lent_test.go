@@ -104,20 +104,20 @@ func TestCapturesPreventLending(t *testing.T) {
 	graph := stream.BeginCapture()
 	number, err := p.CaptureBegin(stream, 0)
 	require.NoError(t, err)
-	require.False(t, isLent(t), "who begins a capture has the tables back")
+	require.False(t, isLent(t), "beginning a capture takes the tables back")
 	lendAgain(t, p)
 	require.False(t, isLent(t))
 	graph.End()
 	require.NoError(t, p.CaptureEnd(number))
 	lendAgain(t, p)
-	require.False(t, isLent(t), "the private pool is there")
+	require.False(t, isLent(t), "the graph has a private pool")
 	require.NoError(t, p.CaptureRelease(number, nil))
 	lendAgain(t, p)
 	lendAgain(t, p)
 	require.True(t, isLent(t))
 	block, done := alloc(theHandle, 2*mib, 0, 0)
 	require.True(t, done)
-	require.False(t, free(theHandle, block, 0), "the device says nothing of its queue")
+	require.False(t, free(theHandle, block, 0), "the device cannot report whether its queue is empty")
 }
 
 // There are more blocks than the tables have room for at first: they grow, in Go.

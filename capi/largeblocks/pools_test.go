@@ -93,9 +93,9 @@ func (w *pair) free(b block, say bool) {
 		require.Equal(w.t, b.size, size)
 	}
 	require.False(w.t, free(theHandle, uint64(lends), b.requested+1), "C frees a block of another size")
-	require.False(w.t, free(theHandle, uint64(lends)+1, 0), "C frees what is inside of a block")
+	require.False(w.t, free(theHandle, uint64(lends)+1, 0), "C must not free an address inside a block")
 	if b.size > 128<<10 {
-		require.False(w.t, free(theHandle, uint64(lends)+128<<10, 0), "C frees what is inside of a block")
+		require.False(w.t, free(theHandle, uint64(lends)+128<<10, 0), "C must not free an address inside a block")
 	}
 	if free(theHandle, uint64(lends), requested) {
 		w.calls++

@@ -65,7 +65,7 @@ func TestCompletion(t *testing.T) {
 	}
 	t.Setenv("FERRUM_HOST_DEVICES", "none")
 	o := invoke(t, cobra.ShellCompRequestCmd, "replay", "--device", "")
-	assert.Equal(t, ":1\n", o.out, "no device where none can be asked")
+	assert.Equal(t, ":1\n", o.out, "without devices nothing is proposed")
 }
 
 // Every flag with a value takes a file, or offers its values, or states that it takes no

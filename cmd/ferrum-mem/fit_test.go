@@ -81,7 +81,7 @@ func TestFitQueriesTheDevices(t *testing.T) {
 	assert.EqualValues(t, 1<<20, r.FreeBytes, "pretends a smaller device")
 	assert.Zero(t, *r.MaxBatch)
 	r, _ = fitting(t, miniLM, "--limit", "1TiB")
-	assert.LessOrEqual(t, r.FreeBytes, uint64(200<<20), "and never a larger one")
+	assert.LessOrEqual(t, r.FreeBytes, uint64(200<<20), "--limit never pretends a larger device")
 
 	o = invoke(t, "fit", miniLM, "--device", "cpu:7")
 	assert.Equal(t, exitUsage, o.status)
@@ -107,7 +107,7 @@ func TestFitAppliesItsFlags(t *testing.T) {
 	assert.Zero(t, with("--overhead-permille", "0").OverheadBytes)
 	assert.Equal(t, plain, with("--dtype", "auto", "--kv-dtype", "auto"))
 	r, _ := fitting(t, llama, "--memory", "80GiB")
-	assert.EqualValues(t, 131072, r.Context, "what the model was made for")
+	assert.EqualValues(t, 131072, r.Context, "the context is that of the model")
 }
 
 func TestFitPrintsATable(t *testing.T) {

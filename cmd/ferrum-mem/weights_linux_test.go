@@ -55,6 +55,6 @@ func TestProcessInterruptedWeights(t *testing.T) {
 		assert.Empty(t, out.String())
 		entries, err := os.ReadDir(filepath.Dir(path))
 		require.NoError(t, err)
-		assert.Len(t, entries, 1, "nothing but the input")
+		assert.Len(t, entries, 1, "the folder has only the input")
 	}
 }

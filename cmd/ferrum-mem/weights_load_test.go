@@ -79,7 +79,7 @@ func TestLoadsChosenTensors(t *testing.T) {
 	o := invoke(t, "weights", "load", folder, "--filter", "[bc]")
 	assert.Equal(t, exitDone, o.status)
 	assert.Regexp(t, `^`+folder+`: 2 tensors, 7 B into cpu:0 in \d+\.\d{3} s, \d+(\.\d\d)? ([KMG]i)?B/s\n$`, o.out)
-	assert.Zero(t, loadingInto(t, folder, "--exclude", "*")[0].SizeBytes, "nothing to load is no error")
+	assert.Zero(t, loadingInto(t, folder, "--exclude", "*")[0].SizeBytes, "an empty selection is not an error")
 }
 
 // A model that does not fit is an error of the device. The message has the sizes.
@@ -90,6 +90,6 @@ func TestLoadAboveTheMemory(t *testing.T) {
 	assert.Equal(t, exitMachine, o.status, o.err)
 	assert.Contains(t, o.err, "cpu:0")
 	assert.Contains(t, o.err, "64 GiB")
-	assert.NotContains(t, o.err, "live", "nothing is left")
+	assert.NotContains(t, o.err, "live", "no memory is left")
 	assert.Empty(t, o.out)
 }

@@ -44,7 +44,7 @@ func TestEachCallOfAnOpeningFails(t *testing.T) {
 				return err
 			}
 			if err := b.Close(false); err != nil {
-				require.NoError(t, b.Close(false), "it may be closed again")
+				require.NoError(t, b.Close(false), "a second close succeeds")
 				return err
 			}
 			return nil
@@ -99,7 +99,7 @@ func TestEachCallOfAProgramFails(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, r.eachFailure(made(runs(matmul, x, y))), 4, "plan, allocation, idle, run")
-	require.GreaterOrEqual(t, r.eachFailure(made(runs(slice, y, start, end))), 6, "two reads, plan, allocation, idle, run")
+	require.GreaterOrEqual(t, r.eachFailure(made(runs(slice, y, start, end))), 6, "each of the driver calls was made to fail: two reads, plan, allocation, idle, run")
 	require.GreaterOrEqual(t, r.eachFailure(made(func() (*tensor.Tensor, error) {
 		return matmul.Pack(1, y, backend.Packing{Stream: r.stream})
 	})), 4, "pack, allocation, idle, write")

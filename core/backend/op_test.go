@@ -282,7 +282,7 @@ func TestPlansAreKept(t *testing.T) {
 	for range 3 {
 		require.NoError(t, add.Run(tensors{all[1], all[1]}, tensors{out}, r.stream))
 	}
-	require.Equal(t, before+3, r.plans.Load(), "also with the same tensors")
+	require.Equal(t, before+3, r.plans.Load(), "each run plans again, also with the same tensors")
 	require.NoError(t, add.Close())
 	require.NoError(t, plain.Close(false))
 	closeTensors(t, append(all, out)...)

@@ -23,7 +23,7 @@ func TestASequenceRunsItsOperations(t *testing.T) {
 	x, w, bias := r.put(b, []float32{1, 2}, 1, 2), r.put(b, []float32{1, 2, 3, 4}, 2, 2), r.put(b, []float32{10, 20}, 2)
 	sequence, err := b.NewSequence()
 	require.NoError(t, err)
-	require.NoError(t, sequence.Run(nil), "it is empty")
+	require.NoError(t, sequence.Run(nil), "a run of an empty sequence succeeds")
 	product, sum, out := tensors{nil}, tensors{nil}, tensors{nil}
 	require.NoError(t, sequence.Add(matmul, tensors{x, w}, product))
 	require.NoError(t, sequence.Add(add, tensors{product[0], bias}, sum))

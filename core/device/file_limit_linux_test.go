@@ -86,7 +86,7 @@ func TestFilesBeyondTheLimit(t *testing.T) {
 	beyond()
 	blocked, pending = maskOf(t)
 	require.True(t, blocked)
-	require.True(t, pending, "that one was not ours")
+	require.True(t, pending, "the signal that the test sent stays pending")
 	require.NoError(t, unix.PthreadSigmask(unix.SIG_UNBLOCK, &set, nil))
 	require.Equal(t, syscall.SIGXFSZ, <-heard)
 	require.NoError(t, device.WithinFileSizeLimit(func() error { return f.Truncate(8192) }))

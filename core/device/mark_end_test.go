@@ -113,7 +113,7 @@ func TestACaptureThatHasJustEndedIsNoEndOfTheStream(t *testing.T) {
 	require.NotNil(t, event)
 	require.ErrorIs(t, event.Synchronize(time.Millisecond), device.CodeTimeout)
 	_, err = device.MarkEnd("test", &ending{s, 100})
-	require.ErrorIs(t, err, device.CodeInvalidState, "it goes on and on")
+	require.ErrorIs(t, err, device.CodeInvalidState, "the end of the stream moves each time")
 	s.Release()
 	require.NoError(t, event.Close())
 }

@@ -49,10 +49,10 @@ func TestBestFollowsTheOrder(t *testing.T) {
 	require.Equal(t, BackendMetal, machineWith(cpu, working("opencl", 1), working("metal", 1)).Best())
 	require.Equal(t, BackendROCm, machineWith(cpu, working("metal", 1), working("rocm", 1)).Best())
 	require.Equal(t, BackendCUDA, machineWith(cpu, working("rocm", 1), working("cuda", 1)).Best())
-	require.Equal(t, BackendCPU, machineWith(cpu, working("cuda")).Best(), "it needs a device")
+	require.Equal(t, BackendCPU, machineWith(cpu, working("cuda")).Best(), "a backend without a device is not chosen")
 	found := working("cuda", 1)
 	found.Usable = false
-	require.Equal(t, BackendCPU, machineWith(cpu, found).Best(), "what cannot be opened is not recommended")
+	require.Equal(t, BackendCPU, machineWith(cpu, found).Best(), "a backend that cannot be opened is not chosen")
 	require.Equal(t, BackendCPU, (&Discovery{}).Best())
 }
 

@@ -24,7 +24,7 @@ func TestAddressesAreCountedUntilTheDeviceHasThemBack(t *testing.T) {
 	require.Equal(t, 12*mib, e.AddressBytes())
 	_, err = e.ReserveAddresses(8*mib, page)
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
-	require.Equal(t, 12*mib, e.AddressBytes(), "what was not had does not count")
+	require.Equal(t, 12*mib, e.AddressBytes(), "addresses that were not reserved are not counted")
 
 	dev.FailNth(devicetest.Unreserve, 1, nil)
 	require.ErrorIs(t, e.ReleaseAddresses(first), device.CodeDevice)
@@ -34,8 +34,8 @@ func TestAddressesAreCountedUntilTheDeviceHasThemBack(t *testing.T) {
 
 	dev.FailNth(devicetest.Unreserve, 1, nil)
 	e.DiscardAddresses(second)
-	require.Equal(t, 8*mib, e.AddressBytes(), "the device has not taken them")
-	require.NoError(t, e.Close(), "which tries again")
+	require.Equal(t, 8*mib, e.AddressBytes(), "addresses that the device did not take back stay counted")
+	require.NoError(t, e.Close(), "close releases them again")
 	require.Zero(t, e.AddressBytes())
 	require.Zero(t, dev.Reservations())
 }

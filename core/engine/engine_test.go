@@ -92,7 +92,7 @@ func TestReserveThatFailsIsNotCharged(t *testing.T) {
 	dev.FailNth(devicetest.Free, 1, nil)
 	require.ErrorIs(t, e.Release(s), device.CodeDevice)
 	_, err = e.Reserve(Want{MinBytes: mib, PreferredBytes: mib})
-	require.ErrorIs(t, err, device.CodeOutOfMemory, "a segment that was not taken back still counts")
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "a segment that the device did not free stays counted")
 	require.NoError(t, e.Release(s))
 	require.NoError(t, e.Close())
 }
@@ -294,9 +294,9 @@ func TestPressureSeesOthersWhenSegmentsChange(t *testing.T) {
 	e.SegmentsChanged()
 	require.Equal(t, pressure.High, <-heard)
 	require.NoError(t, e.SetLimit(mib))
-	require.Equal(t, pressure.Low, <-heard, "all of the limit can be had")
+	require.Equal(t, pressure.Low, <-heard, "the whole limit can be allocated")
 	require.NoError(t, e.SetLimit(40*mib))
-	require.Equal(t, pressure.Medium, <-heard, "others leave 10 of 40 MiB")
+	require.Equal(t, pressure.Medium, <-heard, "other processes leave 10 of 40 MiB free")
 	require.NoError(t, e.SetLimit(0))
 	require.Equal(t, pressure.High, <-heard)
 }
@@ -394,5 +394,5 @@ func TestReclaimThatOverrunsItsDeadline(t *testing.T) {
 	require.Equal(t, 3, second)
 	close(hold)
 	slow.Remove(false)
-	require.LessOrEqual(t, entered, 1, "calls that nobody waits for any more are given up")
+	require.LessOrEqual(t, entered, 1, "calls without a waiting caller are skipped")
 }

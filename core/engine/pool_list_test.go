@@ -56,7 +56,7 @@ func TestAddingAndRemovingPoolsCostsLinearWork(t *testing.T) {
 	readings, bytes := registering(t, few)
 	twice, twiceBytes := registering(t, 2*few)
 	require.LessOrEqual(t, twice, 2*readings+2)
-	require.LessOrEqual(t, readings, 3*few, "each pool is read when it goes, and the first when the second comes")
+	require.LessOrEqual(t, readings, 3*few, "each pool is read at its end, and the first pool when the second is created")
 	require.Less(t, twiceBytes, 3*bytes)
 	require.Less(t, bytes, uint64(few*1024))
 }
@@ -117,7 +117,7 @@ func TestWatchersReadThePoolsOnce(t *testing.T) {
 		e.WatchUse(false)
 	}
 	e.WatchUse(true)
-	require.Equal(t, 200, readings, "nobody watched in between")
+	require.Equal(t, 200, readings, "no watcher existed in between")
 	e.WatchUse(false)
 }
 

@@ -83,7 +83,7 @@ func TestADeviceIsPublishedUntilItChanges(t *testing.T) {
 	e.Statistics()
 	e.Tags()
 	e.Limit()
-	require.True(t, isPublished(place), "it was only read")
+	require.True(t, isPublished(place), "a query does not invalidate the published counters")
 	gbps, err := e.MeasureBandwidth()
 	require.NoError(t, err)
 	e.Publish()

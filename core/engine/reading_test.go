@@ -69,7 +69,7 @@ func TestRecentMemoryInfoAsksWhenItMust(t *testing.T) {
 	dev.SetOthersBytes(30 * mib)
 	info, err = e.RecentMemoryInfo(time.Hour)
 	require.NoError(t, err)
-	require.Equal(t, 100*mib, info.FreeBytes, "others are seen with the next reading only")
+	require.Equal(t, 100*mib, info.FreeBytes, "memory of other processes appears with the next reading")
 	for _, age := range []time.Duration{0, -1} {
 		info, err = e.RecentMemoryInfo(age)
 		require.NoError(t, err)

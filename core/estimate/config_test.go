@@ -98,7 +98,7 @@ func TestLayersWithExperts(t *testing.T) {
 	deepSeek["first_k_dense_replace"] = 1 << 39
 	assert.Zero(t, parse(t, deepSeek).MLP.ExpertLayers)
 	delete(deepSeek, "q_lora_rank")
-	assert.EqualValues(t, 1536, parse(t, deepSeek).Attention.Latent.QueryRank, "the default of what is left out")
+	assert.EqualValues(t, 1536, parse(t, deepSeek).Attention.Latent.QueryRank, "a missing field has its default")
 	deepSeek["n_routed_experts"] = nil
 	assert.EqualValues(t, 4, parse(t, deepSeek).MLP.DenseLayers)
 }

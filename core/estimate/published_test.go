@@ -95,7 +95,7 @@ func TestParametersOfPublishedModelsAreExact(t *testing.T) {
 // The text_config leaves out every field that equals the one of the smaller model.
 func TestTextModelInsideAVisionModel(t *testing.T) {
 	m := readConfig(t, "gemma-3-4b")
-	assert.Equal(t, BFloat16, m.Weights.Plain, "of the configuration around it")
+	assert.Equal(t, BFloat16, m.Weights.Plain, "the data type is that of the outer configuration")
 	require.Len(t, m.Notes, 1)
 	assert.Contains(t, m.Notes[0], "activations of the vision tower")
 	m.Vision = nil

@@ -54,7 +54,7 @@ func TestRequests(t *testing.T) {
 		return fields
 	}
 	fields := ask(Request{Serving: Serving{Batch: 1}, KVDTypeName: "int8", WeightDTypeName: "torch.float16"})
-	assert.EqualValues(t, 131072, fields["context"], "what the model was made for")
+	assert.EqualValues(t, 131072, fields["context"], "the context is that of the model")
 	assert.Equal(t, "int8", fields["kv_dtype"])
 	assert.Equal(t, "f16", fields["weight_dtype"])
 	assert.NotContains(t, fields, "fits", "nothing was asked")

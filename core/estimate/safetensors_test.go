@@ -90,7 +90,7 @@ func TestCheckpointOfSeveralFiles(t *testing.T) {
 	for _, path := range []string{index, folder} {
 		k, err = OpenCheckpoint(path)
 		require.NoError(t, err)
-		assert.Equal(t, 1, k.Files, "those of the index, where there is one")
+		assert.Equal(t, 1, k.Files, "only the files of the index are counted")
 		assert.EqualValues(t, 10, k.FloatElements)
 	}
 	_, err = OpenCheckpoint(writeIndex(t, folder, map[string]string{"a": "../one.safetensors"}))

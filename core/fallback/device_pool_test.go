@@ -84,7 +84,7 @@ func TestPressureOfADevicePool(t *testing.T) {
 	_, unknown := openTest(t, 0)
 	level, err := newPool(t, unknown, plainConfig()).Pressure()
 	require.NoError(t, err)
-	require.Equal(t, pressure.Low, level, "of a capacity that nobody knows no share is taken")
+	require.Equal(t, pressure.Low, level, "an unknown capacity gives the level low")
 }
 
 func TestFractionBoundsWhatIsHeld(t *testing.T) {
@@ -169,7 +169,7 @@ func TestBucketsOfADevicePool(t *testing.T) {
 	require.EqualValues(t, 2*mib, p.Stats().TotalAllocatedBytes)
 	require.Zero(t, p.Tracker().Count())
 	require.ErrorIs(t, p.Free(addrs[0], nil), device.CodeInvalidAddress, "a second free of a pooled buffer")
-	require.ErrorIs(t, p.Free(addrs[2], nil), device.CodeInvalidAddress, "and of one that is not")
+	require.ErrorIs(t, p.Free(addrs[2], nil), device.CodeInvalidAddress, "an unknown address is rejected")
 	require.Contains(t, addrs[:2], take(t, p, mib))
 	require.EqualValues(t, 1, p.Stats().PoolHits)
 
@@ -262,7 +262,7 @@ func TestEachFailedCallOfADevicePoolChangesNothing(t *testing.T) {
 		if err == nil {
 			err = p.Free(lease.Buffer, nil)
 			if err != nil {
-				require.EqualValues(t, 81*mib, p.Stats().InUseBytes, "it is as much in use as before")
+				require.EqualValues(t, 81*mib, p.Stats().InUseBytes, "the bytes in use stay the same")
 				require.NoError(t, p.Free(lease.Buffer, nil))
 			}
 		}

@@ -51,7 +51,7 @@ func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	require.NoError(t, stays.Pin())
 	moved, err := m.Return()
 	require.NoError(t, err)
-	require.Zero(t, moved, "it is pinned")
+	require.Zero(t, moved, "a pinned buffer does not move")
 	require.NoError(t, stays.Unpin())
 	moved, err = m.Return()
 	require.NoError(t, err)

@@ -128,7 +128,7 @@ func TestFallbackBufferOnBothSides(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40}, bytes)
 	_, ok = cpu.AsCPU()
-	require.False(t, ok, "it was taken")
+	require.False(t, ok, "the buffer was taken before")
 	require.ErrorIs(t, cpu.Close(), device.CodeInvalidState)
 
 	empty, err := fallback.NewFloat32Buffer(sides, nil)

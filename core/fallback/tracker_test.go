@@ -116,7 +116,7 @@ func TestTrackerRefuses(t *testing.T) {
 	err := tracker.Track(BufferMetadata{ID: 2, SizeBytes: 1})
 	require.ErrorIs(t, err, device.CodeOverflow)
 	require.ErrorContains(t, err, "Buffer#2")
-	require.NoError(t, tracker.Track(BufferMetadata{ID: 1, SizeBytes: 5}), "it replaces what it does not fit beside")
+	require.NoError(t, tracker.Track(BufferMetadata{ID: 1, SizeBytes: 5}), "the record replaces the record with the same id before the sum is computed")
 	require.EqualValues(t, 5, tracker.TotalBytes())
 	require.False(t, tracker.SetLocation(7, BufferLocation{}))
 	_, ok := tracker.Get(7)

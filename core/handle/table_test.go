@@ -127,7 +127,7 @@ func TestTableAgainstMap(t *testing.T) {
 					require.NoError(t, err)
 					require.NotZero(t, id)
 					require.NotContains(t, live, id)
-					require.False(t, dead[id], "%#x was given out twice", id)
+					require.False(t, dead[id], "handle %#x was created twice", id)
 					live[id] = value
 					order = append(order, id)
 				}

@@ -48,7 +48,7 @@ func TestAdoptedObjectsAreObjectsOfTheLibrary(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, stats.Tracked)
 	require.True(t, stats.Accessed)
-	require.GreaterOrEqual(t, stats.LastAccess, info.AllocatedAt, "both are since the start")
+	require.GreaterOrEqual(t, stats.LastAccess, info.AllocatedAt, "both times are since the start")
 	require.Equal(t, map[string]int{"device": 1, "manager": 1, "memory": 1, "stream": 1}, b.leaks().kinds())
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
 	require.NoError(t, b.MemoryPrefetch(uint64(h), dev, s))

@@ -33,7 +33,7 @@ func TestPressureCallbacksHearOfTheirDevice(t *testing.T) {
 	require.NoError(t, b.PoolFree(p, addr, 0))
 	require.NoError(t, at(b.Pool, p).Destroy(false))
 	require.NoError(t, at(b.Device, dev).Close(false))
-	require.Empty(t, heard, "neither after the removal nor of another device")
+	require.Empty(t, heard, "no event arrives after the removal or from another device")
 }
 
 func TestPressureCallbackRemovesItself(t *testing.T) {

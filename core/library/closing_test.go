@@ -337,7 +337,7 @@ func useWhileItEnds(t *testing.T, b *bench, c closable, id uint64) {
 					return
 				}
 				first()
-				assert.NoError(t, free(), "what is in use is there until it is not")
+				assert.NoError(t, free(), "an object in use can be freed until it is closed")
 			}
 		})
 	}
@@ -347,11 +347,11 @@ func useWhileItEnds(t *testing.T, b *bench, c closable, id uint64) {
 		err := c.end(b, id)
 		if ended = err == nil; !ended {
 			require.Equal(t, device.CodeBusy, device.CodeOf(err), "%v", err)
-			require.Zero(t, over.Load(), "it stays, and a call has heard that it is over")
+			require.Zero(t, over.Load(), "the object stays open, and no call has failed because of the rejected close")
 		}
 	}
 	wait.Wait()
-	require.True(t, ended, "nobody uses it any more")
+	require.True(t, ended, "after the last call the object ends")
 }
 
 // A registration keeps its device open after its object has ended. The error names the
@@ -429,7 +429,7 @@ func TestAnEndByForceThatFailsIsLogged(t *testing.T) {
 		20*time.Second, time.Millisecond)
 	require.NoError(t, at(b.Pool, p).Destroy(true))
 	mu.Lock()
-	require.Len(t, heard, 1, "an end that is refused, or that succeeds, is no news")
+	require.Len(t, heard, 1, "only the failed end is logged")
 	mu.Unlock()
 	inside.Store(true)
 	requireCode(t, device.CodeInvalidState, b.Shutdown(true))

@@ -85,7 +85,7 @@ func TestDiscoveryNeedsAStart(t *testing.T) {
 	}
 	_, _, err := b.BackendOpen(discover.BackendAuto, 1)
 	requireCode(t, device.CodeNotInitialized, err)
-	require.Equal(t, "Unknown CPU", b.HostGetInfo().Processor, "nothing is known of the machine here")
+	require.Equal(t, "Unknown CPU", b.HostGetInfo().Processor, "without information the processor is unknown")
 }
 
 func last[T any](_ T, err error) error { return err }

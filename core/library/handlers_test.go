@@ -97,7 +97,7 @@ func TestAStartThatCannotPrepareDoesNotStart(t *testing.T) {
 	_, err := b.DeviceOpen("cpu:0")
 	assert.ErrorIs(t, err, device.CodeNotInitialized)
 	require.NoError(t, b.Init(nil))
-	require.NoError(t, b.Init(nil), "who joins prepares nothing")
+	require.NoError(t, b.Init(nil), "a second init prepares nothing that could fail")
 	assert.Equal(t, 2, prepared)
 	require.NoError(t, b.Shutdown(false))
 	require.NoError(t, b.Shutdown(false))

@@ -41,7 +41,7 @@ func TestLogWorksBeforeInitAndAfterShutdown(t *testing.T) {
 	b.open("test:0")
 	require.NoError(t, b.Shutdown(true))
 	b.Log(77, "after")
-	require.NoError(t, b.SetLog(library.LogDebug, nil, true), "waits for what was queued")
+	require.NoError(t, b.SetLog(library.LogDebug, nil, true), "setting a callback waits for queued messages")
 	b.Log(library.LogError, "to nobody")
 	heard := r.all()
 	require.Equal(t, "2 before", heard[0])
@@ -67,7 +67,7 @@ func TestLogGoesToStderrIfTheEnvironmentAsks(t *testing.T) {
 	b := newBench(t, func(o *library.Options) { o.Stderr = &stderr })
 	require.NoError(t, b.Init(nil))
 	require.NoError(t, b.Shutdown(false))
-	require.Empty(t, stderr.String(), "silent unless asked")
+	require.Empty(t, stderr.String(), "nothing is printed without FERRUM_LOG")
 
 	b.env["FERRUM_LOG"] = "warning"
 	require.NoError(t, b.Init(nil))

@@ -130,7 +130,7 @@ func configureDefragmentDestroy(t *testing.T) {
 	b.device(0).FailNth(giveBackCall(), 1, nil)
 	requireCode(t, device.CodeDevice, at(b.Manager, m).Destroy(true))
 	err = do(b.Manager, m, func(o *library.Manager) error { o.Statistics(); return nil })
-	require.NoError(t, err, "it can be destroyed again")
+	require.NoError(t, err, "a second destroy succeeds")
 	require.NoError(t, at(b.Manager, m).Destroy(true))
 	_, err = b.MemoryGetHandleInfo(uint64(h))
 	requireCode(t, device.CodeInvalidHandle, err)

@@ -118,7 +118,7 @@ func destroyPool(t *testing.T) {
 	b.device(0).FailNth(giveBackCall(), 1, nil)
 	requireCode(t, device.CodeDevice, at(b.Pool, p).Destroy(true))
 	err = do(b.Pool, p, func(o *library.Pool) error { o.Statistics(); return nil })
-	require.NoError(t, err, "what the driver refused to take back can be destroyed again")
+	require.NoError(t, err, "a pool whose release failed can be destroyed again")
 	require.NoError(t, at(b.Pool, p).Destroy(true))
 	_, err = b.PoolAlloc(p, 100, 0)
 	requireCode(t, device.CodeInvalidHandle, err)

@@ -192,11 +192,11 @@ func TestADummyKindKeepsItsDeviceOpenAndEndsWithIt(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("%#x, what it uses is whole: true", b.on)}, b.ended)
 	table := dummiesOf(b.Library)
 	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(b.call(b.on)))
-	require.Equal(t, device.CodeDevice, device.CodeOf(b.call(none)), "that of no device stays")
+	require.Equal(t, device.CodeDevice, device.CodeOf(b.call(none)), "the object without a device stays")
 	late, err := insert(b.Library, table, b.made)
 	require.NoError(t, err)
 	err = b.call(late)
-	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(err), "it says itself that it is over")
+	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(err), "a handle that was inserted late is rejected")
 	require.NoError(t, b.Shutdown(true))
 	// All messages have been delivered by now.
 	require.Contains(t, fmt.Sprint(b.messages), fmt.Sprintf("test:0: forced close of a device: freed dummy, handle %#x", b.on))

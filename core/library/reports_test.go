@@ -223,7 +223,7 @@ func TestLeakReportJSON(t *testing.T) {
 	require.NoError(t, b.Shutdown(true))
 	kept := b.leaks()
 	require.Equal(t, 8, len(kept.Leaks))
-	require.Zero(t, kept.kinds()["memory"], "what was given back in time is not in it")
+	require.Zero(t, kept.kinds()["memory"], "objects that were destroyed before are not listed")
 }
 
 // An age lies between two times that the test measured.
@@ -253,7 +253,7 @@ func TestALeakReportSaysHowOldABlockIs(t *testing.T) {
 	}
 	for _, found := range report.Leaks {
 		if found.Kind == "block" {
-			require.Zero(t, found.AgeNS, "its pool keeps no times")
+			require.Zero(t, found.AgeNS, "a pool without tracking stores no times")
 			continue
 		}
 		require.GreaterOrEqual(t, found.AgeNS, uint64(least), found.Kind)

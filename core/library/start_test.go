@@ -48,8 +48,8 @@ func TestTheLibraryStopsWithTheLastShutdown(t *testing.T) {
 			other.HostDevices))
 	}
 	handle := b.open("test:0")
-	require.NoError(t, b.Shutdown(false), "not the last user: what is open does not matter")
-	require.NoError(t, b.Shutdown(true), "nor does force free anything yet")
+	require.NoError(t, b.Shutdown(false), "shutdown succeeds while another user keeps the library started")
+	require.NoError(t, b.Shutdown(true), "a forced shutdown frees nothing while another user exists")
 	at(b.Device, handle).Info()
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
 	require.NoError(t, at(b.Device, handle).Close(false))
@@ -59,7 +59,7 @@ func TestTheLibraryStopsWithTheLastShutdown(t *testing.T) {
 	require.NoError(t, b.Init(&library.Settings{HostDevices: 3}), "a new start may have other settings")
 	err := do(b.Device, handle, func(o *library.Device) error { o.Info(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
-	require.NotEqual(t, handle, b.open("test:0"), "a handle is never given out twice")
+	require.NotEqual(t, handle, b.open("test:0"), "a handle is never used twice")
 	require.NoError(t, b.Shutdown(true))
 }
 

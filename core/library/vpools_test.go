@@ -51,7 +51,7 @@ func TestVPoolMapsAndUnmaps(t *testing.T) {
 	require.NoError(t, at(b.VPool, v).Free(library.ByteRange{OffsetBytes: 100, SizeBytes: 2 * page}, 0))
 	released, err := at(b.VPool, v).Trim(2*page + 1)
 	require.NoError(t, err)
-	require.EqualValues(t, page, released, "two pages are within the bytes to keep")
+	require.EqualValues(t, page, released, "two pages fit into the bytes to keep")
 	report, err := at(b.VPool, v).Compact()
 	require.NoError(t, err)
 	require.EqualValues(t, 2*page, report.ReleasedBytes)

@@ -170,7 +170,7 @@ func TestEachAccessOfABlockIsCounted(t *testing.T) {
 	require.EqualValues(t, 3, look(other).WriteCount)
 	require.Zero(t, look(other).ReadCount)
 	require.Error(t, f.Copy(NewTransfer(h, other, 101)))
-	require.Equal(t, got, look(h), "what was refused is no access")
+	require.Equal(t, got, look(h), "a rejected call is not counted as an access")
 	_, _, err = f.AccessStats(1)
 	requireError(t, err, device.CodeInvalidHandle)
 }

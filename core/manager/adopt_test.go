@@ -54,7 +54,7 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	require.NoError(t, m.Close(true))
 	_, err = r.factory.HandleInfo(again)
 	requireError(t, err, device.CodeInvalidHandle)
-	require.NoError(t, r.dev.Adopt(foreignAddr, 100, device.AccessReadWrite), "it was left to its owner")
+	require.NoError(t, r.dev.Adopt(foreignAddr, 100, device.AccessReadWrite), "the memory still belongs to its owner")
 	require.NoError(t, r.dev.Disown(foreignAddr, 100))
 }
 
@@ -136,7 +136,7 @@ func TestAFreeWaitsForAllWorkOfAnAdoptedStream(t *testing.T) {
 	require.NoError(t, r.factory.SynchronizeStream(s, device.Forever))
 	records := r.dev.Calls(devicetest.RecordEvent)
 	require.NoError(t, r.factory.Free(h))
-	require.Equal(t, records+1, r.dev.Calls(devicetest.RecordEvent), "though nothing of ours is queued")
+	require.Equal(t, records+1, r.dev.Calls(devicetest.RecordEvent), "an event is recorded although the library has queued no work")
 	require.NoError(t, r.factory.DestroyStream(s, false))
 	requireError(t, r.factory.DestroyStream(s, false), device.CodeInvalidHandle)
 	_, err = r.streams.AdoptStream(device.ForeignStream{})
@@ -161,7 +161,7 @@ func TestAPrefetchIsWorkOnItsBlock(t *testing.T) {
 	stats, tracked, err := f.AccessStats(h)
 	require.NoError(t, err)
 	require.True(t, tracked)
-	require.False(t, stats.Accessed, "it is no access")
+	require.False(t, stats.Accessed, "a prefetch is not counted as an access")
 	there, err := p.second.streams.CreateStream()
 	require.NoError(t, err)
 	requireError(t, f.Prefetch(h, p.second.engine, there), device.CodeInvalidArgument, "test:1")
@@ -204,7 +204,7 @@ func TestAdoptedToBeReadOnly(t *testing.T) {
 		requireError(t, err, device.CodePermissionDenied, "read-only")
 	}
 	require.NoError(t, r.factory.Copy(NewTransfer(h, own, 100)))
-	require.Equal(t, make([]byte, 100), r.bytes(t, own), "what was there")
+	require.Equal(t, make([]byte, 100), r.bytes(t, own), "the contents are those from before")
 	mapped, err := r.factory.Map(MapRequest{Memory: h, SizeBytes: MapToEnd, Access: HostRead})
 	require.NoError(t, err)
 	require.NoError(t, r.factory.Unmap(h, mapped.ID))

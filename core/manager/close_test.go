@@ -143,7 +143,7 @@ func TestForcedCloseDeviceEndsAll(t *testing.T) {
 	left, err := f.CloseDevice(a.engine, true)
 	require.NoError(t, err)
 	require.Equal(t, Leftovers{Managers: 1, Streams: 1, Events: 1}, left)
-	require.Zero(t, a.dev.OpenEvents(), "also the source's block, of another device, has let go")
+	require.Zero(t, a.dev.OpenEvents(), "the block of the other device has released its event too")
 	_, err = f.HandleInfo(dst)
 	requireError(t, err, device.CodeInvalidHandle)
 	info, err := f.HandleInfo(src)

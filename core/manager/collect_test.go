@@ -68,7 +68,7 @@ func TestCollectionBacksOffWhenNothingCanBeReleased(t *testing.T) {
 	for range 50 {
 		m.mustAlloc(t, 256)
 	}
-	require.Zero(t, m.collector.runs.Load(), "nothing was freed, so nothing can be released")
+	require.Zero(t, m.collector.runs.Load(), "without a free no collection runs")
 	small := m.mustAlloc(t, 256)
 	for range 100 {
 		require.NoError(t, r.factory.Free(small))
@@ -106,7 +106,7 @@ func TestCollectionLeavesPreAllocatedMemory(t *testing.T) {
 		taken.PreAlloc = true
 		c.PoolConfigs[Cache] = taken
 	})
-	require.EqualValues(t, 64*kib, r.dev.HeldBytes(), "nothing else holds memory before it is used")
+	require.EqualValues(t, 64*kib, r.dev.HeldBytes(), "other pools hold no memory before their first allocation")
 	h := m.mustAlloc(t, 256*kib)
 	require.NoError(t, r.factory.Free(h))
 	m.mustAlloc(t, 200*kib)

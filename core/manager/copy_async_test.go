@@ -66,7 +66,7 @@ func TestCopyAsyncWaitsForItsTurn(t *testing.T) {
 	requireNot(t, done)
 	heldFirst.Release()
 	require.NoError(t, <-done)
-	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, dst, 8), third), "the third is done: a turn is free")
+	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, dst, 8), third), "the third copy is done, so a transfer slot is free")
 	heldSecond.Release()
 }
 

@@ -29,7 +29,7 @@ func TestDebugMarksNewAndFreedBlocks(t *testing.T) {
 	stream, held := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 0, 300, 1, 1), stream))
 	require.NoError(t, r.factory.Free(h))
-	require.Equal(t, counting(300), r.dev.Bytes(info.Addr, 300), "work in flight comes first")
+	require.Equal(t, counting(300), r.dev.Bytes(info.Addr, 300), "the memory is filled after the work in flight")
 	held.Release()
 	require.Equal(t, repeated(FreedBlockPattern, 512), r.dev.Bytes(info.Addr, 512))
 	again := m.mustAlloc(t, 300)

@@ -150,7 +150,7 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 				require.Greater(t, n, 30, "the program makes this many driver calls")
 				break
 			}
-			require.LessOrEqual(t, len(s.failed), 1, "one failure is told at most once: %v", s.failed)
+			require.LessOrEqual(t, len(s.failed), 1, "a failure is reported at most once: %v", s.failed)
 		}
 	}
 }

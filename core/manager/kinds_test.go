@@ -32,7 +32,7 @@ func TestManagedBlocksHaveBothAddresses(t *testing.T) {
 	require.NoError(t, r.factory.Unmap(h, mapped.ID))
 	require.NoError(t, r.factory.Prefetch(h, r.engine, 0))
 
-	require.Zero(t, r.dev.HeldBytes(), "it is not the device's memory")
+	require.Zero(t, r.dev.HeldBytes(), "page-locked memory is not counted as memory of the device")
 	require.Zero(t, r.engine.Statistics().Reserved.Current)
 	require.EqualValues(t, managedStepBytes, m.Statistics().Reserved.Current)
 	_, err = m.AllocTyped(Request{Type: Managed, SizeBytes: 1, Relocatable: true})
@@ -80,7 +80,7 @@ func TestHintsOfManagedBlocksGoToTheDevice(t *testing.T) {
 	requireError(t, r.factory.SetUsageHint(h, HintResident), device.CodeDevice)
 	hints, err := r.factory.UsageHints(h)
 	require.NoError(t, err)
-	require.Equal(t, Hints{Direction: HintReadMostly}, hints, "they are as they were")
+	require.Equal(t, Hints{Direction: HintReadMostly}, hints, "a rejected hint changes no hint")
 	require.NoError(t, r.factory.SetUsageHint(h, HintResident))
 	require.NoError(t, r.factory.Free(h))
 	require.Equal(t, device.Advice{}, r.dev.Advice(info.Addr))
@@ -121,7 +121,7 @@ func TestAdoptedMemoryIsPageLocked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, foreignAddr, info.Addr)
 	require.Zero(t, info.HostAddr)
-	require.Equal(t, 3, r.dev.Calls(devicetest.Register)-r.dev.Calls(devicetest.Unregister), "two were refused and one is not of the process")
+	require.Equal(t, 3, r.dev.Calls(devicetest.Register)-r.dev.Calls(devicetest.Unregister), "two registrations failed, and one block is external")
 
 	last, err := m.Adopt(Adoption{Type: Pinned, Addr: at, SizeBytes: 4096})
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func TestLinkedMemoryOutlivesQueuedWork(t *testing.T) {
 	require.NoError(t, f.Free(again))
 	require.NoError(t, f.Free(there))
 	last, lastThere := p.mustLink(t, 64)
-	require.LessOrEqual(t, p.second.dev.Segments(), 1, "what was linked before is forgotten")
+	require.LessOrEqual(t, p.second.dev.Segments(), 1, "memory of earlier links was released")
 	require.NoError(t, f.Free(last))
 	require.NoError(t, f.Free(lastThere))
 }

@@ -170,7 +170,7 @@ func TestOnDeviceImportedFabricPages(t *testing.T) {
 	require.NoError(t, e.Synchronize(device.Forever))
 	_, other, err := looks.FirstOther(addr, 7, 3*page)
 	require.NoError(t, err)
-	require.False(t, other, "the pool's range has what was written to the block")
+	require.False(t, other, "the range of the pool shows the bytes written to the block")
 	for words, i := range map[string]manager.Importation{
 		"want a multiple of 64": {FabricHandles: handles[:100], PageBytes: page},
 		"want one of the three": {FabricHandles: handles, Files: []int{0}, PageBytes: page},
@@ -218,7 +218,7 @@ func TestOnDeviceImportedPages(t *testing.T) {
 	require.NoError(t, e.Synchronize(device.Forever))
 	_, other, err := looks.FirstOther(addr, 7, 3*page)
 	require.NoError(t, err)
-	require.False(t, other, "the pool's range has what was written to the block")
+	require.False(t, other, "the range of the pool shows the bytes written to the block")
 
 	for code, i := range map[device.Code]manager.Importation{
 		device.CodeInvalidPageSize: {Files: files, PageBytes: 2 * page},

@@ -60,9 +60,9 @@ func TestAlignedAllocationAlignsTheAddress(t *testing.T) {
 		require.GreaterOrEqual(t, info.AlignmentBytes, max(align, 256))
 		require.Zero(t, uint64(info.Addr)%info.AlignmentBytes)
 		require.NotZero(t, uint64(info.Addr)%(2*info.AlignmentBytes))
-		require.EqualValues(t, 300, info.SizeBytes, "the size is as asked for")
+		require.EqualValues(t, 300, info.SizeBytes, "the size is the requested one")
 	}
-	require.EqualValues(t, AlignmentMax, alignmentOf(1<<40), "larger powers are not told")
+	require.EqualValues(t, AlignmentMax, alignmentOf(1<<40), "a larger alignment is reported as the maximum")
 }
 
 func TestBadRequestIsRefused(t *testing.T) {

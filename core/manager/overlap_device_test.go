@@ -64,7 +64,7 @@ func TestOnDeviceCopiesOverlapOtherWork(t *testing.T) {
 	back := make([]byte, size)
 	require.NoError(t, r.factory.Read(dst, 0, hostAddr(back), size))
 	require.Equal(t, bytes.Repeat([]byte{5}, size), back)
-	require.ErrorIs(t, r.factory.SynchronizeStream(compute, 0), device.CodeTimeout, "the other work is under way still")
+	require.ErrorIs(t, r.factory.SynchronizeStream(compute, 0), device.CodeTimeout, "the other work is still running")
 	close(end)
 	require.NoError(t, r.factory.SynchronizeStream(compute, device.Forever))
 }

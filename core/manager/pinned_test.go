@@ -48,7 +48,7 @@ func TestPinnedBlocksHaveBothAddresses(t *testing.T) {
 	}
 	_, err := m.AllocTyped(Request{Type: Pinned, SizeBytes: 1, Relocatable: true})
 	requireError(t, err, device.CodeInvalidArgument, "pinned", "relocatable")
-	require.Zero(t, r.dev.HeldBytes(), "it is not the device's memory")
+	require.Zero(t, r.dev.HeldBytes(), "page-locked memory is not counted as memory of the device")
 	require.NotZero(t, r.dev.PinnedBytes())
 	require.Zero(t, r.engine.Statistics().Reserved.Current)
 	require.EqualValues(t, r.dev.PinnedBytes(), m.Statistics().Reserved.Current)
@@ -116,7 +116,7 @@ func TestThePinnedPoolIsConfiguredAndTakesNoPages(t *testing.T) {
 		c.PoolConfigs[Pinned] = small
 	})
 	h := m.mustAllocType(t, Pinned, 1)
-	require.EqualValues(t, 64*kib, r.dev.PinnedBytes(), "the first segment is as large as was said")
+	require.EqualValues(t, 64*kib, r.dev.PinnedBytes(), "the first segment has the configured size")
 	require.NoError(t, r.factory.Free(h))
 	paged := smallPool()
 	paged.Paging = 2

@@ -47,7 +47,7 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 			require.NoError(t, s.factory.Free(h))
 		}
 		if small.Paging == pool.PagingOn {
-			require.Greater(t, len(s.bytes), before+8, "blocks lie where others were")
+			require.Greater(t, len(s.bytes), before+8, "new blocks have addresses of freed blocks")
 		}
 		s.same(t)
 		_, err = late.Run(&s.m.mover, newDeadline(time.Hour))

@@ -94,7 +94,7 @@ func TestDefragmentMovesRelocatableBlocks(t *testing.T) {
 		require.EqualValues(t, 12, stats.BlocksMoved)
 		require.EqualValues(t, 12*4*kib, stats.BytesMoved)
 		require.EqualValues(t, 192*kib, stats.MemoryFreedBytes)
-		require.EqualValues(t, 4, stats.BlocksKept, "what all went to")
+		require.EqualValues(t, 4, stats.BlocksKept, "the blocks of the target pages stay")
 		require.EqualValues(t, 3, stats.PagesEmptied+stats.SegmentsEmptied)
 		require.Equal(t, small.Paging == pool.PagingOff, stats.SegmentsEmptied == 3)
 		require.False(t, stats.BudgetEnded)
@@ -236,7 +236,7 @@ func TestABlockStaysPinnedUntilTheLastUnpin(t *testing.T) {
 	_, err = r.factory.Pin(h)
 	require.NoError(t, err)
 	requireError(t, m.Close(false), device.CodeBusy)
-	require.NoError(t, m.Close(true), "force frees what is pinned")
+	require.NoError(t, m.Close(true), "a forced close frees pinned blocks")
 }
 
 func TestNothingMovesWithoutABudget(t *testing.T) {
@@ -279,7 +279,7 @@ func TestCopyAboveTheBudgetIsAbandoned(t *testing.T) {
 		if stats.Skipped.OverBudget == 16 && s.m.Statistics().Active.Current == active {
 			t.Skip("the budget was over before the first copy")
 		}
-		require.Equal(t, active+4*kib, s.m.Statistics().Active.Current, "one place is in flight")
+		require.Equal(t, active+4*kib, s.m.Statistics().Active.Current, "one former place of a block is in flight")
 		stats, err = s.m.DefragmentWithin(time.Millisecond)
 		require.NoError(t, err)
 		require.Equal(t, Skipped{OverBudget: 16}, stats.Skipped, "the copy is waited for")

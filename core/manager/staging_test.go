@@ -34,7 +34,7 @@ func TestCopyBetweenDevicesOfOneBackend(t *testing.T) {
 	require.NoError(t, f.Copy(NewTransfer(src, dst, 300)))
 	require.Equal(t, content, b.bytes(t, dst))
 	require.Equal(t, 1, b.dev.Calls(devicetest.CopyFromPeer))
-	require.Zero(t, a.dev.Calls(devicetest.CopyToHost), "nothing passes through the host")
+	require.Zero(t, a.dev.Calls(devicetest.CopyToHost), "no byte is copied through the host")
 
 	stream, held := b.heldStream(t)
 	back := a.manager(t, nil).mustAlloc(t, 300)

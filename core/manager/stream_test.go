@@ -113,7 +113,7 @@ func TestDestroyOfABusyStreamIsBusyUnlessForced(t *testing.T) {
 	info, err = r.factory.HandleInfo(h)
 	require.NoError(t, err)
 	require.Zero(t, info.OperationsInFlight)
-	require.NoError(t, r.factory.Free(h), "what the stream has used is free of it")
+	require.NoError(t, r.factory.Free(h), "a block that a destroyed stream used can be freed")
 }
 
 func TestStreamThatCannotBeDestroyedStaysUsable(t *testing.T) {
@@ -321,6 +321,6 @@ func TestEventsOfTwoDevices(t *testing.T) {
 	_, strange := record(foreign)
 	_, err := f.EventElapsed(mine, theirs)
 	requireError(t, err, device.CodeInvalidArgument, "test:0", "test:1")
-	require.NoError(t, f.WaitEvent(first, theirs), "one backend")
+	require.NoError(t, f.WaitEvent(first, theirs), "streams of one backend can wait for each other")
 	requireError(t, f.WaitEvent(first, strange), device.CodeUnsupported, "test:0", "other:0")
 }

@@ -133,7 +133,7 @@ func TestOverrunNamesTheByteAndThePlaces(t *testing.T) {
 			left, ok := r.Evict(0)
 			require.True(t, ok)
 			require.Equal(t, base, left)
-			require.Empty(t, r.Pending(), "what was repaired is not reported again")
+			require.Empty(t, r.Pending(), "repaired damage is not reported again")
 		})
 	}
 }
@@ -241,7 +241,7 @@ func TestLastCheckIncludesLiveAndQuarantinedBlocks(t *testing.T) {
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "the byte 2 before its start is 0x01 instead of 0xfd, seen when its pool was destroyed")
 	require.Contains(t, texts[1], "the byte at 99 is 0x02 instead of 0xdd, seen when its pool was destroyed")
-	require.Empty(t, r.CheckLast(), "it is repaired")
+	require.Empty(t, r.CheckLast(), "the damage is repaired")
 }
 
 // If the host cannot address the memory, only frees are checked.

@@ -44,7 +44,7 @@ func TestQuarantineIsAQueueWithABound(t *testing.T) {
 			if r.size <= bound {
 				held = append(held, r)
 			} else {
-				require.Same(t, r, q.pop(bound), "what is larger than the bound leaves first")
+				require.Same(t, r, q.pop(bound), "an item above the bound leaves first")
 			}
 			bytes := uint64(0)
 			for _, r := range held {
@@ -57,7 +57,7 @@ func TestQuarantineIsAQueueWithABound(t *testing.T) {
 			}
 			require.Nil(t, q.pop(bound))
 			require.Equal(t, bytes, q.bytes)
-			require.LessOrEqual(t, len(q.items), 2*len(held)+34, "what has left is not kept")
+			require.LessOrEqual(t, len(q.items), 2*len(held)+34, "items that left the quarantine are not stored")
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestDepotKeepsEachStackOnce(t *testing.T) {
 	}
 	require.Len(t, d.stacks, depotStacks)
 	require.Zero(t, d.number(stack{1 << 40}), "no more than that")
-	require.Equal(t, first, d.number(one), "what is known stays known")
+	require.Equal(t, first, d.number(one), "a known site keeps its number")
 }
 
 // For any request, the caller's bytes are aligned, and a zone of the least length is on

@@ -122,7 +122,7 @@ func settle(t require.TestingT, m *Monitor, levels []pressure.Level, registered 
 			return
 		}
 	}
-	require.Fail(t, "what an engine told has not come")
+	require.Fail(t, "the event of the engine did not arrive")
 }
 
 func TestCallbackThatPanicsIsCalledAgain(t *testing.T) {

@@ -45,7 +45,7 @@ func TestFullQueueDropsAndCounts(t *testing.T) {
 	require.EqualValues(t, 1, d.Dropped())
 	close(hold)
 	d.Close()
-	require.Equal(t, 2, ran, "what was queued before Close is delivered")
+	require.Equal(t, 2, ran, "events that were queued before Close are delivered")
 	require.False(t, d.Post(func() { ran++ }))
 	require.EqualValues(t, 1, d.Dropped(), "a refused post is not a drop")
 }

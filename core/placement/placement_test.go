@@ -139,7 +139,7 @@ func TestTheDefectsOfTheOriginalFormula(t *testing.T) {
 	d, err = original.Select(r, []Candidate{unknown, exact})
 	require.ErrorIs(t, err, device.CodeNotFound)
 	require.Equal(t, []Reason{Unscored, Unscored}, reasons(d))
-	require.Equal(t, id(2), choose(t, repaired, r, unknown, exact), "of equal ones the first")
+	require.Equal(t, id(2), choose(t, repaired, r, unknown, exact), "of equal devices the first is chosen")
 
 	// The original formula ignores the requirements.
 	lacking := full(0, 50)
@@ -240,17 +240,17 @@ func TestRoundRobinTakesTurns(t *testing.T) {
 	for _, want := range []int{0, 1, 2, 0, 1} {
 		d, err := s.Explain(r, devices)
 		require.NoError(t, err)
-		require.Equal(t, want, d.Chosen, "to explain takes no turn")
+		require.Equal(t, want, d.Chosen, "an explanation does not advance the round robin")
 		require.Equal(t, id(want), choose(t, s, r, devices...))
 	}
 	devices[2] = full(2, 100)
-	require.Equal(t, id(0), choose(t, s, r, devices...), "one that has no room is passed over")
+	require.Equal(t, id(0), choose(t, s, r, devices...), "a device without enough memory is skipped")
 	require.Equal(t, id(7), choose(t, s, r, full(7, 10)), "another list begins at its start")
 	r.Preferred = []device.ID{id(1), id(0)}
 	devices[2] = full(2, 10)
 	require.Equal(t, id(0), choose(t, s, r, devices...))
 	require.Equal(t, id(1), choose(t, s, r, devices...))
-	require.Equal(t, id(0), choose(t, s, r, devices...), "the turn goes round among the preferred")
+	require.Equal(t, id(0), choose(t, s, r, devices...), "the round robin stays within the preferred devices")
 }
 
 func TestBadInput(t *testing.T) {

@@ -71,7 +71,7 @@ func TestEventThatFailsIsRecordedLater(t *testing.T) {
 			require.NotEqual(t, block.Addr, mustAlloc(t, p, 5000).Addr)
 		}
 		p.CompleteFrees()
-		require.Equal(t, 1, b.dev.OpenEvents(), "it is marked by now")
+		require.Equal(t, 1, b.dev.OpenEvents(), "the event of the block was recorded meanwhile")
 		own.Release()
 		p.CompleteFrees()
 		require.Equal(t, block.Addr, mustAlloc(t, p, 5000).Addr)

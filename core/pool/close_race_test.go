@@ -39,7 +39,7 @@ func race(t *testing.T, p *Pool, rivals ...rival) (closed bool) {
 					}
 				}
 				for _, addr := range held {
-					assert.NoError(t, r.free(addr), "a block that was had is the pool's until it is freed")
+					assert.NoError(t, r.free(addr), "a live block can be freed while the pool closes")
 				}
 				if i == 10 {
 					begun.Done()
@@ -59,10 +59,10 @@ func race(t *testing.T, p *Pool, rivals ...rival) (closed bool) {
 			break
 		}
 		require.ErrorIs(t, err, device.CodeBusy)
-		require.Zero(t, over.Load(), "the pool stays, and a call has heard that it is over")
+		require.Zero(t, over.Load(), "the pool stays open, and no call has failed because of the rejected close")
 	}
 	wait.Wait()
-	require.True(t, closed || over.Load() == 0, "the pool stays, and a call has heard that it is over")
+	require.True(t, closed || over.Load() == 0, "the pool stays open, and no call has failed because of the rejected close")
 	return closed
 }
 
@@ -136,7 +136,7 @@ func TestCallsWaitWhileACloseDecides(t *testing.T) {
 				return
 			}
 			once.Do(func() {
-				assert.Zero(t, c.alloc(2, 4*kib, 0), "the caches stand still")
+				assert.Zero(t, c.alloc(2, 4*kib, 0), "the thread caches are paused")
 				arrived := make(chan struct{})
 				go func() {
 					close(arrived)
@@ -162,7 +162,7 @@ func TestCallsWaitWhileACloseDecides(t *testing.T) {
 			require.False(t, p.HasEnded())
 			require.NoError(t, c.free(1, kept, 0))
 			require.False(t, c.isPaused())
-			require.NoError(t, p.Close(false), "it can be tried again")
+			require.NoError(t, p.Close(false), "a second close succeeds")
 		} else {
 			require.NoError(t, err)
 			require.ErrorIs(t, <-heard, device.CodeInvalidState)

@@ -128,7 +128,7 @@ func TestCloseThatFailsKeepsTheCaches(t *testing.T) {
 	block, live := c.Block(addr)
 	require.True(t, live && block.Live)
 	require.NoError(t, c.free(0, addr, 0))
-	require.Equal(t, addr, c.alloc(0, 1000, 0), "it went through the caches")
+	require.Equal(t, addr, c.alloc(0, 1000, 0), "the block came from the thread cache")
 	b.check(t, p)
 	require.NoError(t, s.Close())
 	b.closeAll(t, p)

@@ -51,7 +51,7 @@ func (b *watchedBench) pool(t *testing.T, paging pool.Paging) *pool.Pool {
 	}
 	p, err := pool.New(b.engine, c)
 	require.NoError(t, err)
-	require.Empty(t, b.reports(), "nothing is left out")
+	require.Empty(t, b.reports(), "every damage was reported")
 	return p
 }
 
@@ -90,7 +90,7 @@ func TestDeviceDebugFindsDamage(t *testing.T) {
 			require.NoError(t, b.bytes.Fill(addr+device.Addr(size-1), 0x41, 1))
 			require.ErrorIs(t, p.Check(), device.CodeCorrupted, "size %d, paging %v", size, paging)
 			require.Contains(t, b.reports(), fmt.Sprintf("the byte at %d is 0x41 instead of 0xdd", size-1))
-			require.NoError(t, p.Check(), "it was put right")
+			require.NoError(t, p.Check(), "the damage was repaired")
 
 			addr = alloc()
 			require.NoError(t, b.bytes.Fill(addr+device.Addr(size), 0x42, 1))

@@ -79,7 +79,7 @@ func withDebug(flags DebugFlags) func(*Config) {
 func TestDebugFreeThatFindsDamageStillFrees(t *testing.T) {
 	b := newDebugBench(devicetest.Config{})
 	p := b.pool(t, withDebug(DebugAll))
-	require.Zero(t, p.Config().ThreadCacheBytes, "every call comes to the core")
+	require.Zero(t, p.Config().ThreadCacheBytes, "debug mode disables the thread caches")
 	block := mustAlloc(t, p, 1000)
 	require.EqualValues(t, 1000, block.SizeBytes)
 	require.Zero(t, uint64(block.Addr)%256)
@@ -92,7 +92,7 @@ func TestDebugFreeThatFindsDamageStillFrees(t *testing.T) {
 	stats := p.Statistics()
 	require.Zero(t, stats.LiveBlocks.Current)
 	require.EqualValues(t, 1, stats.Frees)
-	require.NotZero(t, stats.Active.Current, "it is in quarantine")
+	require.NotZero(t, stats.Active.Current, "the freed block is in quarantine")
 	require.Equal(t, 1, strings.Count(b.reports(), "overrun"))
 	require.ErrorIs(t, p.Free(block.Addr, nil), device.CodeDoubleFree)
 	require.Contains(t, b.reports(), "was freed before and is in quarantine")
@@ -112,7 +112,7 @@ func TestDebugBatchNamesTheDamagedAndTheInvalidBlock(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeDoubleFree)
 	require.ErrorContains(t, err, "addresses[5]")
 	require.ErrorContains(t, err, "is listed twice")
-	require.EqualValues(t, 5, p.Statistics().LiveBlocks.Current, "none is freed")
+	require.EqualValues(t, 5, p.Statistics().LiveBlocks.Current, "a failed batch frees no block")
 	require.NotContains(t, b.reports(), "overrun", "nor looked at")
 	err = p.FreeBatch(addrs, nil)
 	require.ErrorIs(t, err, device.CodeCorrupted)
@@ -301,7 +301,7 @@ func TestDebugChecksOnDemandAndAtTheEnd(t *testing.T) {
 	require.ErrorIs(t, p.Close(false), device.CodeBusy)
 	require.NoError(t, p.Close(true))
 	require.Contains(t, b.reports(), "seen when its pool was destroyed")
-	require.NoError(t, newBench(devicetest.Config{}, engine.Options{}).pool(t, nil).Check(), "nothing to look at")
+	require.NoError(t, newBench(devicetest.Config{}, engine.Options{}).pool(t, nil).Check(), "a pool without debug mode has nothing to check")
 }
 
 // The option of the engine enables debug mode in every pool.

@@ -155,7 +155,7 @@ func TestBranchesReuseEachOthersBlocksAfterTheCapture(t *testing.T) {
 	require.True(t, again.End())
 	require.NoError(t, g.pool.CaptureEnd(other))
 	require.NoError(t, g.pool.CaptureRelease(number, nil))
-	require.Equal(t, held, g.info(t, other).HeldBytes, "one of the two graphs is left")
+	require.Equal(t, held, g.info(t, other).HeldBytes, "one of the two graphs still holds the memory")
 	require.NoError(t, g.pool.CaptureRelease(other, nil))
 	require.Zero(t, len(g.pool.PrivatePools()))
 	g.end(t)
@@ -319,7 +319,7 @@ func TestInvalidCaptureCallsAreRejected(t *testing.T) {
 	// live.
 	block := g.alloc(t, kib, nil)
 	require.ErrorIs(t, g.pool.Free(block.Addr, g.second), device.CodeInvalidState)
-	require.Equal(t, 1, g.dev.Forbidden(), "asked, and refused by the stream")
+	require.Equal(t, 1, g.dev.Forbidden(), "the device rejected one query of the capturing stream")
 	other.Spoil()
 	_, err = g.pool.CaptureBegin(g.second, 0)
 	require.ErrorIs(t, err, device.CodeInvalidState)

@@ -55,7 +55,7 @@ func TestBlocksInFlightUseNoGoHeap(t *testing.T) {
 				require.Equal(t, blocks, w.p.heap.inFlight.Count())
 				require.LessOrEqual(t, w.b.dev.OpenEvents(), inflight.MaxFences)
 				if name != "frees" {
-					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
+					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "at most one event for each stream")
 				}
 				require.Greater(t, offheap.Mapped(), open)
 				s.Release()

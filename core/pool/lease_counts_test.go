@@ -81,7 +81,7 @@ func TestForcedCloseWhileAThreadReturnsABlock(t *testing.T) {
 	}}, c.streamOf)
 	b.dev.FailNth(giveBackCall(), 1, nil)
 	require.ErrorIs(t, p.Close(true), device.CodeDevice)
-	require.EqualValues(t, 2, p.Statistics().LiveBlocks.Current, "the one that was given back is free")
+	require.EqualValues(t, 2, p.Statistics().LiveBlocks.Current, "the returned block is not live")
 	b.check(t, p)
 	require.NoError(t, s.Close())
 	b.closeAll(t, p)

@@ -122,7 +122,7 @@ func TestReturnLeasedSucceedsOrFailsAsAWhole(t *testing.T) {
 	n, err = p.Lease(512, s, again, nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	require.Subset(t, addrs[:4], again, "the stream may have at once what was freed on it")
+	require.Subset(t, addrs[:4], again, "a stream reuses at once the blocks freed on it")
 	require.NoError(t, p.ReturnLeased(again, nil, nil))
 	_, err = p.Lease(300, nil, again, nil)
 	require.ErrorIs(t, err, device.CodeInvalidSize)
@@ -202,7 +202,7 @@ func TestStrayBlocksAreBounded(t *testing.T) {
 	}
 	require.False(t, p.Flush())
 	require.Len(t, p.leases.strays, maxStrays)
-	require.Equal(t, idle, c.Counts().IdleBytes, "they stay where they are")
+	require.Equal(t, idle, c.Counts().IdleBytes, "the idle blocks stay in the caches")
 	p.leases.strays = nil
 	require.True(t, p.Flush())
 	require.Zero(t, c.Counts().IdleBytes)
@@ -220,8 +220,8 @@ func TestForcedCloseEndsTheCaches(t *testing.T) {
 	b.dev.FailNth(giveBackCall(), 1, nil)
 	require.ErrorIs(t, p.Close(true), device.CodeDevice)
 	require.True(t, c.gone)
-	require.EqualValues(t, 2, p.Statistics().LiveBlocks.Current, "what was live in the caches is the pool's now")
-	require.Zero(t, c.alloc(0, 1000, 0), "and the pool serves")
+	require.EqualValues(t, 2, p.Statistics().LiveBlocks.Current, "live blocks of the caches belong to the pool now")
+	require.Zero(t, c.alloc(0, 1000, 0), "the pool still allocates")
 	b.check(t, p)
 	require.NoError(t, s.Close())
 	b.closeAll(t, p)

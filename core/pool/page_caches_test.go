@@ -38,7 +38,7 @@ func TestUnusedCachesKeepNoPages(t *testing.T) {
 	w.pass(t, time.Second)
 	_, again, err := w.pool.Tick()
 	require.NoError(t, err)
-	require.False(t, again, "nothing is left to be looked at")
+	require.False(t, again, "no page is left to check")
 	quiet(t, w.bench, w.pool)
 }
 

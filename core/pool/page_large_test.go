@@ -58,7 +58,7 @@ func TestShortBlockUsesNoPartOfALargePage(t *testing.T) {
 	b.check(t, p)
 	_, err := p.ReturnIdle()
 	require.NoError(t, err)
-	require.Equal(t, page, b.dev.HeldBytes(), "nothing is held for the short block but its page")
+	require.Equal(t, page, b.dev.HeldBytes(), "the short block holds one page")
 	longer := mustAlloc(t, p, 3*large)
 	require.Equal(t, 1+3+2+1, b.dev.Pages())
 	require.NoError(t, p.Free(longer.Addr, nil))

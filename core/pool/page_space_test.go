@@ -21,7 +21,7 @@ func TestThousandPoolsShareTheAddressSpace(t *testing.T) {
 	}
 	const half = 64 << 40
 	addr, err := dev.Reserve(half, page)
-	require.NoError(t, err, "half of what a process has")
+	require.NoError(t, err, "half of the address space of a process can be reserved")
 	require.NoError(t, dev.Unreserve(addr, half))
 	b.closeAll(t, pools...)
 	require.Zero(t, b.engine.AddressBytes())

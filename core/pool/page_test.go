@@ -145,7 +145,7 @@ func TestReallocatedBlockMapsNothing(t *testing.T) {
 		require.NoError(t, p.Free(block.Addr, nil))
 		block = mustAlloc(t, p, 20*mib)
 	}
-	require.Equal(t, before+10, b.dev.Calls(devicetest.Any), "the stream was asked, nothing else")
+	require.Equal(t, before+10, b.dev.Calls(devicetest.Any), "only the stream was queried")
 	quiet(t, b, p)
 }
 
@@ -155,7 +155,7 @@ func TestWorkerReleasesIdlePages(t *testing.T) {
 	mustAlloc(t, p, page)
 	block := mustAlloc(t, p, 40*page)
 	require.NoError(t, p.Free(block.Addr, nil))
-	require.Equal(t, 41*page, b.dev.HeldBytes(), "it is paused")
+	require.Equal(t, 41*page, b.dev.HeldBytes(), "a paused worker releases no page")
 	p.ResumeReturn()
 	for b.dev.HeldBytes() != 4*page {
 		runtime.Gosched()
@@ -174,7 +174,7 @@ func TestWorkerKeepsTheLeastSize(t *testing.T) {
 	require.Equal(t, 16*page, b.dev.HeldBytes())
 	released, err := p.ReturnIdle()
 	require.NoError(t, err)
-	require.Zero(t, released, "it was allocated beforehand")
+	require.Zero(t, released, "preallocated pages stay")
 	released, err = p.Trim(0)
 	require.NoError(t, err)
 	require.Equal(t, 16*page, released)
@@ -186,7 +186,7 @@ func TestWorkerKeepsTheLeastSize(t *testing.T) {
 	if testLargeBytes == 0 {
 		require.Equal(t, 3*page, released)
 	} else {
-		require.Equal(t, page, released, "a large page of four goes back whole or not at all")
+		require.Equal(t, page, released, "a large page of four pages is released as a whole")
 	}
 	quiet(t, b, p)
 }
@@ -212,7 +212,7 @@ func TestIdlePagesAreReusedAtTheBound(t *testing.T) {
 	require.NoError(t, p.Free(high.Addr, nil))
 	require.Equal(t, 8*page, b.dev.HeldBytes())
 	beyond := mustAlloc(t, p, 4*page+256)
-	require.Greater(t, beyond.Addr, small.Addr, "it did not fit into the hole, whose pages it has now")
+	require.Greater(t, beyond.Addr, small.Addr, "the block did not fit into the free run, and has the pages of the run")
 	require.Equal(t, 8*page, b.dev.HeldBytes())
 	_, err := p.Alloc(Request{SizeBytes: 2 * page})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
@@ -353,11 +353,11 @@ func TestLargestFreeRespectsALoweredBound(t *testing.T) {
 	require.NoError(t, p.SetLimit(4*page))
 	require.NoError(t, p.Free(low.Addr, nil))
 	require.NoError(t, p.Free(high.Addr, nil))
-	require.Equal(t, 12*page, p.HeldBytes(), "what is held stays")
+	require.Equal(t, 12*page, p.HeldBytes(), "the held memory stays")
 	largest := p.Statistics().LargestFreeBytes
 	require.Equal(t, 4*page, largest)
 	_, err := p.Alloc(Request{SizeBytes: 9 * page})
-	require.ErrorIs(t, err, device.CodeOutOfMemory, "it would take pages from elsewhere")
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "the request needs pages that a sibling holds")
 	mustAlloc(t, p, largest)
 	quiet(t, b, p)
 }
@@ -371,11 +371,11 @@ func TestLargestFreeIsWithinALoweredDeviceLimit(t *testing.T) {
 	require.NoError(t, b.engine.SetLimit(4*page))
 	require.NoError(t, p.Free(low.Addr, nil))
 	require.NoError(t, p.Free(high.Addr, nil))
-	require.Equal(t, 12*page, p.HeldBytes(), "what is held stays")
+	require.Equal(t, 12*page, p.HeldBytes(), "the held memory stays")
 	largest := p.Statistics().LargestFreeBytes
 	require.Equal(t, 4*page, largest)
 	_, err := p.Alloc(Request{SizeBytes: 9 * page})
-	require.ErrorIs(t, err, device.CodeOutOfMemory, "it would need more pages of the device")
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "the request needs more pages of the device")
 	mustAlloc(t, p, largest)
 	quiet(t, b, p)
 }

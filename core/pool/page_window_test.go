@@ -116,6 +116,6 @@ func TestIdlePagesAreReleasedAfterAWindow(t *testing.T) {
 	w.pass(t, pages.ShortWindow-1)
 	require.Equal(t, 728*page, w.dev.HeldBytes())
 	w.pass(t, pages.ShortWindow+1)
-	require.Equal(t, 130*page, w.dev.HeldBytes(), "one page ready for 64 in use")
+	require.Equal(t, 130*page, w.dev.HeldBytes(), "one ready page for 64 pages in use")
 	quiet(t, w.bench, w.pool)
 }

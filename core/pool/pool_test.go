@@ -162,11 +162,11 @@ func TestMaxSizeAndLiveLimit(t *testing.T) {
 	_, err = p.Alloc(Request{SizeBytes: 2*mib + 1})
 	require.ErrorContains(t, err, "never fit")
 
-	require.NoError(t, p.SetLimit(mib), "what is live stays")
+	require.NoError(t, p.SetLimit(mib), "live blocks stay")
 	require.Equal(t, 2*mib, b.dev.HeldBytes())
 	require.NoError(t, p.Free(a.Addr, nil))
 	require.NoError(t, p.SetLimit(mib))
-	require.Equal(t, mib, b.dev.HeldBytes(), "what is cached above the limit is given back")
+	require.Equal(t, mib, b.dev.HeldBytes(), "cached memory above the limit is released")
 	require.EqualValues(t, mib, p.Config().MaxSizeBytes)
 	require.NoError(t, p.SetLimit(0))
 	mustAlloc(t, p, 4*mib)
@@ -300,7 +300,7 @@ func TestSnapshotBlocksAndLookup(t *testing.T) {
 	var seen []Block
 	p.EachBlock(func(block Block) bool { seen = append(seen, block); return true })
 	require.ElementsMatch(t, []Block{a, d}, seen)
-	require.Equal(t, onPages, p.Snapshot().HighWaterBytes != 0, "two segments have no common start")
+	require.Equal(t, onPages, p.Snapshot().HighWaterBytes != 0, "two segments have no common base address")
 	require.Len(t, p.Tags(), 2)
 	quiet(t, b, p)
 }

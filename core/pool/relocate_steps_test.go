@@ -66,7 +66,7 @@ func TestRelocationHoldsTheLockForAFewLooks(t *testing.T) {
 				}
 			}
 			require.True(t, r.Ended())
-			require.Greater(t, gaps, 20/step, "5000 blocks are looked at in this many steps at least")
+			require.Greater(t, gaps, 20/step, "5000 blocks are visited in at least this many steps")
 			// The search for one place may begin with the last look.
 			require.LessOrEqual(t, r.mostLooks, searchLooks+2*holdLooks)
 			if _, tells := m.p.heap.segments[0].strategy.(rangealloc.PlaceTaker); tells {
@@ -92,7 +92,7 @@ func TestRelocationMayStopAfterEveryStep(t *testing.T) {
 				steps := 0
 				next, err := r.Next(func() bool { steps++; return steps > call%100 })
 				require.NoError(t, err)
-				require.LessOrEqual(t, steps, call%100+1, "nothing is looked at when the time is over")
+				require.LessOrEqual(t, steps, call%100+1, "no block is visited after the time limit")
 				if len(next.Claims) == 0 && !r.Ended() {
 					stopped++
 					require.Zero(t, m.p.claimsLeft())

@@ -71,7 +71,7 @@ func (m *mover) run(t require.TestingT, movable []Movable) (moved int) {
 		for _, c := range next.Claims {
 			request, ok := m.live[c.From]
 			require.True(t, ok, "only live blocks move")
-			require.True(t, was[c.From], "only those that may, and each once")
+			require.True(t, was[c.From], "only movable blocks move, each at most once")
 			require.Equal(t, movable[c.Index].Addr, c.From)
 			delete(was, c.From)
 			require.Equal(t, request.SizeBytes, c.SizeBytes)
@@ -116,7 +116,7 @@ func TestHalfEmptyPagesArePackedTogether(t *testing.T) {
 	}
 	before := m.p.Statistics()
 	moved := m.run(t, m.all())
-	require.Equal(t, 24, moved, "two pages of eight take all that is left")
+	require.Equal(t, 24, moved, "two of eight pages hold all remaining blocks")
 	after := m.p.Statistics()
 	require.Equal(t, before.Requested.Current, after.Requested.Current)
 	require.Equal(t, before.LiveBlocks.Current, after.LiveBlocks.Current)
@@ -126,7 +126,7 @@ func TestHalfEmptyPagesArePackedTogether(t *testing.T) {
 	released, err := m.p.Trim(0)
 	require.NoError(t, err)
 	require.Equal(t, 384*kib, released)
-	require.Zero(t, m.run(t, m.all()), "nothing more is to be gained")
+	require.Zero(t, m.run(t, m.all()), "a further run moves no block")
 	for addr := range m.live {
 		m.free(t, addr)
 	}
@@ -150,7 +150,7 @@ func TestBlocksAreMovedToFewPages(t *testing.T) {
 	m.run(t, m.all())
 	_, err := m.p.Trim(0)
 	require.NoError(t, err)
-	require.Equal(t, 12*64*kib, m.p.HeldBytes(), "as few as hold them")
+	require.Equal(t, 12*64*kib, m.p.HeldBytes(), "the pool holds only the pages that the blocks need")
 }
 
 func TestFixedBlockKeepsItsPage(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFixedBlockKeepsItsPage(t *testing.T) {
 	for _, first := range []int{0, 16} {
 		movable = without(movable, addrs[first])
 	}
-	require.Equal(t, 4, m.run(t, movable), "two pages are emptied into those that stay")
+	require.Equal(t, 4, m.run(t, movable), "the blocks of two pages move into the other pages")
 	for _, at := range []int{0, 1, 16, 17} {
 		require.Contains(t, m.live, addrs[at], "what lies beside a block that stays has no reason to move")
 	}

@@ -39,10 +39,10 @@ func TestLargeBatchIsFreedCompletely(t *testing.T) {
 				require.Zero(t, blocks+links)
 				if busy {
 					require.EqualValues(t, manyBlocks, w.p.heap.inFlight.Count())
-					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
+					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "at most one event for each stream")
 					w.b.dev.Default().Release()
 					w.p.CompleteFrees()
-					require.EqualValues(t, 1, w.p.heap.inFlight.Count(), "this one waits for the other stream as well")
+					require.EqualValues(t, 1, w.p.heap.inFlight.Count(), "this range also waits for the other stream")
 					other.Release()
 					w.p.CompleteFrees()
 				}
@@ -159,7 +159,7 @@ func TestLargeBatchHoldsTheLockForOneSlice(t *testing.T) {
 		}
 	}
 	p.heap.frozen, s.strategy = false, h.Strategy
-	require.LessOrEqual(t, h.most, 2*sliceBlocks, "each is looked up, and freed")
+	require.LessOrEqual(t, h.most, 2*sliceBlocks, "each block costs one search and one free")
 	require.GreaterOrEqual(t, stops, 2*manyBlocks/sliceBlocks-1)
 	quiet(t, b, p)
 }

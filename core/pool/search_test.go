@@ -26,7 +26,7 @@ func TestOwnThenSiblingSegmentsAreReleased(t *testing.T) {
 	}
 	require.Equal(t, 4*mib, b.dev.HeldBytes())
 	mustAlloc(t, p, 2*mib)
-	require.Equal(t, 2*mib, q.Statistics().Reserved.Current, "its own were enough")
+	require.Equal(t, 2*mib, q.Statistics().Reserved.Current, "the blocks of its own caches were enough")
 	mustAlloc(t, p, mib+512*kib)
 	require.Zero(t, q.Statistics().Reserved.Current)
 	b.check(t, p, q)
@@ -93,7 +93,7 @@ func TestReportStatesTheErrorOfTheDevice(t *testing.T) {
 		_, err := p.Alloc(Request{SizeBytes: mib})
 		unmet := b.dev.ClearFaults()
 		if unmet == 20 {
-			require.NoError(t, err, "this pool does not call it")
+			require.NoError(t, err, "this pool does not call its own reclaim callback")
 			continue
 		}
 		require.ErrorIs(t, err, device.CodeOutOfMemory)
@@ -149,7 +149,7 @@ func TestReclaimCallbackFreesMemory(t *testing.T) {
 	require.Equal(t, 1, asked)
 	_, err = p.Alloc(Request{SizeBytes: 3 * mib})
 	require.ErrorContains(t, err, "never fit")
-	require.Equal(t, 1, asked, "what can never fit asks nobody")
+	require.Equal(t, 1, asked, "a request that can never fit calls no reclaim callback")
 	r.Remove(false)
 	quiet(t, b, p)
 }
@@ -307,7 +307,7 @@ func TestFailedSearchQueriesTheDeviceOnce(t *testing.T) {
 	before := b.dev.Calls(devicetest.Memory)
 	_, err = siblings[1].Alloc(Request{SizeBytes: mib})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	require.LessOrEqual(t, b.dev.Calls(devicetest.Memory), before+1, "the report looks once")
+	require.LessOrEqual(t, b.dev.Calls(devicetest.Memory), before+1, "the report queries the device once")
 	listener.Remove(false)
 	b.closeAll(t, siblings...)
 }

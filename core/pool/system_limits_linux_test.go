@@ -140,7 +140,7 @@ func fewAddresses(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
 	require.Greater(t, len(blocks), 1200)
 	require.EqualValues(t, len(blocks)<<20, p.Statistics().Allocated.Current)
-	require.LessOrEqual(t, b.engine.AddressBytes(), uint64(room-100<<20), "some are left to others")
+	require.LessOrEqual(t, b.engine.AddressBytes(), uint64(room-100<<20), "some address space is left for other uses")
 	full := statusBytes(t, "VmSize")
 	for _, addr := range blocks {
 		require.NoError(t, p.Free(addr, nil))
@@ -150,7 +150,7 @@ func fewAddresses(t *testing.T) {
 	require.Len(t, again, len(blocks))
 	require.NoError(t, p.Close(true))
 	require.Zero(t, b.engine.AddressBytes())
-	require.Less(t, statusBytes(t, "VmSize"), full-uint64(len(blocks))<<19, "a heap may have come")
+	require.Less(t, statusBytes(t, "VmSize"), full-uint64(len(blocks))<<19, "the heap of Go may have grown meanwhile")
 	b.close(t)
 }
 
@@ -201,7 +201,7 @@ func noMappings(t *testing.T) {
 	_, err = p.ReturnIdle()
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
 	held := p.HeldBytes()
-	require.Greater(t, held, uint64(hostPage*len(blocks)/2), "they could not all go")
+	require.Greater(t, held, uint64(hostPage*len(blocks)/2), "not all pages could be released")
 	require.Equal(t, held, p.Statistics().Reserved.Current)
 	for {
 		block, err := p.Alloc(pool.Request{SizeBytes: hostPage})

@@ -81,7 +81,7 @@ func TestTheWorseOfMachineAndGroupCounts(t *testing.T) {
 	var m SystemMeter
 	require.Equal(t, Critical, m.Next(r, 0))
 	r.Group.Err = device.Errorf(device.CodeUnsupported, "test", "gone")
-	require.Equal(t, Low, m.Next(r, 0), "what is not there says nothing, whatever the numbers beside the reason are")
+	require.Equal(t, Low, m.Next(r, 0), "numbers of an unavailable reading are ignored")
 }
 
 func TestEventsHoldTheirLevel(t *testing.T) {
@@ -92,7 +92,7 @@ func TestEventsHoldTheirLevel(t *testing.T) {
 	}
 	var m SystemMeter
 	counts := device.Events{High: 7, Max: 7, OOM: 7, OOMKill: 7, Low: 7}
-	require.Equal(t, Low, m.Next(at(counts), 0), "what happened before nobody looked is no news")
+	require.Equal(t, Low, m.Next(at(counts), 0), "events from before the first reading do not raise the level")
 	counts.Low++
 	require.Equal(t, Low, m.Next(at(counts), 1))
 	counts.High++

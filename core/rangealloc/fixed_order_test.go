@@ -192,10 +192,10 @@ func TestFixedKeepsBatchesTogether(t *testing.T) {
 	}
 	require.Equal(t, runs(0, 32, 1, 32, 2, 6), alloc(70, Request{Group: 1}))
 	require.Equal(t, runs(3, 32, 2, 20), alloc(52, Request{Group: 2}))
-	require.Equal(t, runs(2, 1), alloc(1, Request{Group: 1}), "a group's page comes first")
+	require.Equal(t, runs(2, 1), alloc(1, Request{Group: 1}), "the page of the group is used first")
 	require.Equal(t, runs(4, 7), alloc(7, Request{}), "no page in use holds seven more")
 	require.Equal(t, runs(2, 3), alloc(3, Request{}), "the lowest page that holds three")
-	require.Equal(t, runs(5, 1), alloc(1, Request{Group: 3}), "a group that comes block by block")
+	require.Equal(t, runs(5, 1), alloc(1, Request{Group: 3}), "a group that is allocated block by block stays together")
 	require.Equal(t, runs(2, 1), alloc(1, Request{}))
 
 	// By expected end: pages of requests that end at 100 and at 200.

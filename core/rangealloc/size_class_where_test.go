@@ -56,7 +56,7 @@ func TestSizeClassAllocatesWhereAllowed(t *testing.T) {
 		require.LessOrEqual(t, got.Offset+got.Size, want.offset+want.size)
 		require.GreaterOrEqual(t, got.Size, r.Size)
 		for offset, length := range live {
-			require.True(t, got.Offset+got.Size <= offset || offset+length <= got.Offset, "a live block is there")
+			require.True(t, got.Offset+got.Size <= offset || offset+length <= got.Offset, "the offset is inside a live block")
 		}
 		found, ok := s.Lookup(got.Offset)
 		require.True(t, ok)

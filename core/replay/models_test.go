@@ -316,7 +316,7 @@ func TestModelsWaitToTheEnd(t *testing.T) {
 	assert.Zero(t, run.Failed)
 	assert.EqualValues(t, 1, run.Models[1].Waits)
 	assert.EqualValues(t, 40e6, run.WaitNSMax)
-	assert.EqualValues(t, 100e6, run.Duration, "it starts as late as it waited")
+	assert.EqualValues(t, 100e6, run.Duration, "the run lasts longer by the time of the wait")
 	o.WaitNS = 40e6 - 1
 	run = mustModels(t, models, o).Runs[0]
 	assert.EqualValues(t, 1, run.Failed)

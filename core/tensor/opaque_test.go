@@ -149,7 +149,7 @@ func TestOnDeviceGroupsOfTensors(t *testing.T) {
 	require.Equal(t, device.CodeBusy, device.CodeOf(err), "%v", err)
 	require.Empty(t, releases)
 	_, err = model.Sleep(context.Background(), vmm.SleepRequest{Tag: "weights", NoWait: true})
-	require.NoError(t, err, "nothing is held after an error")
+	require.NoError(t, err, "no memory is held after an error")
 	_, err = model.Wake(context.Background(), vmm.WakeRequest{})
 	require.NoError(t, err)
 	for _, one := range all {

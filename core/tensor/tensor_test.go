@@ -318,7 +318,7 @@ func TestOnDeviceWrappedMemory(t *testing.T) {
 	require.Zero(t, released)
 	require.Equal(t, device.CodeBusy, device.CodeOf(two.Close()))
 	_, err = two.Hold()
-	require.NoError(t, err, "it is open as before")
+	require.NoError(t, err, "the object is still open")
 	refused = false
 	require.NoError(t, two.Close())
 	require.Equal(t, 2, released)

@@ -115,7 +115,7 @@ func TestPagedAgainstNaive(t *testing.T) {
 		}
 		requireEnds(t, s, steps)
 		s.Restart()
-		require.Equal(t, steps, drain(s), "a restart gives the same again")
+		require.Equal(t, steps, drain(s), "a restart gives the same sequence")
 	})
 }
 
@@ -190,7 +190,7 @@ func TestDropEndsARequest(t *testing.T) {
 			}
 		}
 		require.Equal(t, tr.Len(), len(dropped)+len(ended))
-		require.Empty(t, s.dropped, "nothing of a dropped request is kept")
+		require.Empty(t, s.dropped, "no step of a dropped request is stored")
 	})
 }
 

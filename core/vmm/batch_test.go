@@ -333,7 +333,7 @@ func TestABatchOfAModelIsOneOrder(t *testing.T) {
 	require.NoError(t, err)
 	list := []ByteRange{{40 * page, page}, {0, 2 * page}, {20 * page, 2 * page}}
 	require.NoError(t, taker.AllocBatch(list, BatchRequest{Tag: "kv"}))
-	require.Equal(t, []uint64{3 * page}, asked, "once, for the sum")
+	require.Equal(t, []uint64{3 * page}, asked, "the callback is called once, for the sum")
 	for _, r := range list {
 		require.True(t, taker.IsMapped(r.OffsetBytes, r.SizeBytes))
 	}

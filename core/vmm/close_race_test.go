@@ -30,7 +30,7 @@ func atOnce(t *testing.T, call func() error) (err error) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		require.Fail(t, "it waits")
+		require.Fail(t, "the call waits, but must return")
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func endBesideAllocations(t *testing.T, end func(*party) error) {
 			break
 		}
 		require.ErrorIs(t, err, device.CodeBusy)
-		require.Zero(t, over.Load(), "it stays, and a call has heard that it is over")
+		require.Zero(t, over.Load(), "the object stays open, and no call has failed because of the rejected close")
 	}
 	wait.Wait()
 	require.True(t, ended || over.Load() == 0)

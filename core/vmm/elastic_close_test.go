@@ -27,7 +27,7 @@ func TestUnregisterReturnsAllMemoryToThePool(t *testing.T) {
 	require.NoError(t, p.shared.Unregister("a", true))
 	require.ErrorIs(t, p.shared.Unregister("a", true), device.CodeModelNotFound)
 	require.ErrorIs(t, a.Free(held.OffsetBytes, held.SizeBytes, nil), device.CodeModelNotFound)
-	require.Equal(t, 21*page, p.dev.HeldBytes(), "its pages stay for the next")
+	require.Equal(t, 21*page, p.dev.HeldBytes(), "the pages of the model stay in the pool")
 	require.Equal(t, GlobalStats{
 		PhysicalLimitBytes: 32 * page, Models: 1, VirtualBytes: 64 * page, PeakPhysicalBytes: 21 * page,
 		CachedBytes: 21 * page, HeldBytes: 21 * page,
@@ -86,7 +86,7 @@ func TestUnregisterFailsWaitingAllocations(t *testing.T) {
 	require.NoError(t, p.shared.Unregister("asker", true))
 	require.ErrorIs(t, <-results[asker], device.CodeModelNotFound)
 	free(t, giver, held)
-	require.NoError(t, <-results[behind], "who stood behind is served")
+	require.NoError(t, <-results[behind], "the next waiting request is served")
 	close(goOn)
 	require.NoError(t, p.shared.Unregister("full", true))
 	require.Error(t, <-results[full])

@@ -361,7 +361,7 @@ func (n *naiveElastic) setLimit(t *rapid.T) {
 	require.NoError(t, err)
 	n.limit = limit
 	used := n.sum((*naiveModel).used)
-	require.LessOrEqual(t, n.dev.HeldBytes(), max(limit, used)*page, "free pages above the limit go at once")
+	require.LessOrEqual(t, n.dev.HeldBytes(), max(limit, used)*page, "free pages above the limit are released at once")
 }
 
 func (n *naiveElastic) setModel(t *rapid.T) {

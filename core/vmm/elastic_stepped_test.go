@@ -29,7 +29,7 @@ func TestAPoolWithoutAWorkerKeepsFreedPages(t *testing.T) {
 	assert.EqualValues(t, 3, b.Stats().MovedPages, "its own pages do not move")
 	s.Physical().Tick()
 	s.Physical().Tick()
-	assert.Zero(t, s.GlobalStats().HeldBytes, "nobody wanted them for a window")
+	assert.Zero(t, s.GlobalStats().HeldBytes, "pages that no one requested for a window are released")
 	require.NoError(t, s.Close(false))
 	require.NoError(t, e.Close())
 }

@@ -33,7 +33,7 @@ func TestModelsAboveTheirGuaranteeFreePagesWhenTheDeviceIsFull(t *testing.T) {
 	require.Equal(t, []uint64{3}, asked)
 	p.check(t)
 	short(t, asker, 5, 3)
-	require.Equal(t, []uint64{3, 3}, asked, "nobody is asked for its guarantee")
+	require.Equal(t, []uint64{3, 3}, asked, "no model is asked for pages of its guarantee")
 	require.NoError(t, p.engine.SetLimit(p.dev.HeldBytes()))
 	p.dev.SetOthersBytes(0)
 	_, err = asker.Alloc(5 * page)

@@ -37,7 +37,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	short(t, a, 1, 0)
 	short(t, b, 5, 0)
 	_, err = b.Alloc(6 * page)
-	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory, "nobody is asked for pages that would have no place")
+	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory, "without free address space no model is asked for pages")
 	require.ErrorContains(t, err, "the longest free run of \"b\" is "+sized(5*page))
 	p.check(t)
 
@@ -50,7 +50,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	free(t, a, first)
 	require.False(t, a.IsMapped(0, 1))
 	require.True(t, a.IsMapped(second.OffsetBytes, second.SizeBytes))
-	require.Zero(t, get(t, a, 1).OffsetBytes, "the lowest place is taken")
+	require.Zero(t, get(t, a, 1).OffsetBytes, "the lowest free offset is used")
 	free(t, a, second)
 	free(t, b, other)
 	require.Equal(t, uint64(page), get(t, a, 5).OffsetBytes)

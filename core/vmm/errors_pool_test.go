@@ -34,7 +34,7 @@ func TestInvalidSettingsAreRejected(t *testing.T) {
 		p, err := NewPool(e, config)
 		require.Nil(t, p)
 		require.Zero(t, dev.Reservations())
-		require.NoError(t, e.Close(), "nothing is left")
+		require.NoError(t, e.Close(), "no memory is left")
 		return err
 	}
 	pageBytes := func(size uint64) func(*Config) { return func(c *Config) { c.PageBytes = size } }

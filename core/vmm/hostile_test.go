@@ -57,7 +57,7 @@ func TestWaitForASleepingRangeEndsWithItsPool(t *testing.T) {
 				} else {
 					<-end
 					require.ErrorIs(t, ended, device.CodeBusy)
-					require.True(t, m.space.waiting(), "nobody has noticed")
+					require.True(t, m.space.waiting(), "the request still waits")
 				}
 				m.space.mu.Lock()
 				m.space.unclaim()
@@ -70,7 +70,7 @@ func TestWaitForASleepingRangeEndsWithItsPool(t *testing.T) {
 				select {
 				case <-done:
 				case <-time.After(20 * time.Second):
-					require.Fail(t, "it waits for ever")
+					require.Fail(t, "the call must not wait without an end")
 				}
 				require.ErrorIs(t, failed, device.CodeModelNotFound)
 				if by == "unregister" {
@@ -126,7 +126,7 @@ func TestRejectedCloseHasNoEffect(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		require.Fail(t, "it waits for an allocation, though it cannot close")
+		require.Fail(t, "the close waits for an allocation, but must fail")
 	}
 	require.ErrorIs(t, failed, device.CodeBusy)
 	s.mu.Lock()
@@ -237,11 +237,11 @@ func TestLimitsChangedDuringSleepApplyAtWake(t *testing.T) {
 	require.NoError(t, p.shared.SetModelLimits("m", ModelLimits{GuaranteedBytes: 8 * page}))
 	short(t, other, 5, 4)
 	taken := get(t, other, 4)
-	require.Error(t, p.shared.SetLimit(7*page), "less than what is guaranteed")
+	require.Error(t, p.shared.SetLimit(7*page), "a limit below the guarantees is rejected")
 	require.NoError(t, p.shared.SetLimit(8*page))
 	require.NoError(t, p.shared.SetLimit(12*page))
 	_, err = m.Wake(background, WakeRequest{NoWait: true})
-	require.NoError(t, err, "it is guaranteed")
+	require.NoError(t, err, "an allocation within the guarantee succeeds")
 	_, differs, err := p.dev.FirstOther(held.Addr, 5, held.SizeBytes)
 	require.NoError(t, err)
 	require.False(t, differs)

@@ -28,7 +28,7 @@ func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	require.NoError(t, m.Free(10*page, 30*page, nil))
 
 	a := get(t, m, 8)
-	require.Equal(t, 56*page, a.OffsetBytes, "what is free comes first")
+	require.Equal(t, 56*page, a.OffsetBytes, "a free address range is used first")
 	free(t, m, a)
 	_, err = m.Alloc(41 * page)
 	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of \"m\" is 0 bytes of 4 MiB, 3 MiB are retiring")
@@ -43,9 +43,9 @@ func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 		got <- a
 	}()
 	until(t, func() bool { return p.dev.Calls(devicetest.EventSynchronize) > 3 })
-	require.Zero(t, p.shared.GlobalStats().PendingBytes, "it takes no pages from others meanwhile")
+	require.Zero(t, p.shared.GlobalStats().PendingBytes, "the waiting request takes no pages from other models")
 	p.dev.Default().Release()
-	require.Equal(t, 10*page, (<-got).OffsetBytes, "a stream that stands holds up no other")
+	require.Equal(t, 10*page, (<-got).OffsetBytes, "a blocked stream does not delay other streams")
 	stands.Release()
 	require.NoError(t, stands.Close())
 	require.True(t, m.IsMapped(high.OffsetBytes, high.SizeBytes))

@@ -31,7 +31,7 @@ func TestLineIsByGuaranteeThenPriorityThenArrival(t *testing.T) {
 	for i, s := range []*share{low, low, high, owed, high, low, owed} {
 		l.join(newWaiter(s, uint64(i+1)))
 	}
-	require.Equal(t, []int{1, 4, 7, 3, 5, 2, 6}, lineOf(l), "the first keeps its turn")
+	require.Equal(t, []int{1, 4, 7, 3, 5, 2, 6}, lineOf(l), "the first request keeps its position")
 }
 
 func TestHighPriorityWaitersStarveNoOther(t *testing.T) {

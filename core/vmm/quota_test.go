@@ -79,14 +79,14 @@ func (n *naiveQuota) holds(t *rapid.T) {
 	for _, s := range n.shares {
 		require.LessOrEqual(t, s.guaranteed, s.asked)
 		if s != n.acted {
-			require.GreaterOrEqual(t, s.guaranteed, n.before[s], "nobody else's guarantee is lowered")
+			require.GreaterOrEqual(t, s.guaranteed, n.before[s], "no other guarantee becomes smaller")
 		}
 		if n.settled() {
-			require.GreaterOrEqual(t, n.available(s), s.guaranteed-min(s.used, s.guaranteed), "a guarantee is there at once")
+			require.GreaterOrEqual(t, n.available(s), s.guaranteed-min(s.used, s.guaranteed), "guaranteed pages are available at once")
 		}
 	}
 	if n.wasSettled && !n.limited {
-		require.True(t, n.settled(), "only a lower limit takes away what backs guarantees")
+		require.True(t, n.settled(), "only a lower limit removes pages of guarantees")
 	}
 	n.wasSettled, n.limited, n.acted = n.settled(), false, nil
 	n.before = map[*naiveShare]uint64{}

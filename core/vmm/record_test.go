@@ -89,7 +89,7 @@ func TestRejectedRecordChangesNothing(t *testing.T) {
 	refused(t, r.pool.RecordStream(0, 0, stream), device.CodeInvalidSize, "size 0")
 	refused(t, r.pool.RecordStream(r.pool.CapacityBytes(), 1, stream), device.CodeInvalidOffset, "ends outside")
 	require.NoError(t, r.pool.Free(2*page, 2*page, nil))
-	require.Zero(t, r.pool.Stats().RetiringPages, "what was refused has changed nothing")
+	require.Zero(t, r.pool.Stats().RetiringPages, "a rejected call changes nothing")
 	stream.Release()
 	_, err := r.pool.Sleep(background, SleepRequest{})
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestClosedStreamsAreRemovedFromUsers(t *testing.T) {
 	s := r.pool.space
 	require.LessOrEqual(t, s.table.users.Most(pageset.Run{Start: 0, Pages: 4}), 2*manyUsers)
 	require.NoError(t, r.pool.Free(0, 4*page, nil))
-	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "the one that is left counts")
+	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "the remaining range is counted")
 	require.Equal(t, []device.Stream{r.dev.DefaultStream()}, s.table.users.Streams(pageset.Run{Start: 0, Pages: s.table.extent.Pages}))
 	lasting.Release()
 	require.NoError(t, lasting.Close())
@@ -232,7 +232,7 @@ func TestSleepWaitsForRecordedStreams(t *testing.T) {
 	require.NoError(t, err)
 	queued(t, recorded)
 	require.NoError(t, r.pool.Free(0, 4*page, nil))
-	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "what wakes has its streams still")
+	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "a range that wakes keeps its recorded streams")
 	recorded.Release()
 	for _, stream := range []*devicetest.Stream{own, recorded, idle, other} {
 		require.NoError(t, stream.Close())

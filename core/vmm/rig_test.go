@@ -224,6 +224,6 @@ func sized(n uint64) string { return device.Size(n).String() }
 // until lets other threads run until a condition holds.
 func until(t require.TestingT, is func() bool) {
 	for deadline := time.Now().Add(20 * time.Second); !is(); runtime.Gosched() {
-		require.True(t, time.Now().Before(deadline), "it did not come to be")
+		require.True(t, time.Now().Before(deadline), "the condition did not become true")
 	}
 }

@@ -157,7 +157,7 @@ func TestFilesOfDeadProcessesAreRemoved(t *testing.T) {
 	_, err = asChild(t, dir, nil)
 	var killed *exec.ExitError
 	require.ErrorAs(t, err, &killed)
-	require.Len(t, files(t, dir), 4, "two that sleep and two others")
+	require.Len(t, files(t, dir), 4, "two files of sleeping pools and two other files")
 	second, err := alive.pool.Sleep(background, SleepRequest{Backing: SleepToFile, Dir: dir, Tag: "kv"})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{

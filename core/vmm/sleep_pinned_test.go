@@ -109,7 +109,7 @@ func TestAWakeFreesPageLockedMemoryLater(t *testing.T) {
 		_, err := m.Sleep(background, SleepRequest{})
 		require.NoError(t, err)
 		_, err = m.Wake(background, WakeRequest{})
-		require.NoError(t, err, "it does not wait for the gate")
+		require.NoError(t, err, "the call does not wait for the blocked stream")
 		require.Equal(t, 4*page, m.Stats().AsleepHostBytes)
 		require.Zero(t, m.Stats().AsleepBytes)
 		_, err = m.Sleep(background, SleepRequest{NoWait: true, Backing: SleepDiscard})

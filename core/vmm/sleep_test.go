@@ -159,7 +159,7 @@ func TestRejectedSleepChangesNothing(t *testing.T) {
 	_, err = r.pool.Sleep(background, SleepRequest{Tag: "p"})
 	require.NoError(t, err)
 	_, err = r.pool.Sleep(background, SleepRequest{})
-	require.NoError(t, err, "nothing is awake, but it could be")
+	require.NoError(t, err, "no range is awake, but later ranges would be")
 	refuse(device.CodeInvalidState, `"p" is asleep already`, SleepRequest{})
 	require.ErrorIs(t, r.pool.Close(false), device.CodeBusy)
 	r.check(t)
@@ -291,7 +291,7 @@ func TestAllocWaitsUntilAwake(t *testing.T) {
 	_, err = r.pool.Alloc(page, page)
 	require.ErrorIs(t, err, device.CodeInvalidState, "the range sleeps")
 	_, err = r.pool.Alloc(10*page, page)
-	require.NoError(t, err, "what has another tag, elsewhere, does not")
+	require.NoError(t, err, "a range with another tag at another offset is not affected")
 	results := make(chan error, 2)
 	more.Wait = device.Forever
 	first := device.Go("tag", func() {

@@ -109,7 +109,7 @@ func TestStreamsThatCannotBeClosed(t *testing.T) {
 		delete(n.values, at)
 		delete(n.asleep, at)
 	}
-	require.Equal(t, taken-1, n.kept.taken, "of two chunks one is still in use")
+	require.Equal(t, taken-1, n.kept.taken, "one of two chunks is still in use")
 	n.dev.ClearFaults()
 	require.NoError(t, n.model.space.sweep())
 	require.Equal(t, taken-2, n.kept.taken)

@@ -86,7 +86,7 @@ func (n *nap) settle(t *testing.T, backing SleepBacking, slept bool) {
 	n.look(t)
 	if slept && backing == SleepDiscard {
 		for at := range n.values {
-			require.Zero(t, n.dev.Bytes(n.addr(at), 1)[0], "nothing is kept of what was discarded")
+			require.Zero(t, n.dev.Bytes(n.addr(at), 1)[0], "discarded contents are not stored")
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestSleepThatCannotBeUndoneContinues(t *testing.T) {
 		report, err := n.model.Sleep(background, n.request(SleepToHost))
 		require.NoError(t, err)
 		require.Zero(t, n.dev.ClearFaults())
-		require.Equal(t, 7*page, report.Bytes, "what the device did not unmap is not given up")
+		require.Equal(t, 7*page, report.Bytes, "a page whose unmap failed stays")
 		require.Equal(t, 2*page, n.model.Stats().PhysicalBytes)
 		require.True(t, allAsleep(n.record(t)))
 		n.check(t)

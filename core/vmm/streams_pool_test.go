@@ -59,9 +59,9 @@ func TestAllocationWaitsForItsRange(t *testing.T) {
 		done <- err
 	}()
 	until(t, func() bool { return r.dev.Calls(devicetest.EventSynchronize) > 0 })
-	require.Equal(t, uint64(8), r.pool.Stats().RetiringPages, "others see the pool meanwhile")
+	require.Equal(t, uint64(8), r.pool.Stats().RetiringPages, "other threads can query the pool meanwhile")
 	_, err = r.pool.Alloc(20*page, page)
-	require.NoError(t, err, "and use it")
+	require.NoError(t, err, "other threads can use the pool meanwhile")
 	r.dev.Default().Release()
 	require.NoError(t, <-done)
 	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages)

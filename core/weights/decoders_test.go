@@ -66,7 +66,7 @@ func TestDecodersOfFurtherFormats(t *testing.T) {
 	assert.Equal(t, []uint16{1, 0x203, 0xFFFE}, []uint16{binary.LittleEndian.Uint16(out), binary.LittleEndian.Uint16(out[2:]), binary.LittleEndian.Uint16(out[4:])})
 
 	known, err := OpenMemory("m", one, Options{Decoders: decoders})
-	require.NoError(t, err, "the formats of the library come first")
+	require.NoError(t, err, "the library tries its own formats first")
 	assert.Equal(t, header.Safetensors, known.Format)
 	_, err = decoders.Register(&toy{name: "toy"})
 	require.ErrorIs(t, err, device.CodeAlreadyExists)

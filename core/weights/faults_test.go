@@ -169,7 +169,7 @@ func newHidden(t *testing.T, pinned bool) (*hidden, *engine.Engine) {
 	e := engine.New(d, engine.Options{})
 	t.Cleanup(func() {
 		d.failAt(0)
-		require.NoError(t, e.Close(), "no stream and no memory of a load is left")
+		require.NoError(t, e.Close(), "the device has no stream and no memory of a load")
 	})
 	return d, e
 }
@@ -185,7 +185,7 @@ func TestLoadsThroughBoundedStaging(t *testing.T) {
 		most := uint64(0)
 		set, err := s.Load(context.Background(), all(t, s), weights.LoadOptions{
 			Memory: weights.InPool(p, ""), Threads: 3, StagingBytes: 1 << 20, Progress: func(weights.Progress) {
-				assert.EqualValues(t, 1<<20, weights.StagingBytes(), "it is counted while it is there")
+				assert.EqualValues(t, 1<<20, weights.StagingBytes(), "staging memory is counted while it exists")
 				most = max(most, offheap.Mapped()-before)
 			},
 		})

@@ -268,7 +268,7 @@ func TestALoadOnAWorker(t *testing.T) {
 	assert.True(t, l.Progress().IsOver)
 	l.Cancel()
 	_, err = l.Result()
-	require.NoError(t, err, "it ended before it was cancelled")
+	require.NoError(t, err, "the load ended before the cancel")
 	require.NoError(t, set.Free())
 
 	before := p.Statistics().Allocated.Current

@@ -86,7 +86,7 @@ func TestAMappedFileBecomesShorter(t *testing.T) {
 	require.NoError(t, os.Truncate(m.path, 10<<20))
 	require.ErrorIs(t, set.CheckMapped(), device.CodeIO)
 	assert.ErrorContains(t, set.CheckMapped(), m.path)
-	assert.Equal(t, m.bytes[set.Tensors[0].Name][:4<<20], bytesOf(set.Tensors[0])[:4<<20], "pages that are left")
+	assert.Equal(t, m.bytes[set.Tensors[0].Name][:4<<20], bytesOf(set.Tensors[0])[:4<<20], "the remaining pages are readable")
 	last := bytesOf(set.Tensors[1])
 	assert.Panics(t, func() {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

@@ -45,9 +45,9 @@ func TestPreloadAndItsUndoing(t *testing.T) {
 	assert.Positive(t, p.Bytes)
 	again, err := s.Preload(background, m.order[:1], nil)
 	require.NoError(t, err)
-	assert.Zero(t, again.Bytes, "everything is there")
+	assert.Zero(t, again.Bytes, "all bytes are in the page cache")
 	again.Undo()
-	assert.GreaterOrEqual(t, weights.Resident(t, m.path), 6<<20, "the second has read nothing, so it gives nothing back")
+	assert.GreaterOrEqual(t, weights.Resident(t, m.path), 6<<20, "the second set read no page, so it releases none")
 	p.Undo()
 	assert.LessOrEqual(t, weights.Resident(t, m.path), before+2<<20)
 
@@ -58,7 +58,7 @@ func TestPreloadAndItsUndoing(t *testing.T) {
 	require.NoError(t, err)
 	m.assertLoaded(t, set)
 	require.NoError(t, set.Free())
-	assert.GreaterOrEqual(t, weights.Resident(t, m.path), 11<<20, "a load leaves what was in the cache")
+	assert.GreaterOrEqual(t, weights.Resident(t, m.path), 11<<20, "a load keeps the pages that were in the cache")
 	whole.Undo()
 
 	_, err = s.Preload(background, []string{"nothing"}, nil)

@@ -141,7 +141,7 @@ func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 	err := s.Convert(background, all(t, s), path, options)
 	require.Error(t, err)
 	assert.ErrorContains(t, err, path+".index.json")
-	require.NoError(t, os.Remove(path+".index.json"), "the folder is there, and empty")
+	require.NoError(t, os.Remove(path+".index.json"), "the folder exists and has no tensor file")
 	isAsBefore()
 	options.Replace = false
 	require.ErrorIs(t, s.Convert(background, all(t, s), path, options), device.CodeAlreadyExists)

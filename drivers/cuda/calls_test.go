@@ -31,7 +31,7 @@ func (s simulator) callsOf(run func()) map[string]int {
 			sum += n
 		}
 	}
-	require.Equal(s.t, s.calls("*")-all, sum, "not all that was called is in the table, or somebody else calls: %v", made)
+	require.Equal(s.t, s.calls("*")-all, sum, "a call is missing in the table, or another test calls: %v", made)
 	return made
 }
 

@@ -148,7 +148,7 @@ func TestDeviceWaitsForStreamsThatDoNotCapture(t *testing.T) {
 			close(release)
 			message := requireCode(t, device.CodeInvalidState, o.Synchronize(timeout)).Message
 			require.Contains(t, message, "1 of 3 streams")
-			require.True(t, ran, "it was waited for")
+			require.True(t, ran, "the call waited for the work")
 		}
 		require.EqualValues(t, captureStands, p.captureStatus())
 		p.sim.must("cuGraphExecDestroy", p.endCapture())

@@ -211,7 +211,7 @@ func TestDamageWithoutPrivatePoolsIsDetected(t *testing.T) {
 	exec := p.endCapture()
 	require.NoError(t, d.pool.Free(first, p.stream))
 	other := d.part(t, p.stream)
-	require.Equal(t, first, other, "nobody said that a graph uses it")
+	require.Equal(t, first, other, "no graph is known to use the block")
 	fill(t, p.stream, other, 9)
 	p.launch(exec)
 	require.Equal(t, bytes.Repeat([]byte{7}, partBytes), get(t, p.stream, other, partBytes), "the graph wrote into it")
@@ -224,7 +224,7 @@ func TestDamageWithoutPrivatePoolsIsDetected(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, d.pool.Free(other, p.stream))
 	require.Contains(t, p.sim.text("simcuda_violations"), "cuStreamQuery")
 	var graph uintptr
-	require.EqualValues(t, 901, p.sim.call("cuStreamEndCapture", p.handle, dl.Pointer(&graph)), "the capture is spoilt")
+	require.EqualValues(t, 901, p.sim.call("cuStreamEndCapture", p.handle, dl.Pointer(&graph)), "the capture is invalidated")
 }
 
 // A capture that fails half-way leaks nothing.

@@ -104,7 +104,7 @@ func TestCapturingStreamsRejectQueries(t *testing.T) {
 			requireCode(t, device.CodeInvalidState, edge.Synchronize(device.Forever))
 			requireCode(t, device.CodeInvalidState, edge.Synchronize(0))
 			_, err = before.Done()
-			require.NoError(t, err, "one from before the capture may be asked")
+			require.NoError(t, err, "an event from before the capture can be queried")
 			back, err := own.RecordEvent()
 			require.NoError(t, err)
 			require.NoError(t, p.stream.WaitEvent(back))

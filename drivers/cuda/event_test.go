@@ -33,7 +33,7 @@ func TestClosedEventsAreReused(t *testing.T) {
 	require.NoError(t, second.Synchronize(device.Forever))
 	idle, err := to.Idle()
 	require.NoError(t, err)
-	require.False(t, idle, "the stream waits for what was recorded first")
+	require.False(t, idle, "the stream waits for the first record")
 	_, err = first.Done()
 	requireCode(t, device.CodeInvalidState, err)
 	release()

@@ -48,7 +48,7 @@ func TestFabricPagesOfAnotherProcess(t *testing.T) {
 	_, err = o.ExportFabricPage(pages[0])
 	requireCode(t, device.CodeInvalidHandle, err)
 	space = mapped(t, o, twice, size)
-	require.Equal(t, []byte{3, 4}, get(t, o.DefaultStream(), space+size-2, 2), "it is there while anybody has it")
+	require.Equal(t, []byte{3, 4}, get(t, o.DefaultStream(), space+size-2, 2), "the memory exists while one process uses it")
 	unmapped(t, o, space, twice, size)
 	_, err = o.ImportFabricPage(handle, size)
 	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "fabric handle", "nobody has it any more")

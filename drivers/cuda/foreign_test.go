@@ -51,7 +51,7 @@ func TestAStreamWaitsForExternalEvents(t *testing.T) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: 7, WidthBytes: 1}, 64<<10))
 	idle, err := s.Idle()
 	require.NoError(t, err)
-	require.False(t, idle, "it waits")
+	require.False(t, idle, "the call waits, but must return")
 	close(release)
 	require.NoError(t, e.Synchronize(device.Forever))
 	require.Equal(t, []byte{7}, get(t, s, addr, 1))
@@ -64,11 +64,11 @@ func TestAStreamWaitsForExternalEvents(t *testing.T) {
 	require.NoError(t, err)
 	done, err = never.Done()
 	require.NoError(t, err)
-	require.True(t, done, "nothing was recorded")
+	require.True(t, done, "an event without a record is complete")
 	_, err = o.AdoptEvent(0)
 	requireCode(t, device.CodeInvalidArgument, err)
 	require.NoError(t, o.Free(addr, 64<<10))
-	require.NoError(t, o.Close(), "an event that is left with it stays its owner's")
+	require.NoError(t, o.Close(), "an external event still belongs to its owner")
 	require.NoError(t, other.ctx.within("test", func() error {
 		for _, event := range []uintptr{theirs, unrecorded} {
 			sim.must("cuEventQuery", event)

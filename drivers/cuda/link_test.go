@@ -68,7 +68,7 @@ func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 		}
 		require.NoError(t, b.Close())
 	}
-	require.EqualValues(t, 3, sim.calls("cuCtxEnablePeerAccess"), "one for each device")
+	require.EqualValues(t, 3, sim.calls("cuCtxEnablePeerAccess"), "one call for each device")
 	require.NoError(t, a.Unmap(space, 2*size))
 	require.NoError(t, a.Release(pages))
 	require.NoError(t, a.Unreserve(space, 4*size))
@@ -92,7 +92,7 @@ func TestCopiesOfLinkedMemory(t *testing.T) {
 	require.NoError(t, err)
 	s := a.DefaultStream()
 	put(t, s, mine, []byte{1, 2, 3, 4})
-	require.NoError(t, a.CopyFromPeer(s, there, a, mine, 4), "into what is linked, from the same device")
+	require.NoError(t, a.CopyFromPeer(s, there, a, mine, 4), "a copy into linked memory of the same device")
 	require.NoError(t, a.CopyFromPeer(s, there+1, b, theirs, 3), "the same memory by both names")
 	require.NoError(t, a.CopyFromPeer(s, there, b, theirs, size))
 	require.Equal(t, []byte{1, 1, 2, 3}, get(t, s, there, 4))
@@ -100,7 +100,7 @@ func TestCopiesOfLinkedMemory(t *testing.T) {
 	require.Equal(t, []byte{1, 1, 2, 3}, get(t, s, there+8, 4))
 	require.NoError(t, a.CopyFromPeer(s, mine+2, a, mine, 3))
 	require.Equal(t, []byte{1, 2, 1, 2, 3}, get(t, s, mine, 5))
-	require.NoError(t, b.CopyFromPeer(b.DefaultStream(), theirs+16, a, there, 4), "from what is linked")
+	require.NoError(t, b.CopyFromPeer(b.DefaultStream(), theirs+16, a, there, 4), "a copy from linked memory")
 	require.Equal(t, []byte{1, 1, 2, 3}, get(t, b.DefaultStream(), theirs+16, 4))
 	require.NoError(t, a.Unlink(there, size))
 	require.NoError(t, a.Free(mine, size))
@@ -187,7 +187,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	require.NoError(t, a.GrantPeer(others[0]))
 	require.Equal(t, 3, access()-before, "pages 0 and 1, page 2, page 4")
 	require.NoError(t, a.GrantPeer(others[0]))
-	require.Equal(t, 3, access()-before, "it is in already")
+	require.Equal(t, 3, access()-before, "the member is in the list already")
 	for number, want := range map[int]uint64{0: accessReadWrite, 1: accessReadWrite, 2: accessRead, 4: accessReadWrite, 5: accessNone} {
 		require.Equal(t, want, flags(a, number), number)
 		require.Equal(t, want, flags(others[0], number), number)
@@ -202,7 +202,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	require.EqualValues(t, accessReadWrite, flags(others[1], 9))
 	require.Zero(t, flags(others[2], 9))
 	require.NoError(t, a.SetAccess(space+8*page, 2*page, device.AccessNone))
-	require.Zero(t, flags(others[1], 9), "what is taken is taken from all")
+	require.Zero(t, flags(others[1], 9), "an access right is removed on all devices")
 
 	// If any of the calls fails, the device gets no access at all.
 	for n := 1; n <= 3; n++ {

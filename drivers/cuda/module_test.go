@@ -148,7 +148,7 @@ func TestInvalidLaunchesFailBeforeTheDriverIsCalled(t *testing.T) {
 	requireCode(t, device.CodeInvalidArgument, k.Launch((*stream)(nil), firstOther(0, 0, 0, 0)))
 	requireCode(t, device.CodeInvalidArgument, k.Launch(other.DefaultStream(), firstOther(0, 0, 0, 0)))
 	k.Limits().ArgumentBytes[0] = 1
-	require.Equal(t, 8, k.Limits().ArgumentBytes[0], "what is given out is a copy")
+	require.Equal(t, 8, k.Limits().ArgumentBytes[0], "the caller gets a copy of the limits")
 	require.Equal(t, launched, sim.calls("cuLaunchKernel"))
 	require.NoError(t, m.Close())
 	require.NoError(t, o.Close())

@@ -80,7 +80,7 @@ func TestDestroyedStreamDoesNotLoseTheDevice(t *testing.T) {
 				select {
 				case <-ran:
 				default:
-					require.Fail(t, "what was queued there had not run")
+					require.Fail(t, "the work of the stale stream must not run")
 				}
 				if synchronized {
 					idle, err := s.Idle()

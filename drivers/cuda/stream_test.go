@@ -199,7 +199,7 @@ func TestAnEventOrdersStreamsOfTwoDevices(t *testing.T) {
 	e, err := from.RecordEvent()
 	require.NoError(t, err)
 	require.NoError(t, to.WaitEvent(e))
-	require.NoError(t, e.Close(), "who waits still does")
+	require.NoError(t, e.Close(), "a stream that waits still waits after the close")
 	require.NoError(t, to.HostFunction(note("second")))
 	requireCode(t, device.CodeTimeout, to.Synchronize(time.Millisecond))
 	release()
@@ -228,7 +228,7 @@ func TestHostFunctionsThatPanicOrCall(t *testing.T) {
 	require.NoError(t, s.HostFunction(func() { panic("on purpose") }))
 	require.NoError(t, s.HostFunction(func() { ran = true }))
 	requireCode(t, device.CodeInternal, s.Synchronize(device.Forever))
-	require.NoError(t, s.Synchronize(device.Forever), "a failure is told once")
+	require.NoError(t, s.Synchronize(device.Forever), "a failure is reported once")
 	require.True(t, ran)
 	require.Equal(t, "on purpose", reported)
 

@@ -48,7 +48,7 @@ func TestDriverThatIgnoresAlignment(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, uint64(space)%align)
 		if align > size {
-			require.Equal(t, 2, sim.calls("cuMemAddressReserve")-before, "once more, for more")
+			require.Equal(t, 2, sim.calls("cuMemAddressReserve")-before, "one more reservation, for more addresses")
 		}
 		pages := make([]device.Page, 3)
 		require.NoError(t, o.Create(pages, size, device.BackingPrivate))

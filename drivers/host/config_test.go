@@ -145,7 +145,7 @@ func TestNewReadsNothingOfTheMachine(t *testing.T) {
 	require.Len(t, infos, 2)
 	require.EqualValues(t, gib, infos[0].TotalBytes)
 	require.NoError(t, os.Remove(root+"/proc/meminfo"))
-	require.NoError(t, d.Probe(), "it is looked at once")
+	require.NoError(t, d.Probe(), "the system is read once")
 }
 
 func TestTooLittleMemoryForTheDevices(t *testing.T) {

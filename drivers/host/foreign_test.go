@@ -91,7 +91,7 @@ func TestWritableRangesEqualTheSystemsList(t *testing.T) {
 	} {
 		require.Equal(t, c.want, s.allows("rw", c.base, c.size), "%#x %#x", c.base, c.size)
 	}
-	require.True(t, newSystem(t.TempDir()).allows("rw", 1, 1), "what is not known is not refused")
+	require.True(t, newSystem(t.TempDir()).allows("rw", 1, 1), "an unknown limit allows the call")
 }
 
 // Memory that the process can only read can be read. A write fails before it reaches the

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMachineEqualsTheSystemsFiles(t *testing.T) {
-	require.Equal(t, Machine{Processor: "Unknown CPU"}, newSystem(files(t, nil)).machine(), "nothing is guessed")
+	require.Equal(t, Machine{Processor: "Unknown CPU"}, newSystem(files(t, nil)).machine(), "unknown fields have no guessed values")
 	got := newSystem(files(t, map[string]string{
 		"proc/cpuinfo": "model name : X\n", "proc/meminfo": "MemTotal: 1024 kB\nMemAvailable: 512 kB\n",
 	})).machine()

@@ -84,7 +84,7 @@ func TestFailedLockChangesNothing(t *testing.T) {
 	f.release = syscall.ENOMEM
 	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err)
-	require.EqualValues(t, minGranularityBytes, o.capacity.memory.held.Load(), "what could not be unmapped is held")
+	require.EqualValues(t, minGranularityBytes, o.capacity.memory.held.Load(), "memory that could not be unmapped stays held")
 	f.release, f.lock = nil, nil
 	made, err := o.AllocPinned(minGranularityBytes)
 	require.NoError(t, err)

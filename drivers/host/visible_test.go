@@ -24,9 +24,9 @@ func TestFirstOtherEqualsAPlainLoop(t *testing.T) {
 			memory[i] = ^value
 		}
 		require.NoError(t, o.FillNow(base+device.Addr(start), value, length))
-		require.Equal(t, start == 0, memory[0] == value, "nothing in front is written")
+		require.Equal(t, start == 0, memory[0] == value, "the bytes in front are unchanged")
 		if end := start + length; end < size {
-			require.NotEqual(t, value, memory[end], "nothing behind is written")
+			require.NotEqual(t, value, memory[end], "the bytes behind are unchanged")
 		}
 		for _, at := range rapid.SliceOfN(rapid.Uint64Range(0, length-1), 0, 3).Draw(t, "stray") {
 			memory[start+at] = value + 1
@@ -66,7 +66,7 @@ func TestVisibleRejectsWhatIsNoSegment(t *testing.T) {
 		requireCode(t, wrong.code, err, "host.first_other")
 	}
 	require.NoError(t, o.FillNow(base, 1, segmentBytes))
-	require.NoError(t, o.Free(base, segmentBytes), "nothing is left in flight")
+	require.NoError(t, o.Free(base, segmentBytes), "no work is in flight")
 	closeAll(t, o)
 	requireCode(t, device.CodeInvalidState, o.FillNow(base, 1, 1))
 	_, _, err := o.FirstOther(base, 1, 1)

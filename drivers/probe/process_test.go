@@ -112,7 +112,7 @@ func TestSurveyInAHostThatIgnoresSIGCHLD(t *testing.T) {
 	_, after, _ := strings.Cut(string(status), "SigIgn:")
 	mask, err := strconv.ParseUint(strings.Fields(after)[0], 16, 64)
 	require.NoError(t, err)
-	require.NotZero(t, mask&(1<<(syscall.SIGCHLD-1)), "it was ignored all the time")
+	require.NotZero(t, mask&(1<<(syscall.SIGCHLD-1)), "the signal was ignored before")
 }
 
 // A host program has a thread that takes the status of every child.

@@ -116,7 +116,7 @@ func TestDriversThatCrash(t *testing.T) {
 		requireAbsent(t, look("segfault"), device.AbsenceCrashed, int64(syscall.SIGSEGV), "signal 11")
 		requireAbsent(t, look("exit"), device.AbsenceCrashed, 7, "without a reply", "status 7")
 		requireAbsent(t, look("close"), device.AbsenceCrashed, device.ProbeExitClosed, "closed the files")
-		require.True(t, look("garbage").Available, "what it prints goes nowhere")
+		require.True(t, look("garbage").Available, "the output of the driver is discarded")
 	}
 }
 

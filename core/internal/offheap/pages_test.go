@@ -60,7 +60,7 @@ func TestOldSlicesFault(t *testing.T) {
 func TestLeaves(t *testing.T) {
 	var table Table[uint64]
 	before := Mapped()
-	require.NoError(t, table.Leaves(10, 1<<60), "small tables are not looked at")
+	require.NoError(t, table.Leaves(10, 1<<60), "small tables are not checked")
 	require.NoError(t, table.Leaves(1<<20, 1<<20))
 	require.ErrorIs(t, table.Leaves(1<<20, 1<<60), device.CodeResourceExhausted)
 	require.ErrorIs(t, table.Leaves(1<<62, 0), device.CodeResourceExhausted)

@@ -34,7 +34,7 @@ func TestTableIsASlice(t *testing.T) {
 				start := len(items)
 				items = items[:want]
 				model = append(model, make([]item, more)...)
-				require.True(t, slices.Equal(model, items), "what is new is 0")
+				require.True(t, slices.Equal(model, items), "new items are 0")
 				for i := start; i < want; i++ {
 					items[i] = item{a: uint64(i), b: [3]uint32{1, 2, uint32(want)}}
 					model[i] = items[i]

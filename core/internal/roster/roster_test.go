@@ -98,7 +98,7 @@ func TestAddingAndRemovingMembersCostsLinearWork(t *testing.T) {
 	require.Positive(t, moved)
 	require.LessOrEqual(t, moved, 2*few)
 	require.LessOrEqual(t, movedTwice, 4*few)
-	require.Zero(t, compared+comparedTwice, "nobody asked for the order")
+	require.Zero(t, compared+comparedTwice, "without a request for the order nothing is compared")
 }
 
 // TestAListIsVisitedWhileMembersAreRemoved tests that an iteration continues while members

@@ -159,7 +159,7 @@ func TestMappingsAgainstAPlainList(t *testing.T) {
 		require.Zero(t, table.Len())
 		for _, n := range list {
 			if n.copied != nil {
-				require.Equal(t, !n.writing, *n.copied, "who writes a copy back frees it")
+				require.Equal(t, !n.writing, *n.copied, "the unmap that writes the staging copy back frees it")
 				if n.writing {
 					n.m.Copy.Free()
 				}

@@ -49,7 +49,7 @@ func TestSmallBudgetsTogetherMoveWhatOneCallDoes(t *testing.T) {
 			require.Equal(t, live, stats.BlocksMoved+stats.BlocksKept+stats.Skipped.Sum(), "%+v", stats)
 			sum.BlocksMoved += stats.BlocksMoved
 			if hadTurn && !failed && w.looked(stats) {
-				require.LessOrEqual(t, stats.Skipped.OverBudget, w.movable()-w.moved(), "what was moved is not left")
+				require.LessOrEqual(t, stats.Skipped.OverBudget, w.movable()-w.moved(), "moved blocks are not counted as skipped")
 			}
 			if !stats.BudgetEnded {
 				require.Zero(t, stats.Skipped.OverBudget)
@@ -121,7 +121,7 @@ func TestPlanChecksBlocksAgainBeforeItsMoves(t *testing.T) {
 			require.Equal(t, budget == 0 && stats.BudgetEnded, stats.BudgetEnded)
 			w.clean(t)
 			for b, moved := range pinned {
-				require.Equal(t, moved, b.moved, "it may not move")
+				require.Equal(t, moved, b.moved, "a block that must not move stays")
 			}
 		}
 	})
@@ -184,7 +184,7 @@ func TestASecondCallWaitsForItsTurn(t *testing.T) {
 	require.Equal(t, Stats{BudgetEnded: true, Skipped: Skipped{OverBudget: 1}}, stats)
 	stats, err = r.Run(w, soon{})
 	require.NoError(t, err)
-	require.True(t, stats.BudgetEnded, "the turn does not come within the budget")
+	require.True(t, stats.BudgetEnded, "the copy cannot start within the budget")
 	go run()
 	close(w.blocked)
 	first, second := <-done, <-done

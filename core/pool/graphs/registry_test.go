@@ -204,14 +204,14 @@ func TestInvalidatedCapturesAreFoundByTheirStreams(t *testing.T) {
 	lost.Spoil()
 	found, _, err = b.OfStream(stranger)
 	require.NoError(t, err)
-	require.Nil(t, found, "its capture began nowhere here")
+	require.Nil(t, found, "a capture that began in another process is not found")
 	require.NoError(t, func() error { lost.End(); return stranger.Close() }())
 	found, _, err = b.OfStream(stranger)
-	require.NoError(t, err, "one that is closed does not capture")
+	require.NoError(t, err, "a closed stream does not capture")
 	require.Nil(t, found)
 	captured.End()
 	r, err := b.Release(g.Number(), s)
-	require.NoError(t, err, "a spoilt one need not be ended first")
+	require.NoError(t, err, "an invalidated capture need not be ended first")
 	require.True(t, r.Last)
 	require.True(t, branch.HasEnded())
 }
@@ -251,7 +251,7 @@ func TestReleaseThatFailsChangesNothing(t *testing.T) {
 			info, err := b.Info(g.Number())
 			require.NoError(t, err)
 			require.EqualValues(t, 64, info.ParkedBytes)
-			require.True(t, (&Parked[int]{Graphs: []*Graph[int]{g}}).Park(), "it is not released")
+			require.True(t, (&Parked[int]{Graphs: []*Graph[int]{g}}).Park(), "a graph that is not released keeps the block parked")
 		}
 	}
 }

@@ -31,12 +31,12 @@ func TestPagesStayLongerAfterMistakes(t *testing.T) {
 	require.Equal(t, (gap+gap/4+2*ShortWindow)*5/4, k.Window())
 	next(WatchTime)
 	require.Equal(t, 1, k.rhythm.mistakes, "another gap")
-	require.Greater(t, k.Window(), gap, "and yet a mistake")
+	require.Greater(t, k.Window(), gap, "the page was requested again right after its release")
 	k.GaveBack(10, at)
 	k.Created(1000, 0, at+WatchTime+1)
-	require.Equal(t, rhythm{}, k.rhythm, "it was right")
+	require.Equal(t, rhythm{}, k.rhythm, "the page was not requested again")
 	k.Created(1000, 0, at)
-	require.Equal(t, rhythm{}, k.rhythm, "nothing had gone")
+	require.Equal(t, rhythm{}, k.rhythm, "no page had been released")
 	for range 2 * Mistakes {
 		next(WatchTime)
 	}

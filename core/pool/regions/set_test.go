@@ -215,7 +215,7 @@ func TestSetChoosesAsASimpleSearch(t *testing.T) {
 		}
 		require.Nil(t, s.Candidate())
 		for key := range m.emptied {
-			require.False(t, m.filled[key], "what got blocks is not emptied")
+			require.False(t, m.filled[key], "a region with new blocks is not marked empty")
 		}
 	}
 	require.Greater(t, emptied, 300)
@@ -289,7 +289,7 @@ func TestEmptyRegionIsOpenedForTwoCandidates(t *testing.T) {
 	require.EqualValues(t, 5*pageBytes+256, place.Offset)
 	s.Lose(place)
 	_, ok = find(s, s.Candidate(), 512, 64)
-	require.False(t, ok, "somebody else has it")
+	require.False(t, ok, "the place was lost to another caller")
 }
 
 // Blocks that find no place although enough is free are counted once each, until they

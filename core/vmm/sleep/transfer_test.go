@@ -198,7 +198,7 @@ func (s *sleepTest) cycle(t *testing.T, dir string, lanes int) {
 	failures, err := w.Drop()
 	require.NoError(t, err)
 	require.Empty(t, failures)
-	require.Equal(t, s.held, w.was, "what was held is freed")
+	require.Equal(t, s.held, w.was, "the held memory has its size from before")
 	s.held = engine.Asleep{}
 	require.Zero(t, StagingBytes())
 	require.Zero(t, LockedBytes())

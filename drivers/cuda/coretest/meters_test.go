@@ -87,7 +87,7 @@ func TestSurveyCreatesNoContext(t *testing.T) {
 			require.NoError(t, err)
 			users, there := library.Symbol("simnvml_users")
 			require.True(t, there)
-			require.Zero(t, dl.Call(users), "who looked has ended it")
+			require.Zero(t, dl.Call(users), "the query has ended the fence")
 			simulator.ClearFaults()
 			require.Empty(t, simulator.Leaks())
 		})

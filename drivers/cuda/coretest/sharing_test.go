@@ -42,7 +42,7 @@ func TestNamesContextsAndPeers(t *testing.T) {
 	require.NoError(t, err)
 	again, err := m.DeviceOpenNative("cuda:0", context)
 	require.NoError(t, err)
-	require.Equal(t, m.devices[0], again, "it is on that context")
+	require.Equal(t, m.devices[0], again, "the device uses that context")
 	require.NoError(t, object(m.Device, again).Close(false))
 	_, err = m.DeviceOpenNative("cuda:0", context+8)
 	require.Equal(t, device.CodeAlreadyExists, device.CodeOf(err), "%v", err)

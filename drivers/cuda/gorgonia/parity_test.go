@@ -103,7 +103,7 @@ func TestBothSeeTheSameDevice(t *testing.T) {
 	require.NoError(t, err)
 	after, err := p.dev.Memory()
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, before.FreeBytes-after.FreeBytes, uint64(32<<20), "what cu takes is seen")
+	require.GreaterOrEqual(t, before.FreeBytes-after.FreeBytes, uint64(32<<20), "memory that cu allocates is counted as used")
 	free, all, err := cu.MemInfo()
 	require.NoError(t, err)
 	require.EqualValues(t, after, device.MemoryReading{TotalBytes: uint64(all), FreeBytes: uint64(free)})

@@ -50,7 +50,7 @@ func TestAlignedRangesLieWithinTheirMapping(t *testing.T) {
 func TestAFailedReservationReturnsAnError(t *testing.T) {
 	var calls Calls
 	_, err := calls.Aligned(1<<63, 1<<16, nil)
-	require.ErrorIs(t, err, syscall.ENOMEM, "it is not even asked for")
+	require.ErrorIs(t, err, syscall.ENOMEM, "the system is not called")
 	none := errors.New("none")
 	_, err = calls.Aligned(1<<16, 1<<16, func(uint64) (uint64, error) { return 0, none })
 	require.ErrorIs(t, err, none)

@@ -30,7 +30,7 @@ func TestZerosThatWereOnlyReadAreNotResident(t *testing.T) {
 	memory[2*page] = 1
 	old, err := readResident(fd, address+2*page, page)
 	require.NoError(t, err)
-	require.Equal(t, page, old, "as older kernels say it")
+	require.Equal(t, page, old, "the value that older kernels report")
 	if scanErr != nil {
 		t.Skip("this kernel cannot tell the page of zeros from others")
 	}

@@ -182,7 +182,7 @@ func TestAdoptedStreamRejectsWork(t *testing.T) {
 	require.EqualValues(t, 1, view(addr, 1)[0])
 	idle, err := s.Idle()
 	require.NoError(t, err)
-	require.True(t, idle, "what was refused is not waited for")
+	require.True(t, idle, "a rejected work item is not waited for")
 	require.Zero(t, o.memory.uses.Load())
 	e.atOnce = true
 	require.NoError(t, s.Close())

@@ -32,10 +32,10 @@ func TestHostFunctionsReserveTheirThread(t *testing.T) {
 	for range 10 {
 		require.NoError(t, s.HostFunction(func() { ran.Add(1) }))
 	}
-	require.EqualValues(t, 1, held.Load(), "one for all of a stream")
+	require.EqualValues(t, 1, held.Load(), "one thread for all work of a stream")
 	full.Store(true)
 	requireCode(t, device.CodeResourceExhausted, other.HostFunction(func() { ran.Add(100) }), o.id.String(), "no thread")
-	require.NoError(t, s.HostFunction(func() { ran.Add(1) }), "its thread is there")
+	require.NoError(t, s.HostFunction(func() { ran.Add(1) }), "the thread of the stream exists")
 	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.NoError(t, other.Synchronize(device.Forever))

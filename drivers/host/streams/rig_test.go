@@ -161,7 +161,7 @@ func TestQueuedWorkHoldsItsMemory(t *testing.T) {
 	} {
 		require.Error(t, err)
 	}
-	require.Equal(t, []int64{7, 1}, held(), "what was refused holds nothing")
+	require.Equal(t, []int64{7, 1}, held(), "a rejected call holds no reference")
 	b.open()
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.Equal(t, []int64{0, 0}, held())

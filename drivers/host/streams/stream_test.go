@@ -100,7 +100,7 @@ func TestAWaitEndsAtCompletionOrTimeout(t *testing.T) {
 	requireCode(t, device.CodeTimeout, s.Synchronize(time.Nanosecond), "1ns")
 	requireCode(t, device.CodeTimeout, o.Synchronize(0))
 	requireCode(t, device.CodeTimeout, o.Synchronize(time.Nanosecond))
-	require.Empty(t, s.waiters, "who gave up must not stay on the list")
+	require.Empty(t, s.waiters, "a waiter that timed out leaves the list")
 	g.open()
 	require.NoError(t, s.Synchronize(time.Hour))
 	require.True(t, idle())
@@ -186,7 +186,7 @@ func TestTheQueueIsBounded(t *testing.T) {
 		require.NoError(t, err, "memory is freed behind a full queue")
 		ends = append(ends, end)
 	}
-	require.Equal(t, maxQueued+1, s.queue.count, "marks that nothing lies between are one")
+	require.Equal(t, maxQueued+1, s.queue.count, "events without work between them share one mark")
 	require.NoError(t, ends[0].Close())
 	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))

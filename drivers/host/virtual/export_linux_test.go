@@ -68,7 +68,7 @@ func readsOtherPages(t *testing.T, size uint64) {
 		require.NoError(t, err)
 		require.NoError(t, syscall.Close(3+i))
 	}
-	require.Zero(t, o.held.Load(), "who made the pages pays for them")
+	require.Zero(t, o.held.Load(), "the pages count for the process that created them")
 	require.NoError(t, o.Map(addr, pages))
 	require.NoError(t, o.SetAccess(addr, 2*size, device.AccessReadWrite))
 	_, other, err := o.FirstOther(addr, 3, 2*size)

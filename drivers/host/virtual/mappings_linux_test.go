@@ -110,12 +110,12 @@ func TestListsOfRunsAreReused(t *testing.T) {
 	require.Nil(t, other, "it is lent")
 	v.returnList(one)
 	require.NoError(t, o.Unmap(addr, count*scriptPage))
-	require.Len(t, v.lists, 2, "what was mapped and what is then")
+	require.Len(t, v.lists, 2, "the list from before the change, and the present one")
 
 	slices.Reverse(pages)
 	require.NoError(t, o.Map(addr, pages))
 	require.NoError(t, o.SetAccess(addr, count*scriptPage, device.AccessReadWrite))
-	require.Len(t, v.lists, 1, "one had got too long")
+	require.Len(t, v.lists, 1, "a list that became too long was replaced")
 	for range 2 * keptLists {
 		v.returnList(make([]run, 1))
 	}

@@ -38,7 +38,7 @@ func TestThreadsUseOneReservation(t *testing.T) {
 				}
 				_, other, err := o.FirstOther(at, byte(thread+1), 2*scriptPage)
 				assert.NoError(t, err)
-				assert.False(t, other, "somebody else's bytes")
+				assert.False(t, other, "the page shows bytes of another owner")
 				allow(t, o.Map(common, shared), device.CodeAlreadyMapped, device.CodeBusy)
 				allow(t, o.SetAccess(common, scriptPage, device.AccessReadWrite), device.CodeNotMapped, device.CodeBusy)
 				allow(t, o.FillNow(common, 1, scriptPage), device.CodeNotMapped, device.CodeBusy, device.CodePermissionDenied)

@@ -64,7 +64,7 @@ func TestPlacesEqualAPlainList(t *testing.T) {
 		}
 		for _, page := range gone {
 			_, _, ok := v.find(page)
-			require.False(t, ok, "a number of a page that is gone")
+			require.False(t, ok, "the number of a released page is rejected")
 		}
 		for i := 1; i < len(s.free); i++ {
 			require.Less(t, s.free[i-1].end, s.free[i].start, "runs that touch are one")

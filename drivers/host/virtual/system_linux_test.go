@@ -263,7 +263,7 @@ func seenByChild(t *testing.T, address, size uint64, write func()) string {
 	var status unix.WaitStatus
 	_, err = mapping.UntilNotInterrupted(func() (int, error) { return unix.Wait4(child, &status, 0, nil) })
 	require.NoError(t, err)
-	require.True(t, status.Exited(), "the child must have come to its end: %v", status)
+	require.True(t, status.Exited(), "the child must have ended: %v", status)
 	if number := syscall.Errno(status.ExitStatus()); number != 0 {
 		return unix.ErrnoName(number)
 	}

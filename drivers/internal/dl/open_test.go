@@ -41,7 +41,7 @@ func TestTheFirstLoadableNameIsUsed(t *testing.T) {
 	require.NoError(t, os.WriteFile(broken, []byte("no library"), 0o600))
 
 	found, err := Open("/nowhere/libtry.so", broken, good, other)
-	require.NoError(t, err, "one that is broken does not end the search")
+	require.NoError(t, err, "a broken library does not end the search")
 	require.Equal(t, good, found.Name)
 	_, has := found.Symbol("two")
 	require.False(t, has)
@@ -73,7 +73,7 @@ func TestATableIsFilledOrMissingFunctionsAreNamed(t *testing.T) {
 	require.True(t, zero.Found() && one.Found() && two.Found())
 	require.False(t, more.Found() || none.Found())
 	require.EqualValues(t, 2, two.Call())
-	require.Equal(t, "more", more.Name, "also what is missing has its name")
+	require.Equal(t, "more", more.Name, "a missing function is named too")
 
 	_, err = found.Load([]Row{{Name: "zero", To: &zero}, {Name: "zero_v2", To: &one}, {Name: "absent", To: &two}, {Name: "more", To: &more, Group: 2}})
 	requireAbsence(t, device.AbsenceSymbolMissing, err, "lacks absent, zero_v2")

@@ -66,5 +66,5 @@ func TestStructArgumentsEqualTheCompilers(t *testing.T) {
 	out = 0
 	require.EqualValues(t, 1234, CallWithStruct(&many, []uintptr{Pointer(&out), 1}, words, []uintptr{2, 3, 4}))
 	require.EqualValues(t, want, out)
-	require.Equal(t, []uintptr{1, 2, 3, 4, 5, 6, 7, 8}, words, "what is called changes a copy")
+	require.Equal(t, []uintptr{1, 2, 3, 4, 5, 6, 7, 8}, words, "the called function changes a copy")
 }

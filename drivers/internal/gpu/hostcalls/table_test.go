@@ -86,11 +86,11 @@ func TestInsideIsTrueOnlyInAFunction(t *testing.T) {
 	n, _ := table.Queue(7, 1, func() { inside = table.Inside() })
 	table.Run(n, nil)
 	require.True(t, inside)
-	require.False(t, table.Inside(), "it has returned")
+	require.False(t, table.Inside(), "the function has returned")
 	threads := New[int]("test", func() int64 { return 0 })
 	n, _ = threads.Queue(7, 1, func() { inside = threads.Inside() })
 	threads.Run(n, nil)
-	require.False(t, inside, "threads that have no number cannot be told apart")
+	require.False(t, inside, "threads without a number cannot be distinguished")
 }
 
 func TestAPanickingFunctionIsReported(t *testing.T) {
@@ -101,7 +101,7 @@ func TestAPanickingFunctionIsReported(t *testing.T) {
 	for stream, function := range []func(){func() { panic("broken") }, runtime.Goexit, func() {}} {
 		n, _ := table.Queue(stream, 1, function)
 		table.Run(n, func(s int) { failed = append(failed, s) })
-		require.False(t, table.Inside(), "it runs no more")
+		require.False(t, table.Inside(), "the function does not run any more")
 	}
 	require.Equal(t, []int{0, 1}, failed)
 }
