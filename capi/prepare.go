@@ -140,11 +140,11 @@ func watchHandlers(leave bool) {
 }
 
 //export fmgo_handler_found
-func fmgo_handler_found(number C.int, handler C.uintptr_t, symbol, file *C.char, mended C.int32_t) {
+func fmgo_handler_found(number C.int, handler C.uintptr_t, symbol, file *C.char, repaired C.int32_t) {
 	var status C.int32_t
 	defer guard(&status)
 	lib.ReportHandler(library.Handler{
 		Signal: int(number), Name: unix.SignalName(syscall.Signal(number)),
-		Address: uint64(handler), Symbol: C.GoString(symbol), File: C.GoString(file), Mended: mended != 0,
+		Address: uint64(handler), Symbol: C.GoString(symbol), File: C.GoString(file), Repaired: repaired != 0,
 	})
 }

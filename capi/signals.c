@@ -95,7 +95,7 @@ static bool fm_action_mend(int number, const fm_action *read) {
 }
 
 /* Reports a handler, with its symbol and file if the linker knows them. */
-static void fm_handler_report(int number, uintptr_t handler, bool mended) {
+static void fm_handler_report(int number, uintptr_t handler, bool repaired) {
     Dl_info found;
     memset(&found, 0, sizeof found);
     char symbol[128] = "", file[256] = "";
@@ -105,7 +105,7 @@ static void fm_handler_report(int number, uintptr_t handler, bool mended) {
         if (found.dli_fname != NULL)
             snprintf(file, sizeof file, "%s", found.dli_fname);
     }
-    fmgo_handler_found(number, handler, symbol, file, mended);
+    fmgo_handler_found(number, handler, symbol, file, repaired);
 }
 
 void fm_handlers_look(void) {
@@ -115,7 +115,7 @@ void fm_handlers_look(void) {
         return;
     int before = errno;
     uintptr_t found[FM_SIGNALS + 1];
-    bool mended[FM_SIGNALS + 1];
+    bool repaired[FM_SIGNALS + 1];
     bool any = false;
     memset(found, 0, sizeof found);
     pthread_mutex_lock(&fm_handlers_lock);
@@ -125,7 +125,7 @@ void fm_handlers_look(void) {
         if (fm_action_swap(number, NULL, &action) != 0 ||
             !fm_action_lacks(&action))
             continue;
-        mended[number] =
+        repaired[number] =
             chosen == FM_HANDLERS_MEND && fm_action_mend(number, &action);
         if (fm_handlers_reported[number] == action.handler)
             continue;
@@ -136,7 +136,7 @@ void fm_handlers_look(void) {
     /* Go takes its own locks, so it must not be called under this one. */
     for (int number = 1; any && number <= FM_SIGNALS; number++)
         if (found[number] != 0)
-            fm_handler_report(number, found[number], mended[number]);
+            fm_handler_report(number, found[number], repaired[number]);
     errno = before;
 }
 

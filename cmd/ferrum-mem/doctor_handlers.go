@@ -39,7 +39,7 @@ func (r *doctorReport) examineHandlers(handlers []library.Handler) {
 	}
 	for _, h := range handlers {
 		switch {
-		case !h.Mended:
+		case !h.Repaired:
 			r.add(check, statusWarning, advice, "without SA_ONSTACK, left as it is: %v", h)
 		case h.Late:
 			r.add(check, statusWarning, advice, "installed without SA_ONSTACK after ferrum_init, flag added later: %v", h)

@@ -153,8 +153,8 @@ func TestDoctorNamesSignalHandlers(t *testing.T) {
 	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
 	file := t.TempDir() + "/snapshot.json"
 	text, err := json.Marshal(map[string]any{"signal_handlers": []library.Handler{
-		{Signal: 10, Name: "SIGUSR1", Symbol: "early", Mended: true},
-		{Signal: 27, Name: "SIGPROF", Symbol: "tick", File: "libprofiler.so", Mended: true, Late: true},
+		{Signal: 10, Name: "SIGUSR1", Symbol: "early", Repaired: true},
+		{Signal: 27, Name: "SIGPROF", Symbol: "tick", File: "libprofiler.so", Repaired: true, Late: true},
 		{Signal: 34, Address: 0x1234},
 	}})
 	require.NoError(t, err)

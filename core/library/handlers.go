@@ -13,8 +13,8 @@ const EnvSignalHandlers = "FERRUM_SIGNAL_HANDLERS"
 
 // The values of EnvSignalHandlers.
 const (
-	handlersMend  = "mend"
-	handlersLeave = "leave"
+	handlersRepair = "repair"
+	handlersLeave  = "leave"
 )
 
 // maxHandlers bounds the recorded handlers, because a program may set new ones
@@ -33,8 +33,8 @@ type Handler struct {
 	// them.
 	Symbol string `json:"symbol"`
 	File   string `json:"file"`
-	// Mended states that the flag was added.
-	Mended bool `json:"mended"`
+	// Repaired states that the flag was added.
+	Repaired bool `json:"repaired"`
 	// Late states that it was installed after the start of the library. Until it was
 	// found it could corrupt memory.
 	Late bool `json:"late"`
@@ -43,13 +43,13 @@ type Handler struct {
 // handlersEnvironment reports whether handlers are left unchanged.
 func handlersEnvironment(getenv func(string) string) (leave bool, err error) {
 	switch value := getenv(EnvSignalHandlers); value {
-	case "", handlersMend:
+	case "", handlersRepair:
 		return false, nil
 	case handlersLeave:
 		return true, nil
 	default:
 		return false, device.Errorf(device.CodeInvalidConfig, "library.init", "%s=%q: want %s or %s",
-			EnvSignalHandlers, value, handlersMend, handlersLeave)
+			EnvSignalHandlers, value, handlersRepair, handlersLeave)
 	}
 }
 
@@ -77,7 +77,7 @@ func (l *Library) ReportHandler(h Handler) {
 	const rule = "a handler that runs on a thread inside the library needs the alternate stack, " +
 		"without it the handler overwrites memory of the library"
 	switch {
-	case !h.Mended:
+	case !h.Repaired:
 		l.log.printf(LogWarning, "signal handler without SA_ONSTACK, left as it is: %v; %s", h, rule)
 	case h.Late:
 		l.log.printf(LogWarning, "signal handler was installed without SA_ONSTACK after ferrum_init; "+

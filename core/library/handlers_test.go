@@ -20,9 +20,9 @@ func TestHandlersAreWatchedAsAskedFor(t *testing.T) {
 		leave    bool
 	}{
 		{"", nil, false},
-		{"mend", nil, false},
+		{"repair", nil, false},
 		{"leave", nil, true},
-		{"mend", &library.Settings{LeaveHandlers: true}, true},
+		{"repair", &library.Settings{LeaveHandlers: true}, true},
 	} {
 		var asked []bool
 		b := newBench(t, func(o *library.Options) { o.WatchHandlers = func(leave bool) { asked = append(asked, leave) } })
@@ -44,8 +44,8 @@ func TestHandlersAreLoggedAndRecorded(t *testing.T) {
 	require.NoError(t, b.SetLog(library.LogInfo, func(level int32, message string) {
 		said = append(said, fmt.Sprint(level, " ", message))
 	}, true))
-	early := library.Handler{Signal: 27, Name: "SIGPROF", Address: 1, Symbol: "tick", File: "libprofiler.so", Mended: true}
-	late := library.Handler{Signal: 10, Name: "SIGUSR1", Address: 0x20, Mended: true}
+	early := library.Handler{Signal: 27, Name: "SIGPROF", Address: 1, Symbol: "tick", File: "libprofiler.so", Repaired: true}
+	late := library.Handler{Signal: 10, Name: "SIGUSR1", Address: 0x20, Repaired: true}
 	left := library.Handler{Signal: 40, Address: 3}
 	b.ReportHandler(early)
 	require.NoError(t, b.Init(nil))

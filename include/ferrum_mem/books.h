@@ -188,7 +188,7 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *       "asleep_discarded_bytes": 0}}],
  * "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol":
  * "...",
- *       "file": "...", "mended": true, "late": true}]}
+ *       "file": "...", "repaired": true, "late": true}]}
  *
  * memory has the fields of ferrum_memory_info. Its bandwidth_gbps is null when it
  * was not measured, and its pressure is a word. statistics has the fields of
@@ -201,7 +201,7 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * memory, which no statistics contain. The owner of a pool is "pool", "manager",
  * "fallback_manager" or "graph"; "graph" is the private pool of a graph.
  * signal_handlers lists the first 256 handlers that were found without SA_ONSTACK:
- * mended states that the library added the flag, late that the handler was
+ * repaired states that the library added the flag, late that the handler was
  * installed after ferrum_init. Later versions may add fields.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.

@@ -62,7 +62,7 @@ static void over_functions(const fixture *f,
             if (f != NULL)
                 read_report(after);
             if (f != NULL && strcmp(before, after) != 0)
-                attempt_failed("what lives has changed:\n%s\n%s", before,
+                attempt_failed("the live objects have changed:\n%s\n%s", before,
                                after);
         }
 }
@@ -270,7 +270,7 @@ static void with_other_sizes(attempt *a, size_t i) {
         set_size(a, i, sizes[n]);
         if (sizes[n] >= 8 &&
             a->function->call(a->arguments) == FERRUM_ERROR_INVALID_STRUCT)
-            attempt_failed("it is refused");
+            attempt_failed("a struct of that size is rejected");
     }
 }
 
@@ -288,7 +288,7 @@ static void uninitialized(attempt *a, const fixture *f) {
         return;
     }
     if (a->function->call(a->arguments) == FERRUM_ERROR_NOT_INITIALIZED)
-        attempt_failed("it works only with it");
+        attempt_failed("the call works only after ferrum_init");
 }
 static void check_uninitialized(void) {
     over_functions(NULL, uninitialized);
@@ -357,7 +357,7 @@ static void with_optional(const function *at) {
                       i < at->count ? at->parameters[i].name
                                     : "all that is optional");
         if (at->call(a.arguments) == FERRUM_ERROR_NULL_POINTER)
-            attempt_failed("it is asked for");
+            attempt_failed("an optional argument is required");
         while (ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK)
             ;
     }

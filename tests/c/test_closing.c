@@ -204,7 +204,7 @@ static void *use(void *number) {
         while (count > 0) {
             ferrum_status status = now->drop(thread, held[--count]);
             if (status != FERRUM_OK)
-                wrong("what was had is gone", status);
+                wrong("an object that was created before has ended", status);
         }
         if (turn == 5)
             atomic_fetch_add(&warm, 1);
@@ -237,12 +237,15 @@ static int run_round(void) {
         if (!ended && got != FERRUM_ERROR_BUSY)
             wrong("an end", got);
         if (!ended && atomic_load(&over) > 0)
-            wrong("it stays, and a call has heard that it is over", got);
+            wrong(
+                "a close was rejected, and a call reported the object as ended",
+                got);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     if (!ended && atomic_load(&over) > 0)
-        wrong("it stays, and a call has heard that it is over", FERRUM_OK);
+        wrong("a close was rejected, and a call reported the object as ended",
+              FERRUM_OK);
     if (!ended)
         MUST(now->end());
     assert_int_equal(now->end(), FERRUM_ERROR_INVALID_HANDLE);

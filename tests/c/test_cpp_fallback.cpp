@@ -131,7 +131,7 @@ TEST_F(CppFallback, test_generic_pool_owns_its_free_buffers) {
         EXPECT_EQ(pool.pooled_count(), 1u);
         EXPECT_EQ(token.use_count(), 2);
     }
-    EXPECT_EQ(token.use_count(), 1) << "what waits goes with the pool";
+    EXPECT_EQ(token.use_count(), 1) << "the free buffers end with the pool";
 }
 
 TEST_F(CppFallback, test_generic_pool_adds_new_buffers) {
@@ -143,7 +143,7 @@ TEST_F(CppFallback, test_generic_pool_adds_new_buffers) {
     auto more = token;
     EXPECT_EQ(pool.try_add(more, 1000).status(),
               FERRUM_ERROR_RESOURCE_EXHAUSTED);
-    EXPECT_EQ(more, token) << "what is refused stays its owner's";
+    EXPECT_EQ(more, token) << "a rejected buffer still belongs to the caller";
     auto taken = pool.take(900);
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->buffer, token);

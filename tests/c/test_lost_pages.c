@@ -70,8 +70,8 @@ static void lose_other_page(void) {
     EXPECT(*other == 0);
 }
 
-/* The program's handler makes the page good. */
-static void mend(int number, siginfo_t *info, void *context) {
+/* The program's handler maps the page again. */
+static void map_again(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)context;
     calls = calls + 1;
@@ -127,7 +127,7 @@ static void check_without_a_handler(void) {
 
 static void check_handler_before(void) {
     start(0);
-    install(mend);
+    install(map_again);
     lose_pages();
     lose_other_page();
     EXPECT(calls == 1);
@@ -135,7 +135,7 @@ static void check_handler_before(void) {
 }
 
 static void check_handler_before_init(void) {
-    install(mend);
+    install(map_again);
     start(0);
     lose_pages();
     lose_other_page();
@@ -168,7 +168,7 @@ static void check_handler_after(void) {
 /* The library installs nothing: the handler stays the one of the program. */
 static void check_left(void) {
     start(FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS);
-    install(mend);
+    install(map_again);
     ferrum_weights weights = weight_file_open(path);
     ferrum_weights_load_request request = FERRUM_WEIGHTS_LOAD_REQUEST_INIT;
     request.flags = FERRUM_WEIGHTS_LOAD_MAP;
@@ -176,7 +176,7 @@ static void check_left(void) {
     EXPECT(ferrum_weights_load(weights, &request, &set) == FERRUM_OK);
     struct sigaction now;
     EXPECT(sigaction(SIGBUS, NULL, &now) == 0);
-    EXPECT(now.sa_sigaction == mend);
+    EXPECT(now.sa_sigaction == map_again);
     EXPECT(ferrum_tensor_set_free(set, 0) == FERRUM_OK);
     EXPECT(ferrum_weights_close(weights, 0) == FERRUM_OK);
     end();

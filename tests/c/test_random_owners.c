@@ -564,7 +564,9 @@ static void try_short(worker *w) {
     } else if (status != FERRUM_ERROR_BUSY) {
         wrong("a close", status);
     } else if (atomic_load(&s->heard) == id) {
-        wrong("another thread heard that it was gone, of what stays", status);
+        wrong(
+            "a close was rejected, and another thread saw the object as ended",
+            status);
     }
     pthread_mutex_unlock(&s->closing);
 }
@@ -616,7 +618,7 @@ static void check_dozing(unsigned char byte) {
     memset(want, byte, sizeof want);
     for (uint64_t i = 0; i < dozing_pages(); i++)
         if (!has_bytes(p.dozing_base + i * p.page, want, sizeof want))
-            wrong("what slept has lost its bytes", FERRUM_OK);
+            wrong("a page that slept has lost its bytes", FERRUM_OK);
 }
 
 static void change_limit(worker *w) {
@@ -714,7 +716,7 @@ static void try_capture(worker *w) {
     if (works(status, "ferrum_pool_capture_begin"))
         fill_capture(w, pool, before);
     if (!native_captures(w->captured))
-        wrong("a capture was spoilt", FERRUM_OK);
+        wrong("a capture was invalidated", FERRUM_OK);
     int code = native_capture_end(w->captured);
     if (code != 0) {
         char text[64];
@@ -750,7 +752,7 @@ static void try_stale(worker *w) {
         atomic_load(&p.stale_count) < 512)
         p.stale[atomic_fetch_add(&p.stale_count, 1)] = stream;
     else
-        works(status, "the end of a stream that is gone");
+        works(status, "the end of a destroyed stream");
     if (WORKS(ferrum_pool_alloc(pool, 16 * MIB, (ferrum_stream){0}, &address)))
         WORKS(ferrum_pool_free(pool, address, (ferrum_stream){0}));
 }

@@ -293,7 +293,7 @@ static void allocate(void) {
         info.is_relocatable != (r.flags != 0) ||
         (r.alignment_bytes != 0 && info.address % r.alignment_bytes != 0) ||
         strcmp(info.tag, r.tag == NULL ? "" : r.tag) != 0)
-        wrong("the description of a block is not what was asked for");
+        wrong("the description of a block differs from the request");
     enter(b, o, r.size_bytes, info.allocated_bytes);
 }
 static void deallocate(void) {

@@ -177,7 +177,7 @@ static void equal(const char *what, uint64_t got, uint64_t want) {
               discarded * PAGE);                                            \
         if (info.asleep_host_bytes + info.asleep_file_bytes <               \
             (dozing - discarded) * PAGE)                                    \
-            wrong("what sleeps is kept nowhere");                           \
+            wrong("the contents of a sleeping page are stored nowhere");    \
         if (dozing == discarded)                                            \
             equal("asleep_host_bytes and asleep_file_bytes",                \
                   info.asleep_host_bytes + info.asleep_file_bytes, 0);      \

@@ -211,7 +211,7 @@ static const char *change_settings(void) {
         }
         check("another pool");
         assert_ok(ferrum_pool_destroy(other, 0));
-        return "a pool that comes and goes";
+        return "a pool that is created and destroyed";
     case 3:
         if (ferrum_device_measure_bandwidth(device, &gbps) != FERRUM_OK)
             return "bandwidth that could not be measured";
@@ -350,7 +350,7 @@ static void *ask(void *unused) {
                 must(FERRUM_ERROR_INTERNAL, "a torn reading");
         } else if (status != FERRUM_ERROR_INVALID_HANDLE &&
                    status != FERRUM_ERROR_NOT_INITIALIZED) {
-            must(status, "recent information of a device that may be gone");
+            must(status, "recent information of a device that may be closed");
         }
     }
     return unused;

@@ -130,7 +130,7 @@ static void check_after_init(void) {
     EXPECT(strstr(said, "SIGPROF: ") != NULL);
     EXPECT(strstr(said, "test_signals") != NULL);
     expect_in_snapshot("\"signal\":27,\"name\":\"SIGPROF\"");
-    expect_in_snapshot("\"mended\":true,\"late\":true");
+    expect_in_snapshot("\"repaired\":true,\"late\":true");
     /* Each handler is named once. */
     said[0] = 0;
     install(SIGPROF, profiler_of_the_test, SA_RESTART);
@@ -277,7 +277,7 @@ static void left_alone(uint32_t flags) {
     EXPECT(strstr(log_so_far(), "2 signal handler without SA_ONSTACK, left as "
                                 "it is: SIGALRM") != NULL);
     EXPECT(strstr(said, "left as it is: SIGPROF") != NULL);
-    expect_in_snapshot("\"mended\":false,\"late\":true");
+    expect_in_snapshot("\"repaired\":false,\"late\":true");
 }
 static void check_left_by_flag(void) {
     left_alone(FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS);

@@ -65,8 +65,8 @@ static volatile sig_atomic_t calls;
 static volatile uintptr_t called_for;
 static struct sigaction program_former;
 
-/* Makes the lost page good, so that the program goes on. */
-static void mend(uintptr_t address) {
+/* Maps the lost page again, so that the program continues. */
+static void map_again(uintptr_t address) {
     called_for = address;
     calls = calls + 1;
     if (mmap((void *)(address & ~(uintptr_t)(PAGE - 1)), PAGE, PROT_READ,
@@ -77,14 +77,14 @@ static void mend(uintptr_t address) {
 static void with_info(int number, siginfo_t *info, void *context) {
     if (number != SIGBUS || context == NULL || info->si_code <= 0)
         _exit(91);
-    mend((uintptr_t)info->si_addr);
+    map_again((uintptr_t)info->si_addr);
 }
 
 static volatile unsigned char *volatile expected_fault;
 static void plain(int number) {
     if (number != SIGBUS)
         _exit(92);
-    mend((uintptr_t)expected_fault);
+    map_again((uintptr_t)expected_fault);
 }
 
 static void count_only(int number) {

@@ -108,7 +108,7 @@ static void a_peer_is_let_in(void) {
     CUDA_OK(CU(cuDevicePrimaryCtxRelease)(1 - device_ordinal()));
 }
 
-static void all_is_given_back(void) {
+static void all_memory_is_released(void) {
     ferrum_statistics books = FERRUM_STATISTICS_INIT;
     OK(ferrum_device_get_statistics(device, &books));
     CHECK(books.reserved.current == 0 && books.live_blocks.current == 0);
@@ -129,6 +129,6 @@ int main(void) {
     check_run("a destroyed stream", a_destroyed_stream);
     check_run("a stream in each thread", a_stream_in_each_thread);
     check_run("a peer is let in", a_peer_is_let_in);
-    check_run("all is given back", all_is_given_back);
+    check_run("all memory is released", all_memory_is_released);
     return check_end();
 }

@@ -154,7 +154,7 @@ static ferrum_vpool make_vpool(uint64_t pages, uint64_t *page) {
     return vpool;
 }
 
-static void pages_come_and_go(void) {
+static void pages_are_mapped_and_unmapped(void) {
     uint64_t page;
     ferrum_address a, b;
     ferrum_vpool_info info = FERRUM_VPOOL_INFO_INIT;
@@ -182,7 +182,7 @@ static void pages_come_and_go(void) {
     OK(ferrum_vpool_destroy(vpool, 0));
 }
 
-static void what_sleeps_wakes_with_its_bytes(void) {
+static void a_sleeping_range_wakes_with_its_bytes(void) {
     uint64_t page;
     ferrum_address at;
     ferrum_sleep_report slept = FERRUM_SLEEP_REPORT_INIT;
@@ -249,7 +249,7 @@ static void the_callers_context_stays(void) {
     CUDA_OK(CU(cuCtxSetCurrent)(context));
 }
 
-static void what_is_too_much_is_said(void) {
+static void a_request_that_cannot_fit_fails(void) {
     ferrum_pool pool;
     ferrum_address a;
     OK(ferrum_pool_create(device, NULL, &pool));
@@ -265,7 +265,7 @@ static void what_is_too_much_is_said(void) {
 }
 
 /* After everything was freed, the device holds nothing. */
-static void all_is_given_back(void) {
+static void all_memory_is_released(void) {
     ferrum_statistics books = FERRUM_STATISTICS_INIT;
     char text[4096];
     size_t needed;
@@ -291,12 +291,13 @@ int main(void) {
     check_run("a pool keeps blocks apart", a_pool_keeps_blocks_apart);
     check_run("the order of streams", the_order_of_streams);
     check_run("a manager moves bytes", a_manager_moves_bytes);
-    check_run("pages come and go", pages_come_and_go);
-    check_run("what sleeps wakes with its bytes",
-              what_sleeps_wakes_with_its_bytes);
+    check_run("pages are mapped and unmapped", pages_are_mapped_and_unmapped);
+    check_run("a sleeping range wakes with its bytes",
+              a_sleeping_range_wakes_with_its_bytes);
     check_run("models share", models_share);
     check_run("the caller's context stays", the_callers_context_stays);
-    check_run("what is too much is said", what_is_too_much_is_said);
-    check_run("all is given back", all_is_given_back);
+    check_run("a request that cannot fit fails",
+              a_request_that_cannot_fit_fails);
+    check_run("all memory is released", all_memory_is_released);
     return check_end();
 }

@@ -244,7 +244,7 @@ int simcuda_fault(const char *name, uint64_t n, int code) {
 void simcuda_clear_faults(void) {
     pthread_mutex_lock(&sim.lock);
     fault_count = 0;
-    contexts_mend();
+    contexts_recover();
     pthread_mutex_unlock(&sim.lock);
 }
 

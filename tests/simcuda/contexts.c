@@ -45,13 +45,13 @@ void context_spoil(Context *context, CUresult code) {
 
 /* A sticky error stays with the device until the process ends. A test that
  * goes on in the same process asks for the device of a new one. */
-void contexts_mend(void) {
+void contexts_recover(void) {
     for (int i = 0; i < sim.device_count; i++) {
         Context *primary = sim.devices[i].primary;
         if (primary == NULL || primary->sticky == CUDA_SUCCESS)
             continue;
         if (primary->object.alive)
-            primary->mends = true;
+            primary->recovers = true;
         else
             primary->sticky = CUDA_SUCCESS;
     }
@@ -67,9 +67,9 @@ static void end_context(Context *context, bool leaked) {
     objects_end_of(context);
     ranges_end_of(context, leaked);
     context->legacy = NULL;
-    if (context->mends)
+    if (context->recovers)
         context->sticky = CUDA_SUCCESS;
-    context->mends = false;
+    context->recovers = false;
     memset(context->peers, 0, sizeof context->peers);
     pthread_cond_broadcast(&sim.progress);
 }

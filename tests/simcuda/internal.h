@@ -83,7 +83,7 @@ struct Context {
     bool primary;
     unsigned flags;
     CUresult sticky;
-    bool mends; /* with the end of the context, sticky ends too */
+    bool recovers; /* with the end of the context, sticky ends too */
     Stream *legacy, *streams;
     bool peers[MAX_DEVICES];
 };
@@ -310,7 +310,7 @@ Context *context_current(void);
 Context *context_find(CUcontext handle);
 Context *context_primary(Device *device);
 void context_spoil(Context *context, CUresult code);
-void contexts_mend(void);
+void contexts_recover(void);
 Stream **thread_stream(Context *context);
 CUresult context_retain(Device *device, CUcontext *out, const char *call);
 CUresult context_release(Device *device, const char *call);

@@ -174,7 +174,7 @@ libc = ctypes.CDLL(None)
 libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
 def install(number):
     libc.signal(number, ctypes.cast(libc.abs, ctypes.c_void_p))
-fm.library_version()  # loading it mends those that are there
+fm.library_version()  # loading it repairs the handlers that exist
 signal.signal(signal.SIGALRM, lambda *_: None)
 install(signal.SIGPROF)
 fm.init(host_memory_bytes=1 << 26)
@@ -184,14 +184,14 @@ with fm.Device("cpu:0"):
 assert found.keys() >= {"SIGPROF", "SIGVTALRM"}
 assert "SIGALRM" not in found and "SIGINT" not in found, "Python's own have the flag"
 assert found["SIGPROF"]["symbol"] == "abs" and "libc" in found["SIGPROF"]["file"]
-assert all(h["mended"] for h in found.values())
+assert all(h["repaired"] for h in found.values())
 assert [found[n]["late"] for n in ("SIGPROF", "SIGVTALRM")] == [False, True]
 fm.shutdown()
 fm.init(host_memory_bytes=1 << 26, leave_signal_handlers=True)
 install(signal.SIGUSR1)
 with fm.Device("cpu:0"):
     left = [h for h in fm.snapshot()["signal_handlers"] if h["name"] == "SIGUSR1"]
-assert [h["mended"] for h in left] == [False]
+assert [h["repaired"] for h in left] == [False]
 expect(fm.InvalidStateError, fm.init, host_memory_bytes=1 << 26)
 fm.shutdown()
 """,

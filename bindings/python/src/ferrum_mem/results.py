@@ -257,7 +257,7 @@ class DeviceBooks(TypedDict):
 
 
 class SignalHandler(TypedDict):
-    """A signal handler without SA_ONSTACK. mended: the library added the flag. late: the
+    """A signal handler without SA_ONSTACK. repaired: the library added the flag. late: the
     handler was installed after init().
     """
 
@@ -266,7 +266,7 @@ class SignalHandler(TypedDict):
     address: int
     symbol: str
     file: str
-    mended: bool
+    repaired: bool
     late: bool
 
 
