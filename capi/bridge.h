@@ -72,7 +72,7 @@ ferrum_status fm_call_placement(ferrum_placement_fn callback,
                                 ferrum_placement_option *options, size_t count,
                                 int64_t *chosen_out, uintptr_t user_data,
                                 uint64_t token);
-/** Returns 0 if the load or call goes on. */
+/** Returns 0 if the load or call continues. */
 int32_t fm_call_weights_progress(ferrum_weights_progress_fn progress,
                                  ferrum_weights_progress *now,
                                  uintptr_t user_data, uint64_t token);

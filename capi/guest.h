@@ -1,7 +1,7 @@
 /*
  * Resources that the Go runtime takes from the process at any time, and
- * without which it ends the process. C code tries to get them beforehand,
- * where a failure is an error number.
+ * without which it ends the process. C code allocates them in advance, so that
+ * a failure is an error number.
  */
 #ifndef FERRUM_CAPI_GUEST_H
 #define FERRUM_CAPI_GUEST_H

@@ -84,9 +84,9 @@ FM_REST fm_pool_alloc_with_rest(ferrum_pool pool,
     FM_RETURN_IN(function, fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
-/* Allocates a block for a request struct of this version, if that is a hit. It
- * reads the fields one by one: the caller has just written them so, and a load
- * of two of them would wait until they are in the cache. */
+/* Allocates a block for a request struct of this version, if the caches have one.
+ * It reads the fields one by one. The caller has just written the fields one by
+ * one, and a load of two fields at once would wait for both writes. */
 static inline bool fm_request_hit(ferrum_pool pool,
                                   const ferrum_pool_request *request,
                                   ferrum_address *address_out) {

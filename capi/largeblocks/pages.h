@@ -23,8 +23,8 @@ static inline bool fm_pages_splits(const struct fm_loan_pages *pages,
            ((end & inside) != 0 && entries[(end - 1) >> pages->shift].large);
 }
 
-/** Reports whether all pages of a block are mapped, and whether it would leave
- *  no part of a large page. For blocks outside of [mapped_from, mapped_to). */
+/** Reports whether all pages of a block are mapped, and the block neither begins
+ *  nor ends inside a large page. For blocks outside of [mapped_from, mapped_to). */
 static __attribute__((noinline, unused)) bool
 fm_pages_search(const struct fm_loan_pages *pages, uint64_t offset,
                 uint64_t size) {

@@ -6,6 +6,6 @@
 // or too old returns that, and the caller then enters Go. mirror.h is the interface,
 // mirror.c the reader.
 //
-// The package takes no lock and nobody waits for it. For the bytes that thread caches hold
+// The package takes no lock, and no caller waits for it. For the bytes that thread caches hold
 // it calls the thread caches, which take their mutex for that.
 package mirrors

@@ -107,7 +107,7 @@
 // before it reads the next entry, or removes the block. So a block cannot be allocated
 // twice or returned twice. A free that is delayed while its block is freed and allocated
 // again ends that new life. A free that is delayed until its block has left the cache
-// writes the meta of an unused record, which nobody reads: a record gets a new block only
+// writes the meta of an unused record, which no thread reads: a record gets a new block only
 // after all threads were stopped once since its last block left. So a free ends only the
 // life of the block that it names.
 //

@@ -10,7 +10,7 @@
 
 #include "cache.h"
 
-/* ----------------------------------------------------- of its Go core */
+/* ------------------------------------------ functions of the Go core */
 
 /* None of these waits for memory, records an error or calls functions of the
  * program. They are called with no lock held. */

@@ -278,8 +278,8 @@ void fm_cache_forget_stream(uint64_t stream) {
 
 /*
  * Finds the caches and the handle of the stream itself. If the stream has a
- * depot, the handle is valid. Otherwise the core is asked, without the mutex, and
- * once more if a handle became invalid meanwhile.
+ * depot, the handle is valid. Otherwise the function queries the core, without the
+ * mutex, and again if a handle became invalid meanwhile.
  */
 static bool fm_site_look_up(uint64_t pool, uint64_t stream,
                             struct fm_site *site) {

@@ -107,7 +107,7 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
 }
 
 /* Replaces the table by one with size entries, without the entries of blocks
- * that have left. */
+ * that were removed. */
 static bool fm_table_rebuild(struct fm_cache *cache, uint32_t size) {
     _Atomic uint32_t *table = fm_pages_get(size * sizeof *table);
     if (table == NULL)

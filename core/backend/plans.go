@@ -14,7 +14,7 @@ import (
 type planned struct {
 	request compute.Request
 	plan    compute.Plan
-	// workspaceBytes is asked once.
+	// workspaceBytes is queried from the plan once.
 	workspaceBytes uint64
 	// isContiguous states for each output whether it is contiguous.
 	isContiguous []bool

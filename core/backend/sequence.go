@@ -114,7 +114,8 @@ func (s *Sequence) Add(o *Op, inputs, outputs []*tensor.Tensor) error {
 	return s.backend.note(err)
 }
 
-// closeAll closes tensors of which others over the same memory are open, or whose memory nobody uses.
+// closeAll closes tensors. Each one shares its memory with another open tensor, or has memory that no
+// work uses.
 func closeAll(tensors []*tensor.Tensor) {
 	for _, t := range tensors {
 		if t != nil {

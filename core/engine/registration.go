@@ -13,11 +13,11 @@ import (
 // Registration is a registered callback.
 type Registration struct {
 	engine *Engine
-	// One of hear and reclaim is set.
+	// Exactly one of hear and reclaim is set.
 	hear    func(pressure.Level)
 	reclaim func(neededBytes uint64) uint64
 
-	// profile is the profile of the levels that hear gets.
+	// profile is the profile of the levels that hear is called with.
 	profile  pressure.Profile
 	priority int32
 	deadline time.Duration

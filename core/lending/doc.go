@@ -10,7 +10,7 @@
 //
 //	Word     the owner of tables and numbers
 //	Owned    the pool, under its lock
-//	Lent     nobody; C may take them
+//	Lent     no thread; a thread of C may take them
 //	Working  one thread of C, for the time of one placement
 //
 // C changes Lent to Working and back, each with one instruction. Go changes Owned to Lent

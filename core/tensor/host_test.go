@@ -82,7 +82,7 @@ func TestOnDeviceFills(t *testing.T) {
 	r.closeAll(a, column, small, wide)
 }
 
-// Elements go to another device, and come back as another type.
+// Elements are copied to another device, and back as another type.
 func TestOnDeviceElementsGoToAnotherDevice(t *testing.T) {
 	r := newRig(t)
 	defer r.close()

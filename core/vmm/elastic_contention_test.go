@@ -111,7 +111,7 @@ func TestReclaimCallbacksRunInGiverOrder(t *testing.T) {
 }
 
 // Bytes freed by a callback also count if the allocation is served before the call
-// ends, or nobody waits for its end.
+// ends, or no call waits for its end.
 func TestReclaimedBytesAreCountedWhenTheWaiterIsServedFirst(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	giver, asker := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0)

@@ -91,8 +91,7 @@ func (m *Model) callbacks() []*Reclaim {
 }
 
 // helpersOf lists the models whose pages would help a model: those above their
-// guarantee, in the order in which they are asked to release pages, and the model
-// itself.
+// guarantee, in the order in which the pool requests their pages, and the model itself.
 func (s *Elastic) helpersOf(m *Model) []*Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,7 +57,7 @@ type sleepWait struct {
 	noWait bool
 }
 
-// forKeepers waits until nobody keeps a tag awake; tag "": any tag.
+// forKeepers waits until no call keeps a tag awake; tag "": any tag.
 func (w sleepWait) forKeepers(tag string) error {
 	return w.until(func() (running string) {
 		for of := range w.space.table.keptAwake {

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// A Sleep waits for those who keep its tag awake, and for nobody else.
+// A Sleep waits for the calls that keep its tag awake, and for no other call.
 func TestTagsThatMustStayAwake(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	keep(r.pool.physical, r.dev)

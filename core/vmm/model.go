@@ -190,7 +190,7 @@ func (m *Model) Synchronize() error {
 	return err
 }
 
-// check returns an error if the model is gone. The caller holds Elastic.mu.
+// check returns an error if the model was unregistered. The caller holds Elastic.mu.
 func (m *Model) check(op string) error {
 	if m.gone {
 		return device.Errorf(device.CodeModelNotFound, modelOp(op), "model %q was unregistered from %q", m.id,

@@ -54,8 +54,8 @@ func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	p.quit(t)
 }
 
-// The wait ends, also for a thread that may not wait, and when the model is
-// unregistered.
+// The wait ends when the model is unregistered. A call on a thread that must not wait
+// fails at once.
 func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 	var inside insideFlag
 	p := newPartyWith(t, devicetest.Config{}, inside.options(), ElasticConfig{LimitBytes: 256 * page}, false)

@@ -22,9 +22,9 @@ import (
 // the highest priority first, and of equal priority the oldest registration first.
 // Waiting guarantees come before waiting allocations.
 //
-// When pages are short, the models above their guarantee are asked to release pages.
+// When pages are short, the pool requests pages from models above their guarantee.
 // The order is: the lowest priority first, then the model furthest above its guarantee,
-// then the oldest registration. No model is asked for more pages than it has above its
+// then the oldest registration. The pool requests at most the pages that a model has above its
 // guarantee. The model that needs the pages has its place in the same order.
 
 // noBound is the maximum of a model that has none.
@@ -204,7 +204,7 @@ func (q *quota) discharge(s *share, pages uint64) {
 	q.grow()
 }
 
-// reclaimOrder lists the models that can release pages, in the order in which they are asked.
+// reclaimOrder lists the models that can release pages, in the order of the requests.
 func (q *quota) reclaimOrder() []*share {
 	candidates := make([]*share, 0, len(q.shares))
 	for s := range q.shares {

@@ -50,7 +50,7 @@ func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 }
 
 // The pages of a Wake are not zeroed, because it writes to all their bytes. After a Wake
-// that failed half-way, nobody sees what they had.
+// that failed half-way, no model reads their former contents.
 func TestPagesOfAFailedWakeAreZeroedForTheNextUse(t *testing.T) {
 	n := newNap(t, device.BackingMovable, 1)
 	next := n.party.model(t, "next", 0, 16, 0)

@@ -35,7 +35,7 @@ func (n *nap) record(t *testing.T) record {
 	r.stats.SleepFailures, r.stats.WakeFailures, r.stats.PeakPhysicalBytes = 0, 0, 0
 	r.stats.ReadyPages, r.stats.HeldBytes, r.stats.MovedPages = 0, 0, 0
 	r.stats.LimitBytes, r.stats.AvailableBytes, r.stats.TableBytes = 0, 0, 0
-	// A page that the device failed to unmap counts as used, whoever has it.
+	// A page that the device failed to unmap counts as used, whichever model it belonged to.
 	r.stats.PhysicalBytes -= s.table.stillMapped * s.table.extent.PageBytes
 	return r
 }

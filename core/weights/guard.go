@@ -8,8 +8,8 @@ import (
 // guard keeps the memory of a load mapped while host threads write it. The memory is allocated for
 // the guard's stream. If the host can address the device's memory, the stream has one piece of work
 // that lasts as long as the load. So a free of the memory waits for the load, as for any queued work.
-// For other devices the copies queued on streams have this effect. Between two copies nothing has, but
-// the memory belongs to the load, and nobody else frees it. A Sleep waits for the load on every device
+// For other devices the copies queued on streams have this effect. Between two copies no work protects
+// the memory; the memory belongs to the load, and only the load frees it. A Sleep waits for the load on every device
 // (Memory.KeepAwake).
 type guard struct {
 	stream device.Stream

@@ -84,8 +84,8 @@ func (o *outputs) place() error {
 }
 
 // placeNew renames a file, unless the new name exists. For file systems whose rename replaces a file, it
-// makes a second name, which fails in the same way. Only file systems without second names are asked
-// first whether the name exists, and another writer may come in between.
+// creates a hard link, which fails if the name exists. On file systems without hard links it checks first
+// whether the name exists; another writer may create the name in between.
 func placeNew(from, to string, rename func(from, to string) error) error {
 	err := rename(from, to)
 	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EOPNOTSUPP) {

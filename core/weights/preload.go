@@ -28,7 +28,7 @@ type part struct {
 // preloadBytes is the size of the part of a file that is checked and read at a time.
 const preloadBytes = 1 << 20
 
-// preloadAhead is the number of parts that the system is asked to read ahead. With more parts, the
+// preloadAhead is the number of parts that the system reads ahead. With more parts, the
 // call would react too late to the end of its context.
 const preloadAhead = 32
 

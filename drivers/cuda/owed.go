@@ -75,7 +75,7 @@ func (c *driverContext) unmap(pages hostpages.Pages) {
 	}
 }
 
-// owe adds a call that nobody has tried yet. It needs no context.
+// owe adds a call that was not tried yet. It needs no context.
 func (c *driverContext) owe(what string, f *dl.Function, arguments ...uintptr) {
 	c.owed.add(owedCall{what: what, f: f, arguments: arguments})
 }
@@ -176,7 +176,7 @@ func (o *owedCalls) forget() {
 	o.count.Store(0)
 }
 
-// payAtEnd is called when the device has ended, and nobody can call it again. It tries more
+// payAtEnd is called when the device has ended and cannot be called again. It tries more
 // often. What the vendor driver rejects even then stays until the process ends.
 func (c *driverContext) payAtEnd(op string) {
 	for range lastTries {

@@ -77,7 +77,7 @@ func (o *openDevice) lock(op string, made span) (span, error) {
 			err = o.insertOther(op, made)
 		}
 		if err != nil && made.Kind == ranges.Registered {
-			// Otherwise the next Register would take the memory for somebody else's.
+			// Otherwise the next Register would treat the memory as external.
 			o.ctx.finishFirst(op, what, &o.ctx.api.hostUnregister, uintptr(host))
 		}
 		return err

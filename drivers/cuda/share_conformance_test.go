@@ -48,7 +48,7 @@ func TestAdoptedMemoryConforms(t *testing.T) {
 	sharetest.Adopted{
 		Open: func(t testing.TB) device.Device { return open(t, 0) },
 		Theirs: func(t testing.TB, _ device.Device, size uint64) (theirs device.Addr) {
-			// The library queries the driver about an address that belongs to nobody. The
+			// The library queries the driver about an unallocated address. The
 			// simulator reports that query.
 			keeps := keeper(t)
 			t.Cleanup(func() { sim.call("simcuda_clear_violations") })

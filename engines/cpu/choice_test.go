@@ -17,7 +17,8 @@ import (
 	"ferrum_mem/core/dtype"
 )
 
-// The largest and the smallest elements of long lines are those of a sort, NaN above all.
+// In long lines the largest and the smallest elements are the same as after a sort. NaN is larger than
+// every number.
 func TestTopAgreesWithASort(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
 		for range 25 {

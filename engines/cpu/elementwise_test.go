@@ -78,7 +78,8 @@ func requireClose(t *testing.T, kind dtype.DType, want, got float64, at ...any) 
 	}
 }
 
-// A list of values over the whole range, each in every lane and in the rest of a vector.
+// The values cover the whole range. Each value is in every lane of a full vector, and in the last, shorter
+// part of a line.
 func TestFunctionsAreExactOverTheWholeRange(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
 		if e.Threads() > 1 {

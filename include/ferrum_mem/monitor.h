@@ -280,7 +280,7 @@ FERRUM_API ferrum_status ferrum_monitor_info_json(ferrum_monitor monitor,
 typedef struct ferrum_collected {
     /** The device. */
     ferrum_device device;
-    /** FERRUM_OK, or the first failure. The collection goes on after a failure.
+    /** FERRUM_OK, or the first failure. The collection continues after a failure.
      *  @go Status() */
     ferrum_status status;
     /** Number of managers. */

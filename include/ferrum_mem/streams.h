@@ -141,7 +141,7 @@ FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,
                                              ferrum_event *event_out);
 
 /**
- * Destroys an event. Streams that wait for the event go on waiting.
+ * Destroys an event. Streams that wait for the event still wait for it.
  *
  * @ends
  * @go factory.DestroyEvent

@@ -20,7 +20,7 @@ extern "C" {
 /*
  * A tensor is a view of memory: of memory that was allocated for it, of a block, of a loaded
  * weight, or of memory of the program. Several tensors can be views of the same memory. The
- * memory is freed, or given back to its owner, with the last of them. docs/tensors.md
+ * memory is freed, or released to its owner, with the last of them. docs/tensors.md
  * explains types, views, sleep and DLPack.
  *
  * Elements are read and written in the order of streams, like all memory of the library. A

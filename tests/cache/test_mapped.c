@@ -1,8 +1,8 @@
 /*
- * Pages of a mapped file that are gone, with each kind of handler that a
- * program can have for SIGBUS. A use of such a page in a watched mapping gives
- * zeros. Everywhere else the signal does what it does without the watch, which
- * each check here also does. Every check is a process of its own.
+ * Lost pages of a mapped file, with each kind of SIGBUS handler that a program
+ * can have. A read of a lost page in a watched mapping returns zeros. For every
+ * other page the signal has the same effect as without the watch; each check
+ * tests that too. Every check runs in a process of its own.
  */
 #include <errno.h>
 #include <fcntl.h>

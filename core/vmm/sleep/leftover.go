@@ -13,8 +13,8 @@ import (
 // A file of sleeping pages is useless without the process that wrote it. It is removed
 // when its pages have woken or were freed. After a crash it is left behind, and the
 // next process that creates a file in that directory removes it. The name of a file
-// does not prove who owns it. So a file is removed only if it begins with our magic and
-// nobody holds its lock. The lock ends with the process that holds it, even if the
+// does not prove who owns it. So a file is removed only if it begins with the library's magic
+// number and no process holds its lock. The lock ends with the process that holds it, even if the
 // process number is reused. Before a name is removed, it is compared with the open
 // file.
 

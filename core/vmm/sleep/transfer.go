@@ -19,7 +19,7 @@ type Transfer struct {
 	Op   string
 	Jobs []Job
 	// Prepare is called with each job of Back, in order, before its copy begins. The
-	// copies of the jobs before go on meanwhile. nil: there is nothing to prepare.
+	// copies of earlier jobs continue meanwhile. nil: there is nothing to prepare.
 	Prepare func(Job) error
 	// Stopped returns an error if no further copy may begin, and nil otherwise.
 	Stopped func() error

@@ -238,7 +238,7 @@ func fileBytes(fd int) uint64 {
 	return uint64(status.Blocks) * 512
 }
 
-// counting is the buffer of countMappings. It is allocated beforehand, because
+// counting is the buffer of countMappings. It is allocated in advance, because
 // countMappings is called when the process may be unable to allocate memory.
 var counting struct {
 	mu     sync.Mutex

@@ -11,15 +11,15 @@ func sortedList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// nobody is never received from. The possible send makes the compiler put the argument of
+// unused is a channel without a receiver. The possible send makes the compiler put the argument of
 // Pointer on the heap. A variable on the stack would move when the stack grows.
-var nobody = make(chan any)
+var unused = make(chan any)
 
 // Pointer returns the address of a variable as an argument of Call. The caller must read
 // the variable after the call, which keeps it alive until then.
 func Pointer[T any](variable *T) uintptr {
 	select {
-	case nobody <- variable:
+	case unused <- variable:
 	default:
 	}
 	return uintptr(unsafe.Pointer(variable))

@@ -7,7 +7,7 @@
 
 #include "elements.h"
 
-/* Keys that a query does not see are marked in a byte for each. */
+/* One byte for each key states whether the query ignores the key. */
 static int64_t fk_general_attention_workspace(const void *request) {
     const struct fk_attention *r = request;
     return (r->keys * 9 + r->value_depth * 8 + 63) / 64 * 64;

@@ -1774,7 +1774,7 @@ class ferrum_collected(ctypes.Structure):
 
     # The device.
     device: ferrum_device
-    # FERRUM_OK, or the first failure. The collection goes on after a failure.
+    # FERRUM_OK, or the first failure. The collection continues after a failure.
     status: int
     # Number of managers.
     managers: int
@@ -2977,7 +2977,7 @@ class Functions:
     ferrum_stream_copy_batch: Callable[..., int]
     # (stream, event_out) Records a new event at the present end of the stream's queue.
     ferrum_event_record: Callable[..., int]
-    # (event) Destroys an event. Streams that wait for the event go on waiting.
+    # (event) Destroys an event. Streams that wait for the event still wait for it.
     ferrum_event_destroy: Callable[..., int]
     # (event, ready_out) Returns without waiting whether the event has completed (1) or not (0).
     ferrum_event_is_ready: Callable[..., int]

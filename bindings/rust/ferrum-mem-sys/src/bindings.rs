@@ -2935,7 +2935,7 @@ impl Default for ferrum_monitor_pressure {
 pub struct ferrum_collected {
     /// The device.
     pub device: ferrum_device,
-    /// FERRUM_OK, or the first failure. The collection goes on after a failure.
+    /// FERRUM_OK, or the first failure. The collection continues after a failure.
     pub status: ferrum_status,
     /// Number of managers.
     pub managers: u32,
@@ -5986,7 +5986,7 @@ extern "C" {
         event_out: *mut ferrum_event,
     ) -> ferrum_status;
 
-    /// Destroys an event. Streams that wait for the event go on waiting.
+    /// Destroys an event. Streams that wait for the event still wait for it.
     pub fn ferrum_event_destroy(event: ferrum_event) -> ferrum_status;
 
     /// Returns without waiting whether the event has completed (1) or not (0).

@@ -1517,7 +1517,7 @@ impl From<&sys::ferrum_monitor_pressure> for MonitorPressure {
 pub struct Collected {
     /// The device.
     pub device: sys::ferrum_device,
-    /// `None`, or the first failure. The collection goes on after a failure.
+    /// `None`, or the first failure. The collection continues after a failure.
     pub status: Option<crate::ErrorKind>,
     /// Number of managers.
     pub managers: u32,
