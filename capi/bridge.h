@@ -63,8 +63,8 @@ ferrum_status fm_call_enqueue(ferrum_enqueue_fn enqueue, uint64_t work,
 void fm_call_monitor(ferrum_monitor_fn callback, uint64_t monitor,
                      ferrum_device_level *levels, size_t count,
                      uintptr_t user_data);
-/** The request contains no lists. Its list of preferred devices is
- *  preferred. */
+/** The argument preferred replaces the list of preferred devices of the
+ *  request. */
 ferrum_status fm_call_placement(ferrum_placement_fn callback,
                                 ferrum_placement_request *request,
                                 ferrum_device *preferred,

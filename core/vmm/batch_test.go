@@ -278,8 +278,8 @@ func TestABatchFreesWhatSleepsToo(t *testing.T) {
 	r.quit(t)
 }
 
-// Threads map and unmap lists and single ranges that cross each other, while others put the
-// pool to sleep and wake it. What a thread has is its own.
+// Threads map and unmap lists and single ranges that overlap, while other threads put the
+// pool to sleep and wake it. No two threads have the same page.
 func TestBatchesOfManyThreads(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), func(c *Config) { c.LimitBytes = 20 * page })
 	keep(r.pool.physical, r.dev)

@@ -175,7 +175,7 @@ func TestLimitBoundsTheUsedPages(t *testing.T) {
 	r.quit(t)
 }
 
-// The device has less than the limit states, because others use it.
+// The device has less free memory than the limit, because other processes use the rest.
 func TestTheErrorNamesHoldersWhereTheDeviceHasLessThanTheLimit(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 16 * page}, nil)
 	r.dev.SetOthersBytes(12 * page)

@@ -128,7 +128,8 @@ static bool freed_or_full(ferrum_status status) {
     return status == FERRUM_OK;
 }
 
-/* Blocks a stream by the gate, and leaves this much address space. */
+/* Queues work that waits for the gate, and then uses up the address space except
+ * for this many bytes. */
 static ferrum_stream hold(int gate[2], uint64_t bytes) {
     ferrum_stream stream;
     EXPECT(pipe(gate) == 0);

@@ -179,7 +179,7 @@ static void check_threads_run_anywhere(void) {
     EXPECT(threads >= CPU_COUNT(&all) + 10);
 }
 
-/* A call that failed for lack of descriptors succeeds when there are some. */
+/* A call that failed for lack of descriptors succeeds when descriptors are free. */
 static void check_files_come_back(void) {
     ferrum_device device;
     EXPECT(things_init());

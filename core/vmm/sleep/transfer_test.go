@@ -18,7 +18,7 @@ import (
 
 const pageBytes = 4096
 
-// laggard is a device whose streams run their work only when somebody waits for it.
+// laggard is a device whose streams run their work only when a call waits for it.
 type laggard struct {
 	*devicetest.Device
 	mu sync.Mutex

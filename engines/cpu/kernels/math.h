@@ -183,7 +183,8 @@ FK_INLINE fk_vd fk_log2_double(fk_vd x) {
     return exponent + 2 * z * sum * 1.44269504088896340736;
 }
 
-/* x^y where C has a special value, or x is negative: size is |x|^y. */
+/* x^y for the arguments for which C defines a special value, and for negative x.
+ * size is |x|^y. */
 FK_NOINLINE float fk_special_power(float x, float y, float size) {
     const float infinity = __builtin_inff();
     if (y == 0 || x == 1)

@@ -62,8 +62,8 @@ func (l *lowering) attention() error {
 	return nil
 }
 
-// cache returns the keys or values with those of the past before them. Where both are needed as one
-// operand, they are copied: to the output if it is wanted, or into the workspace.
+// cache returns the past keys or values, followed by the new ones. If one operand must hold both, they
+// are copied: to the output if it is wanted, otherwise into the workspace.
 func (l *lowering) cache(in, past, present int, size uint64) (headed, error) {
 	h := l.layout.Heads
 	added := inHeads(l.in(in), size)

@@ -334,7 +334,8 @@ func (g *generator) norms(s *operator.Schema, kind dtype.DType) drawn {
 	stash := rapid.SampledFrom([]string{"f32", "bf16"}).Draw(g.T, "stash")
 	d := drawn{attributes: attributes{"axis": axis, "stash_type": stash, "epsilon": 0.125}}
 	scale := func(of dtype.DType) *argument {
-		// A distance from the mean that is 0 in F32 and not in F64 makes infinity NaN.
+		// No special values: a distance from the mean can be 0 in F32 and not 0 in F64. Infinity times 0 is
+		// NaN, and infinity times another number is not.
 		isSpecial := g.special
 		defer func() { g.special = isSpecial }()
 		g.special = false

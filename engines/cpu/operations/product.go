@@ -131,7 +131,7 @@ func (p *product) turn() {
 	p.m, p.n = p.n, p.m
 }
 
-// multiply adds the request of a product. The columns of the result are adjacent: otherwise it is
+// multiply adds the request of a product. If the columns of the result are not adjacent, the product is
 // computed in the workspace.
 func (l *lowering) multiply(p *product) error {
 	p.mergeBatch()

@@ -64,7 +64,7 @@ type loads struct {
 	kept []byte
 }
 
-// pair has the rates of both in bytes per second, one value for each round.
+// pair has the rates of the library and of the peer in bytes per second, one value for each round.
 type pair struct {
 	Bytes int64     `json:"bytes"`
 	Ours  []float64 `json:"ours"`
