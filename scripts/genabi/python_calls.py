@@ -182,7 +182,7 @@ def _doc(names: Names, shape: Shape) -> str:
         said_in_c = re.sub(rf"\b{value}\b", "NULL", said_in_c)
     text, *parts = re.split(r"^@(?=param|return)", said_in_c, flags=re.MULTILINE)
     if any(a.role is Role.TRUTH for a in shape.outputs):
-        text = NUMBERS.sub("", text)
+        text = NUMBERS.sub("", text).replace("result is 0", "result is False")
     lines = {"Args": [], "Returns": [], "Raises": []}  # type: dict[str, list[str]]
     # Parameters for the buffer of a list or text, and for values that Python computes, are not
     # described.
@@ -232,7 +232,8 @@ def _raises(names: Names, said: str, never: str) -> list[str]:
         errors = [e for e in re.findall(r"FERRUM_ERROR_\w+", found.group(1)) if e != never]
         if errors:
             text = names.text(found.group(2)).strip(".; ")
-            entries.append(f"{', '.join(names.text(e) for e in errors)}: {text or 'it is so'}.")
+            named = ", ".join(names.text(e) for e in errors)
+            entries.append(f"{named}: {text}." if text else f"{named}.")
     return entries
 
 

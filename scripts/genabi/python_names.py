@@ -19,7 +19,7 @@ TOKEN = re.compile(r"\bferrum_\w+(?:\.\w+)?(?:\(\))?|\bFERRUM_\w+\*?|\bNULL\b|\{
 # A line of a list of words.
 LIST = re.compile(r'\n+  ("\w+") {2,}')
 # Remarks about a C number that a Python bool does not need.
-NUMBERS = re.compile(r" \([01]\)|, or never \(0\)")
+NUMBERS = re.compile(r"\s\([01]\)|, or never \(0\)")
 
 
 def camel(name: str) -> str:

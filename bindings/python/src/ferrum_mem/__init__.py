@@ -7,9 +7,9 @@
             block.write(b"hello")
             print(device.memory_info().used_bytes)
 
-Every object is a context manager with close(). Every error is a FerrumError. All objects
-may be used from any thread. In a forked child every call raises ForkedError, and close()
-does nothing.
+Every object is a context manager with close(). Every error of the library is a FerrumError,
+and an argument of a wrong class is a TypeError. All objects may be used from any thread. In a
+forked child every call raises ForkedError, and close() does nothing.
 """
 
 from __future__ import annotations

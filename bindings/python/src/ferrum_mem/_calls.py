@@ -114,7 +114,7 @@ class StreamCalls(Resource):
     """What Stream inherits."""
 
     def is_ready(self) -> bool:
-        """Returns without waiting whether all work queued so far has completed or not (0)."""
+        """Returns without waiting whether all work queued so far has completed or not."""
         raw = ctypes.c_uint32()
         _native.check(_native.functions().ferrum_stream_is_ready(self._handle, ctypes.byref(raw)))
         return bool(raw.value)
@@ -370,8 +370,8 @@ class VirtualPoolCalls(Resource):
         )
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
-        """Returns whether every page that a range touches is mapped or not. The result is 0 for a
-        range that ends outside the pool or has no bytes.
+        """Returns whether every page that a range touches is mapped or not. The result is False for
+        a range that ends outside the pool or has no bytes.
         """
         raw = ctypes.c_uint32()
         _native.check(
@@ -481,7 +481,7 @@ class VirtualPoolCalls(Resource):
 
         Raises:
             InvalidArgumentError: for a pool with another backing.
-            InvalidOffsetError, InvalidSizeError, NotMappedError: it is so.
+            InvalidOffsetError, InvalidSizeError, NotMappedError.
         """
         return _native.read_array(
             ctypes.c_int32,
@@ -731,7 +731,7 @@ class TensorSetCalls(Resource):
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
 
         Raises:
-            TimeoutError: it is so.
+            TimeoutError.
             CancelledError: after a cancel; otherwise the error of the load, such as
                 OutOfMemoryError of its memory, or IoError for a file that became shorter.
             InvalidStateError: inside the progress callback of the load.

@@ -34,7 +34,7 @@ class HostMapping(HostBuffer):
         self._pointer = raw.host_pointer
         memory, mapping_id = block._handle, raw.mapping_id
         end = _native.functions().ferrum_memory_unmap
-        label = f"mapping of {size_text(self.size_bytes)} of the {block._owned.label}"
+        label = f"HostMapping of {size_text(self.size_bytes)} of the {block._owned.label}"
         self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
 
     def unmap(self) -> None:

@@ -616,7 +616,7 @@ class TensorSet(TensorSetCalls, Mapping[str, WeightTensor]):
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
 
         Raises:
-            TimeoutError: it is so.
+            TimeoutError: the load is not over in time.
             CancelledError: after a cancel; otherwise the error of the load.
             InvalidStateError: inside the progress callback of the load.
             What the progress function has raised.
