@@ -188,7 +188,7 @@ func TestReplayRejectsBadInput(t *testing.T) {
 		{[]string{small, "--limit", "1MiB", "--paging", "on"}, "less than a page of 2 MiB"},
 		{[]string{small, "--device", "gpu zero"}, `device id "gpu zero"`},
 		{[]string{small, "--device", "tpu:0"}, `no backend "tpu"`},
-		{[]string{small, "--device", "cpu:7"}, "device cpu:7: there are 1 host devices"},
+		{[]string{small, "--device", "cpu:7"}, "device cpu:7: this process has 1 host device"},
 		{[]string{small, "--strategy", "worst_fit"}, `strategy "worst_fit" is not known`},
 		{[]string{small, "--strategy", "fixed"}, "strategy fixed has blocks of one size"},
 		{[]string{small, "--format", "xml"}, `--format "xml"`},
