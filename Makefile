@@ -208,17 +208,13 @@ clean: ## remove everything that was built
 # path is absolute.
 GO_LINK := -extldflags '-Wl,--version-script=$(ROOT)/capi/ferrum_mem.map -Wl,-soname,$(SONAME) -Wl,-z,defs'
 
-# Go's build cache does not notice a changed header outside the folder of a package. The
-# checksum of the headers in a macro makes it compile the package again.
-HEADER_SUM := $(firstword $(shell cat $(HEADERS) $(wildcard capi/*/*.h) | cksum))
 # The address of a C function depends on the code that is linked before it. Without
 # alignment this changes the time of a loop of a few nanoseconds, because the loop may cross
 # a line of the processor's cache.
 ALIGNED    := -falign-functions=64 -falign-loops=32
 # All Go commands use the same flags of C. Go then compiles the C code once for the library,
 # the tests, vet and staticcheck. The flags of an outer make are replaced.
-override CGO_CFLAGS := $(filter-out $(ALIGNED) -DFERRUM_HEADER_SUM=%,$(or $(CGO_CFLAGS),-O2 -g)) \
-    $(ALIGNED) -DFERRUM_HEADER_SUM=$(HEADER_SUM)
+override CGO_CFLAGS := $(filter-out $(ALIGNED),$(or $(CGO_CFLAGS),-O2 -g)) $(ALIGNED)
 export CGO_CFLAGS
 
 # $(call build_library,OUTPUT,FLAGS,ENVIRONMENT): builds the shared library and creates its

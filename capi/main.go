@@ -27,6 +27,8 @@ import (
 	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
 	"ferrum_mem/engines"
+	// A change of a header gives this package a new build.
+	_ "ferrum_mem/include"
 )
 
 func main() {}

@@ -10,10 +10,16 @@ package largeblocks
 import "C"
 
 import (
+	"embed"
 	"unsafe"
 
 	"ferrum_mem/core/lending"
 )
+
+// Source is the text of the headers. A change of it gives the packages that include them a new build.
+//
+//go:embed *.h
+var Source embed.FS
 
 // Places has the C memory in which pools lend their tables.
 type Places struct{}

@@ -7,10 +7,16 @@ package mappedfiles
 import "C"
 
 import (
+	"embed"
 	"unsafe"
 
 	"ferrum_mem/core/weights/diskfile"
 )
+
+// Source is the text of the headers. A change of it gives the packages that include them a new build.
+//
+//go:embed *.h
+var Source embed.FS
 
 // Watch watches a mapping; diskfile.OnMap takes it.
 func Watch(mapping []byte, fd int) (diskfile.Watch, error) {

@@ -7,13 +7,21 @@ package mirrors
 import "C"
 
 import (
+	"embed"
 	"unsafe"
 
 	// The C code of package threadcache counts the blocks of the caches.
 	_ "ferrum_mem/capi/threadcache"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
+	// A change of a header gives this package a new build.
+	_ "ferrum_mem/include"
 )
+
+// Source is the text of the headers. A change of it gives the packages that include them a new build.
+//
+//go:embed *.h
+var Source embed.FS
 
 // Mirrors are the places in C memory where the counters are published.
 type Mirrors struct{}

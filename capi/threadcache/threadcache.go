@@ -17,11 +17,19 @@ package threadcache
 import "C"
 
 import (
+	"embed"
 	"unsafe"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/pool"
+	// A change of a header gives this package a new build.
+	_ "ferrum_mem/include"
 )
+
+// Source is the text of the headers. A change of it gives the packages that include them a new build.
+//
+//go:embed *.h
+var Source embed.FS
 
 // Caches creates the thread caches of this library.
 type Caches struct{}
