@@ -761,3 +761,51 @@ fn test_a_registered_backend_starts_and_stops() {
     };
     assert!(registry.find_best_compute_backend(&paged).is_none());
 }
+
+/// Doubles the elements of its first input.
+struct Doubler;
+
+impl ferrum_mem::ProgramBackend for Doubler {
+    fn run(
+        &self,
+        call: &ferrum_mem::ComputeCall<'_>,
+    ) -> std::result::Result<(), ferrum_mem::ComputeFailure> {
+        let numbers = call.input(0)?.read::<f32>()?;
+        let doubled: Vec<f32> = numbers.iter().map(|it| 2.0 * it).collect();
+        call.output(0)?.write(&doubled)
+    }
+}
+
+#[test]
+fn test_a_custom_backend_is_created_by_its_name() {
+    let engine = engine();
+    let properties = r#"{"supported_devices": ["cpu:0"], "supported_dtypes": ["f32"]}"#;
+    let held = engine
+        .factory
+        .library()
+        .register_compute("doubler", properties, Doubler)
+        .unwrap();
+    let mut custom = BackendConfig {
+        backend_type: BackendType::Custom,
+        ..config()
+    };
+    custom
+        .backend_options
+        .insert("name".to_owned(), json!("doubler"));
+    let backend = engine.factory.create_backend(&custom).unwrap();
+    block_on(backend.start(&CPU)).unwrap();
+    let found: &dyn ComputeBackend = &backend;
+    let one = tensor(found, &[1.5], &[1]);
+    let sum = found.tensor_ops().add(&one, &one).unwrap();
+    assert_eq!(sum.to_vec_f32().unwrap(), [3.0]);
+    let product = found.tensor_ops().mul(&one, &one).unwrap();
+    assert_eq!(
+        product.to_vec_f32().unwrap(),
+        [3.0],
+        "1.5 is doubled, not squared"
+    );
+    drop((one, sum, product));
+    block_on(backend.stop()).unwrap();
+    drop(backend);
+    held.close().unwrap();
+}
