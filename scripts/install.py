@@ -70,7 +70,7 @@ class Tree:
 
     def collect(self) -> None:
         """Collects every file to install."""
-        for header in sorted((ROOT / "include").rglob("*.*")):
+        for header in sorted((ROOT / "include").rglob("*.h*")):
             name = str(header.relative_to(ROOT / "include"))
             self.copy(f"include/{name}", "INCLUDEDIR", name)
         file = f"libferrum_mem.so.{self.version}"
