@@ -53,14 +53,16 @@ def books() -> None:
 
 
 def streams() -> None:
-    """Each of two streams has an allocator. Neither gets memory of the other too early."""
+    """Each of two streams has an allocator. Neither gets memory of the other too early. Arrays
+    may live longer than their streams.
+    """
     cupy = start()
     import ferrum_mem.frameworks
 
     made = []
     for _ in range(2):
         stream = cupy.cuda.Stream(non_blocking=True)
-        hook = ferrum_mem.frameworks.cupy_allocator(stream.ptr)
+        hook = ferrum_mem.frameworks.cupy_allocator(stream)
         made.append((stream, hook))
     for round_ in range(50):
         kept = []
@@ -72,6 +74,8 @@ def streams() -> None:
         for number, array in enumerate(kept):
             made[number][0].synchronize()
             assert bool((array == 2 * (number + round_)).all())
+    del made, stream, hook
+    del kept, array
 
 
 def arrays_of_both() -> None:

@@ -222,7 +222,7 @@ def tensors_of_both() -> None:
     import ferrum_mem
 
     torch.zeros(1, device="cuda")
-    kinds = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64}
+    kinds = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32}
     with ferrum_mem.Device("cuda:0") as device, ferrum_mem.Pool(device) as pool:
         for kind, expected in kinds.items():
             ours = ferrum_mem.Tensor(pool, kind, [3, 5])

@@ -225,6 +225,7 @@ def main() -> int:
             bundle.BUNDLE / "bin" / "bench_memory",
             "wake",
             str(min(part, 1 << 30)),
+            "0",
         ]
         wake = bundle.last_json(bundle.run(command, 60).stdout)
         found["pinned_copy_gbps"] = bundle.spread(wake["pinned_copy_gbps"])

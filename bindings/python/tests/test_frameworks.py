@@ -18,7 +18,7 @@ BUILD = ROOT / "build"
 SIMULATOR = BUILD / "test/simcuda/12090/libcuda.so.1"
 
 COMMON = """
-import ctypes, sys, types
+import ctypes, gc, os, sys, types, weakref
 import ferrum_mem as fm
 import ferrum_mem.frameworks as frameworks
 
@@ -114,10 +114,42 @@ frameworks.use_in_cupy()
 (malloc,) = chosen
 memory = malloc(1000)
 malloc.__self__.do_free(0, memory, 0)
+
 with fm.Device("cuda:0") as device:
     assert device.statistics().requested.current == 0
     device.synchronize()
 assert frameworks.trim() > 0
+
+driver = ctypes.CDLL(os.environ["FERRUM_CUDA_LIBRARY"])
+
+class Stream:
+    def __init__(self):
+        context, made = POINTER(), POINTER()
+        assert driver.cuInit(0) == 0
+        assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+        assert driver.cuCtxSetCurrent(context) == 0
+        assert driver.cuStreamCreate(ctypes.byref(made), 1) == 0
+        self.ptr = made.value
+
+with fm.Device("cuda:0") as device:
+    stream = Stream()
+    number, seen = stream.ptr, weakref.ref(stream)
+    hook = frameworks.cupy_allocator(stream)
+    assert hook.stream == number
+    memory = hook.malloc(4096)
+    del stream, hook
+    gc.collect()
+    assert seen() is not None, "memory of the stream is left"
+    frameworks.cupy_allocator(number).do_free(number, memory, 0)
+    assert frameworks.cupy_allocator(number).stream == number
+    for wrong in (None, "7", 1.5, object()):
+        try:
+            frameworks.cupy_allocator(wrong)
+        except TypeError as problem:
+            assert "stream" in str(problem), problem
+        else:
+            raise AssertionError(wrong)
+    assert device.statistics().requested.current == 0
 """
 )
 

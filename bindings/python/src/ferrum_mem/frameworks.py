@@ -19,6 +19,7 @@ from typing import Any
 
 from . import _abi, _native
 from ._loader import LibraryLoadError
+from ._values import u64, wrong_class
 from .errors import InvalidArgumentError
 
 FILE_NAME = "libferrum_mem_allocator.so"
@@ -35,6 +36,9 @@ _TORCH_HOOKS = {
     "set_end_allocate_to_pool_fn": "ferrum_torch_end_graph",
     "set_release_pool": "ferrum_torch_release_graphs",
 }
+
+# The streams of CuPy that memory may belong to, by their number.
+_cupy_streams: dict[int, Any] = {}
 
 
 class _Place(ctypes.Structure):
@@ -131,22 +135,36 @@ def use_in_torch() -> tuple[str, ...]:
     return missing
 
 
-def cupy_allocator(stream: int = 0) -> Any:
+def cupy_allocator(stream: Any = 0) -> Any:
     """The allocator for CuPy.
 
     Args:
-        stream: the stream that CuPy works on while it allocates, such as
-            cupy.cuda.Stream.ptr. CuPy does not pass it. 0: CuPy's default stream, which is
-            one for each thread if CUPY_CUDA_PER_THREAD_DEFAULT_STREAM is set.
+        stream: the cupy.cuda.Stream that CuPy works on while it allocates. CuPy does not pass it.
+            An array may live longer than its stream, and the memory of the array is freed behind
+            the work of that stream. So the stream is kept until the process ends. Its number,
+            cupy.cuda.Stream.ptr, is possible, too: then the stream must exist until all memory is
+            freed. 0: CuPy's default stream, which is one for each thread if
+            CUPY_CUDA_PER_THREAD_DEFAULT_STREAM is set.
 
     Returns:
         A cupy.cuda.CFunctionAllocator. Pass its malloc to cupy.cuda.set_allocator.
+
+    Raises:
+        TypeError: stream is neither a stream nor a number.
     """
     import cupy
 
     ours = _allocator()
+    number = getattr(stream, "ptr", stream)
+    if not isinstance(number, int):
+        raise wrong_class("stream", "a cupy.cuda.Stream or its number", stream)
+    if number is not stream:
+        _cupy_streams[number] = stream
     return cupy.cuda.CFunctionAllocator(
-        stream, _address_of(ours.ferrum_cupy_malloc), _address_of(ours.ferrum_cupy_free), ours
+        u64("stream", number),
+        _address_of(ours.ferrum_cupy_malloc),
+        _address_of(ours.ferrum_cupy_free),
+        ours,
     )
 
 
