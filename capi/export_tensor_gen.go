@@ -67,6 +67,17 @@ func fmgo_tensor_narrow(tensor C.uint64_t, axis C.int32_t, start C.int64_t, leng
 	return give(viewOut, view, library.CallError(err, object))
 }
 
+//export fmgo_tensor_slice
+func fmgo_tensor_slice(tensor C.uint64_t, axis C.int32_t, start C.int64_t, length C.int64_t, step C.int64_t, viewOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	object, err := tensors.Tensor("tensor.slice", uint64(tensor))
+	if err != nil {
+		return fail(err)
+	}
+	view, err := object.Slice(int32(axis), int64(start), int64(length), int64(step))
+	return give(viewOut, view, library.CallError(err, object))
+}
+
 //export fmgo_tensor_permute
 func fmgo_tensor_permute(tensor C.uint64_t, axes *C.int32_t, count C.uint64_t, viewOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)

@@ -68,6 +68,16 @@ ferrum_status ferrum_tensor_narrow(ferrum_tensor tensor, int32_t axis,
         fmgo_tensor_narrow(tensor.id, axis, start, length, &view_out->id));
 }
 
+ferrum_status ferrum_tensor_slice(ferrum_tensor tensor, int32_t axis,
+                                  int64_t start, int64_t length, int64_t step,
+                                  ferrum_tensor *view_out) {
+    FM_ENTER();
+    FM_REQUIRE(view_out);
+    view_out->id = 0;
+    FM_RETURN(
+        fmgo_tensor_slice(tensor.id, axis, start, length, step, &view_out->id));
+}
+
 ferrum_status ferrum_tensor_permute(ferrum_tensor tensor, const int32_t *axes,
                                     uint64_t count, ferrum_tensor *view_out) {
     FM_ENTER();

@@ -21,6 +21,13 @@ func (t *Tensor) Narrow(axis int32, start, length int64) (uint64, error) {
 	return t.view("tensor.narrow", func(own *tensor.Tensor) (*tensor.Tensor, error) { return own.Narrow(int(axis), start, length) })
 }
 
+// Slice is tensor.Tensor.Slice.
+func (t *Tensor) Slice(axis int32, start, length, step int64) (uint64, error) {
+	return t.view("tensor.slice", func(own *tensor.Tensor) (*tensor.Tensor, error) {
+		return own.Slice(int(axis), start, length, step)
+	})
+}
+
 // Permute is tensor.Tensor.Permute.
 func (t *Tensor) Permute(axes []int32) (uint64, error) {
 	order := make([]int, len(axes))

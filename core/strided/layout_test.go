@@ -106,6 +106,24 @@ func TestViewsAgainstTheirDefinitions(t *testing.T) {
 			old[a] += start
 			require.Equal(t, place(&l, old), place(&part, index))
 		}
+		if start == l.Shape()[a] {
+			return
+		}
+		step := rapid.SampledFrom([]int64{-3, -2, -1, 1, 2, 3}).Draw(t, "step")
+		room := l.Shape()[a] - 1 - start
+		if step < 0 {
+			room = start
+		}
+		count := room/max(step, -step) + 1
+		sliced, err := l.Slice(a, start, count, step)
+		require.NoError(t, err)
+		for _, index := range indices(sliced.Shape()) {
+			old := slices.Clone(index)
+			old[a] = start + index[a]*step
+			require.Equal(t, place(&l, old), place(&sliced, index))
+		}
+		_, err = l.Slice(a, start, count+1, step)
+		require.Equal(t, device.CodeInvalidOffset, device.CodeOf(err), "one more")
 	})
 }
 

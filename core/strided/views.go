@@ -1,6 +1,10 @@
 package strided
 
-import "ferrum_mem/core/device"
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+)
 
 // Axis returns the number of a dimension, where -1 is the last one. Errors:
 // CodeInvalidArgument.
@@ -18,18 +22,51 @@ func (l *Layout) Axis(axis int) (int, error) {
 // Narrow keeps count indices of a dimension, from start on. Errors: CodeInvalidArgument for
 // the axis; CodeInvalidOffset if the dimension has fewer.
 func (l Layout) Narrow(axis int, start, count int64) (Layout, error) {
+	return l.Slice(axis, start, count, 1)
+}
+
+// Slice keeps the count indices start, start+step and so on of a dimension. The step may be negative. Errors:
+// CodeInvalidArgument for the axis and a step of 0; CodeInvalidOffset if the dimension does not have them.
+func (l Layout) Slice(axis int, start, count, step int64) (Layout, error) {
 	at, err := l.Axis(axis)
 	if err != nil {
 		return Layout{}, err
 	}
-	if start < 0 || count < 0 || start > l.shape[at] || count > l.shape[at]-start {
-		return Layout{}, device.Errorf(device.CodeInvalidOffset, op, "%d indices from %d on are out of range: dimension %d of %s has %d", count, start, at, Text(l.Shape()), l.shape[at])
+	length := l.shape[at]
+	if step == 0 {
+		return Layout{}, device.Errorf(device.CodeInvalidArgument, op, "a step of 0 along dimension %d of %s", at, Text(l.Shape()))
+	}
+	if !hasIndices(length, start, count, step) {
+		steps := ""
+		if step != 1 {
+			steps = fmt.Sprintf(", each %d after the one before,", step)
+		}
+		return Layout{}, device.Errorf(device.CodeInvalidOffset, op, "%d indices from %d on%s are out of range: dimension %d of %s has %d", count, start, steps, at, Text(l.Shape()), length)
 	}
 	if count > 0 && l.Elements() > 0 {
 		l.first += start * l.strides[at]
+		if count > 1 {
+			l.strides[at] *= step // does not overflow: it leads to elements of the layout
+		}
 	}
 	l.shape[at] = count
 	return l, nil
+}
+
+// hasIndices states whether a dimension of a length has the count indices start, start+step and so on. Without
+// indices, start may be the length.
+func hasIndices(length, start, count, step int64) bool {
+	if start < 0 || count < 0 || start > length {
+		return false
+	}
+	if count == 0 {
+		return true
+	}
+	room := length - 1 - start
+	if step < 0 {
+		room = start
+	}
+	return start < length && uint64(count-1) <= uint64(room)/abs(step)
 }
 
 // Permute puts the dimensions into another order: dimension i of the result is dimension

@@ -1,7 +1,7 @@
 // Package tensor gives memory a data type, a shape and strides.
 //
 // A Tensor is a view of a storage: memory that was allocated for it in a pool, a model or a
-// range, or memory that another owner lends until its release is called. Narrow, Permute,
+// range, or memory that another owner lends until its release is called. Narrow, Slice, Permute,
 // Transpose, Expand and Reshape give further tensors over the same storage and move no
 // element. The storage ends with its last tensor. A Tensor never changes: only the elements
 // do.

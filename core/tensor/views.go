@@ -38,6 +38,12 @@ func (t *Tensor) Narrow(axis int, start, count int64) (*Tensor, error) {
 	return t.view(t.layout.Narrow(axis, start, count))
 }
 
+// Slice keeps the count indices start, start+step and so on of a dimension; the step may be negative.
+// Errors: as of Narrow; CodeInvalidArgument for a step of 0.
+func (t *Tensor) Slice(axis int, start, count, step int64) (*Tensor, error) {
+	return t.view(t.layout.Slice(axis, start, count, step))
+}
+
 // Permute puts the dimensions into another order: dimension i of the result is dimension
 // axes[i]. Errors: as of Narrow.
 func (t *Tensor) Permute(axes ...int) (*Tensor, error) { return t.view(t.layout.Permute(axes...)) }

@@ -191,6 +191,26 @@ FERRUM_API ferrum_status ferrum_tensor_narrow(ferrum_tensor tensor,
                                               ferrum_tensor *view_out);
 
 /**
+ * Makes a view that keeps every step-th index of a dimension: start, start + step, and so
+ * on. With a negative step the order of the indices is reversed.
+ *
+ * @param axis  the dimension; -1 is the last one.
+ * @param start  the first index.
+ * @param length  the number of indices of the view; 0: none, and start is at most the number
+ *                of indices of the dimension.
+ * @param step  the distance from one index to the next; not 0.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for the axis and the step; FERRUM_ERROR_INVALID_OFFSET
+ *         for indices that the dimension does not have; FERRUM_ERROR_UNSUPPORTED as for
+ *         ferrum_tensor_narrow.
+ *
+ * @by-hand python,rust it makes an object
+ */
+FERRUM_API ferrum_status ferrum_tensor_slice(ferrum_tensor tensor, int32_t axis,
+                                             int64_t start, int64_t length,
+                                             int64_t step,
+                                             ferrum_tensor *view_out);
+
+/**
  * Makes a view with the dimensions in another order.
  *
  * @param axes,count  for each dimension of the view the dimension of the tensor. axes is

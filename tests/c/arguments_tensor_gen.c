@@ -94,6 +94,20 @@ static const parameter parameters_tensor_narrow[] = {
     PARAMETER(start, VALUE), PARAMETER(length, VALUE),
     PARAMETER(view_out, OUT, .size = sizeof(ferrum_tensor))};
 
+static ferrum_status call_tensor_slice(const argument *a) {
+    return ferrum_tensor_slice((ferrum_tensor){a[0].number},
+                               (int32_t)a[1].number, (int64_t)a[2].number,
+                               (int64_t)a[3].number, (int64_t)a[4].number,
+                               a[5].pointer);
+}
+static const parameter parameters_tensor_slice[] = {
+    PARAMETER(tensor, HANDLE, .kind = TENSOR),
+    PARAMETER(axis, VALUE),
+    PARAMETER(start, VALUE),
+    PARAMETER(length, VALUE),
+    PARAMETER(step, VALUE),
+    PARAMETER(view_out, OUT, .size = sizeof(ferrum_tensor))};
+
 static ferrum_status call_tensor_permute(const argument *a) {
     return ferrum_tensor_permute((ferrum_tensor){a[0].number}, a[1].pointer,
                                  (uint64_t)a[2].number, a[3].pointer);
@@ -209,6 +223,7 @@ const function arguments_tensor[] = {
     FUNCTION(tensor_from_set, .parameters = parameters_tensor_from_set,
              .count = 3),
     FUNCTION(tensor_narrow, .parameters = parameters_tensor_narrow, .count = 5),
+    FUNCTION(tensor_slice, .parameters = parameters_tensor_slice, .count = 6),
     FUNCTION(tensor_permute, .parameters = parameters_tensor_permute,
              .count = 4),
     FUNCTION(tensor_reshape, .parameters = parameters_tensor_reshape,

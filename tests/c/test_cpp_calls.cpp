@@ -273,6 +273,8 @@ TEST(CppCalls, test_tensor) {
     BOTH(object., create(ferrum_weights_memory{}, ferrum_dtype{}, nullptr,
                          std::size_t{}, ferrum_stream{}));
     REFUSED(narrow(std::int32_t{}, std::int64_t{}, std::int64_t{}));
+    REFUSED(
+        slice(std::int32_t{}, std::int64_t{}, std::int64_t{}, std::int64_t{}));
     REFUSED(permute(nullptr, std::size_t{}));
     REFUSED(permute(std::vector<std::int32_t>(1)));
     REFUSED(reshape(nullptr, std::size_t{}));

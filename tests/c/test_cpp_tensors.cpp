@@ -53,6 +53,10 @@ TEST_F(CppTensors, wrapped_memory_is_released_once) {
         auto tensor = ferrum::tensor::wrap(device, address, 16, desc,
                                            [count] { ++*count; });
         auto half = tensor.narrow(0, 2, 2);
+        EXPECT_EQ(values_of(tensor.slice(0, 3, 2, -2)),
+                  (std::vector<float>{4, 2}));
+        EXPECT_EQ(tensor.try_slice(0, 0, 3, 2).status(),
+                  FERRUM_ERROR_INVALID_OFFSET);
         tensor.destroy();
         EXPECT_EQ(*count, 0);
         EXPECT_EQ(values_of(half), (std::vector<float>{3, 4}));

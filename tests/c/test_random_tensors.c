@@ -262,11 +262,19 @@ static ferrum_status draw_view(const tensor *t, tensor *view,
     case 0: {
         int64_t start = (int64_t)draw((uint64_t)t->shape[axis] + 1);
         int64_t length = (int64_t)draw((uint64_t)(t->shape[axis] - start) + 1);
+        int32_t side = (int32_t)axis - (draw(2) ? (int32_t)t->rank : 0);
         view->first += start * t->strides[axis];
         view->shape[axis] = length;
-        return ferrum_tensor_narrow(
-            t->handle, (int32_t)axis - (draw(2) ? (int32_t)t->rank : 0), start,
-            length, handle);
+        if (draw(2))
+            return ferrum_tensor_narrow(t->handle, side, start, length, handle);
+        /* Every second one of them, in one of both directions. */
+        int64_t kept = (length + 1) / 2, first = draw(2) ? 0 : (kept - 1) * 2;
+        first = kept == 0 ? 0 : first;
+        view->first += first * t->strides[axis];
+        view->strides[axis] *= first > 0 ? -2 : 2;
+        view->shape[axis] = kept;
+        return ferrum_tensor_slice(t->handle, side, start + first, kept,
+                                   first > 0 ? -2 : 2, handle);
     }
     case 1:
         for (uint64_t i = 0; i < t->rank; i++)

@@ -127,6 +127,59 @@ static void test_describes_what_was_made(void **state) {
     assert_ok(ferrum_tensor_destroy(tensor));
 }
 
+/* Every start, length and step of a dimension, and beside them what it does
+ * not have. */
+static void test_slices(void **state) {
+    (void)state;
+    ferrum_tensor tensor = make_six(), rows, view, none = {0};
+    assert_ok(ferrum_tensor_permute(tensor, (int32_t[]){1, 0}, 2, &rows));
+    for (int64_t start = -1; start < 5; start++)
+        for (int64_t length = -1; length < 5; length++)
+            for (int64_t step = -4; step < 5; step++) {
+                int64_t last = start + (length - 1) * step;
+                int has = start >= 0 && start <= 3 && length == 0;
+                if (length > 0)
+                    has = start >= 0 && start < 3 && last >= 0 && last < 3;
+                ferrum_status want = step == 0 ? FERRUM_ERROR_INVALID_ARGUMENT
+                                     : has     ? FERRUM_OK
+                                               : FERRUM_ERROR_INVALID_OFFSET;
+                assert_status(
+                    ferrum_tensor_slice(rows, 0, start, length, step, &view),
+                    want);
+                if (want != FERRUM_OK)
+                    continue;
+                float expected[8];
+                for (int64_t i = 0; i < length; i++)
+                    for (int64_t k = 0; k < 2; k++)
+                        expected[2 * i + k] = six[k * 3 + start + i * step];
+                assert_int_equal(described(view).shape[0], length);
+                holds_floats(view, expected, (size_t)(2 * length));
+                assert_ok(ferrum_tensor_destroy(view));
+            }
+    /* A view of a view, and writes through it. */
+    ferrum_tensor back;
+    assert_ok(ferrum_tensor_slice(tensor, -1, 2, 2, -2, &view));
+    assert_int_equal(described(view).strides[1], -2);
+    assert_ok(ferrum_tensor_slice(view, 0, 1, 2, -1, &back));
+    holds_floats(back, (float[]){5, 3, 2, 0}, 4);
+    assert_ok(ferrum_tensor_fill(back, 7, f.stream));
+    holds_floats(tensor, (float[]){7, 1, 7, 7, 4, 7}, 6);
+    const int64_t far[] = {INT64_MIN, INT64_MAX};
+    for (int i = 0; i < 8; i++)
+        assert_status(ferrum_tensor_slice(tensor, 0, i & 1 ? far[i & 1] : 0,
+                                          i & 2 ? INT64_MAX : 2, far[i >> 2],
+                                          &none),
+                      FERRUM_ERROR_INVALID_OFFSET);
+    assert_ok(ferrum_tensor_slice(tensor, 0, 1, 1, INT64_MIN, &none));
+    holds_floats(none, (float[]){7, 4, 7}, 3);
+    assert_ok(ferrum_tensor_destroy(none));
+    assert_status(ferrum_tensor_slice(tensor, 2, 0, 1, 1, &none),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    const ferrum_tensor all[] = {tensor, rows, view, back};
+    for (int i = 0; i < 4; i++)
+        assert_ok(ferrum_tensor_destroy(all[i]));
+}
+
 static void test_views_keep_the_memory(void **state) {
     (void)state;
     uint64_t before = live_blocks();
@@ -767,6 +820,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(test_describes_what_was_made),
+        CASE(test_slices),
         CASE(test_views_keep_the_memory),
         CASE(test_copies_and_converts),
         CASE(test_work_waits_for_its_stream),

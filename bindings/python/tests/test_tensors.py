@@ -215,7 +215,7 @@ def test_random_views(data):
                 found, expected = found.permute(*axes), expected.transpose(axes)
             elif kind == "index":
                 key = tuple(
-                    data.draw(st.slices(n).filter(lambda s: s.step in (None, 1)))
+                    data.draw(st.slices(n))
                     if n == 0 or data.draw(st.booleans())
                     else data.draw(st.integers(-n, n - 1))
                     for n in expected.shape[: data.draw(st.integers(0, expected.ndim))]
@@ -239,13 +239,34 @@ def test_random_views(data):
         gc.collect()
 
 
+def test_slices_with_steps(pool):
+    array = numbers(5, 4)
+    with made_of(array, pool) as tensor:
+        for step in (-7, -3, -2, -1, 1, 2, 3, 9):
+            for start in (None, -7, -2, 0, 1, 4, 9):
+                for end in (None, -6, -1, 0, 3, 9):
+                    key = slice(start, end, step), slice(None, None, -2)
+                    with tensor[key] as view:
+                        same(view, array[key])
+        # A view, whose elements are those of the tensor.
+        tensor[::2, ::-1] = 7
+        array[::2, ::-1] = 7
+        same(tensor, array)
+        with tensor.slice(1, 3, 2, -3) as view:
+            same(view, array[:, 3::-3])
+
+
 def test_wrong_views(pool):
     with made_of(numbers(2, 3), pool) as tensor:
         for key in (2, -3, (0, 3), (0, 0, 0), (..., ...)):
             with pytest.raises(IndexError):
                 tensor[key]
-        with pytest.raises(fm.UnsupportedError, match="step of -1"):
-            tensor[::-1]
+        with pytest.raises(ValueError, match="zero"):
+            tensor[::0]
+        with pytest.raises(fm.InvalidArgumentError, match="step of 0"):
+            tensor.slice(0, 0, 1, 0)
+        with pytest.raises(fm.InvalidOffsetError):
+            tensor.slice(1, 0, 2, 3)
         with pytest.raises(TypeError):
             tensor["x"]
         with pytest.raises(fm.InvalidOffsetError):

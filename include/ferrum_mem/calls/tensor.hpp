@@ -61,6 +61,23 @@ template <class Self> class tensor_calls {
         return try_narrow(axis, start, length).value();
     }
 
+    /**
+     * Makes a view that keeps every step-th index of a dimension: start, start
+     * + step, and so on. With a negative step the order of the indices is
+     * reversed.
+     */
+    result<Self> try_slice(std::int32_t axis, std::int64_t start,
+                           std::int64_t length, std::int64_t step) const {
+        ferrum_tensor view_out{};
+        const ferrum_status status =
+            ferrum_tensor_slice(handle(), axis, start, length, step, &view_out);
+        return detail::made<Self>(status, view_out);
+    }
+    Self slice(std::int32_t axis, std::int64_t start, std::int64_t length,
+               std::int64_t step) const {
+        return try_slice(axis, start, length, step).value();
+    }
+
     /** Makes a view with the dimensions in another order. */
     result<Self> try_permute(const std::int32_t *axes,
                              std::size_t count) const {

@@ -3651,6 +3651,15 @@ PROTOTYPES = {
         "int64_t",
         "ferrum_tensor *",
     ),
+    "ferrum_tensor_slice": (
+        "ferrum_status",
+        "ferrum_tensor",
+        "int32_t",
+        "int64_t",
+        "int64_t",
+        "int64_t",
+        "ferrum_tensor *",
+    ),
     "ferrum_tensor_permute": (
         "ferrum_status",
         "ferrum_tensor",

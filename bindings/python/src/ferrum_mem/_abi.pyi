@@ -3721,6 +3721,10 @@ class Functions:
     ferrum_tensor_from_set: Callable[..., int]
     # (tensor, axis, start, length, view_out) Makes a view that keeps some indices of a dimension.
     ferrum_tensor_narrow: Callable[..., int]
+    # (tensor, axis, start, length, step, view_out) Makes a view that keeps every step-th index of a
+    # dimension: start, start + step, and so on. With a negative step the order of the indices is
+    # reversed.
+    ferrum_tensor_slice: Callable[..., int]
     # (tensor, axes, count, view_out) Makes a view with the dimensions in another order.
     ferrum_tensor_permute: Callable[..., int]
     # (tensor, shape, count, view_out) Makes a view with another shape of the same elements in the

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _abi, _native
 from ._arrays import TypedArray
 from ._values import i32, i64, shape_of
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -52,6 +52,23 @@ class Viewed(TypedArray):
         """
         function, handle = _native.functions().ferrum_tensor_narrow, self._handle
         place = i32("axis", axis), i64("start", start), i64("length", length)
+        return self._view(lambda made: function(handle, *place, made))
+
+    def slice(self, axis: int, start: int, length: int, step: int = 1) -> Self:
+        """A view of every step-th index of a dimension: start, start + step, and so on.
+
+        Args:
+            axis: the dimension; -1 is the last one.
+            start: the first index.
+            length: the number of indices of the view.
+            step: the distance from one index to the next; it may be negative, and is not 0.
+
+        Raises:
+            InvalidArgumentError, InvalidOffsetError: for the dimension, the indices and the step.
+            UnsupportedError: a type with several elements in a block would not be contiguous.
+        """
+        function, handle = _native.functions().ferrum_tensor_slice, self._handle
+        place = i32("axis", axis), i64("start", start), i64("length", length), i64("step", step)
         return self._view(lambda made: function(handle, *place, made))
 
     def permute(self, *axes: Shape) -> Self:
@@ -134,19 +151,19 @@ class Viewed(TypedArray):
         return self._view(lambda made: function(handle, lengths, count, made))
 
     def __getitem__(self, key: Any) -> Self:
-        """A view of indices: numbers, slices with a step of 1, None and Ellipsis.
+        """A view of indices: numbers, slices with any step, None and Ellipsis, as NumPy has them.
 
         Raises:
             IndexError: a number is out of range, or there are too many of them.
-            UnsupportedError: a step of a slice is not 1.
+            ValueError: the step of a slice is 0.
         """
         parts, shape = _parts_of(key, self.shape)
         with contextlib.ExitStack() as steps:
             found = self.narrow(0, 0, self.shape[0]) if self.shape else self.reshape()
-            for axis, (start, length) in enumerate(parts):
-                if (start, length) != (0, self.shape[axis]):
+            for axis, (start, length, step) in enumerate(parts):
+                if (start, length, step) != (0, self.shape[axis], 1):
                     steps.callback(found.close)
-                    found = found.narrow(axis, start, length)
+                    found = found.slice(axis, start, length, step)
             if found.shape != shape:
                 steps.callback(found.close)
                 found = found.reshape(*shape)
@@ -161,9 +178,11 @@ class Viewed(TypedArray):
         return self.shape[0]
 
 
-def _parts_of(key: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """The first index and the number of indices of each dimension for a key of __getitem__, and
-    the shape of the view.
+def _parts_of(
+    key: Any, shape: tuple[int, ...]
+) -> tuple[list[tuple[int, int, int]], tuple[int, ...]]:
+    """The first index, the number of indices and the step of each dimension for a key of
+    __getitem__, and the shape of the view.
     """
     keys = list(key) if isinstance(key, tuple) else [key]
     named = sum(each is not None and each is not Ellipsis for each in keys)
@@ -172,7 +191,7 @@ def _parts_of(key: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int]], 
         raise IndexError(f"{key!r} has too many indices for the shape {list(shape)}")
     at = dots[0] if dots else len(keys)
     keys[at : at + 1] = [slice(None)] * (len(shape) - named)
-    parts: list[tuple[int, int]] = []
+    parts: list[tuple[int, int, int]] = []
     result: list[int] = []
     for each in keys:
         if each is None:
@@ -181,17 +200,14 @@ def _parts_of(key: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int]], 
         length = shape[len(parts)]
         if isinstance(each, slice):
             start, end, step = each.indices(length)
-            if step != 1:
-                raise UnsupportedError(
-                    _abi.FERRUM_ERROR_UNSUPPORTED, f"a slice with a step of {step}: want 1"
-                )
-            parts.append((start if end > start else 0, max(end - start, 0)))
-            result.append(parts[-1][1])
+            count = len(range(start, end, step))
+            parts.append((start, count, step) if count else (0, 0, 1))
+            result.append(count)
             continue
         index = operator.index(each)
         if not -length <= index < length:
             raise IndexError(
                 f"index {index} is out of range for dimension {len(parts)} of {list(shape)}"
             )
-        parts.append((index % length, 1))
+        parts.append((index % length, 1, 1))
     return parts, tuple(result)

@@ -8670,6 +8670,27 @@ extern "C" {
         view_out: *mut ferrum_tensor,
     ) -> ferrum_status;
 
+    /// Makes a view that keeps every step-th index of a dimension: start, start + step, and so
+    /// on. With a negative step the order of the indices is reversed.
+    ///
+    /// - `axis`: the dimension; -1 is the last one.
+    /// - `start`: the first index.
+    /// - `length`: the number of indices of the view; 0: none, and start is at most the number
+    ///   of indices of the dimension.
+    /// - `step`: the distance from one index to the next; not 0.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for the axis and the step; FERRUM_ERROR_INVALID_OFFSET
+    /// for indices that the dimension does not have; FERRUM_ERROR_UNSUPPORTED as for
+    /// ferrum_tensor_narrow.
+    pub fn ferrum_tensor_slice(
+        tensor: ferrum_tensor,
+        axis: i32,
+        start: i64,
+        length: i64,
+        step: i64,
+        view_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
     /// Makes a view with the dimensions in another order.
     ///
     /// - `axes,count`: for each dimension of the view the dimension of the tensor. axes is

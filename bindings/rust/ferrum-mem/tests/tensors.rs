@@ -160,6 +160,16 @@ fn viewed(_: &Library, rig: &Rig) {
     let row = tensor.narrow(0, 1, 1).unwrap();
     let column = tensor.narrow(-1, 2, 1).unwrap();
     let turned = tensor.permute(&[1, 0]).unwrap();
+    let outer = tensor.slice(-1, 2, 2, -2).unwrap();
+    assert_eq!(
+        (outer.strides(), floats(&outer)),
+        (&[3, -2][..], vec![2.0, 0.0, 5.0, 3.0])
+    );
+    let wrong = |start, length, step| tensor.slice(1, start, length, step).unwrap_err().kind();
+    assert_eq!(wrong(0, 2, 3), ErrorKind::InvalidOffset);
+    assert_eq!(wrong(0, u64::MAX, 1), ErrorKind::InvalidOffset);
+    assert_eq!(wrong(0, 1, 0), ErrorKind::InvalidArgument);
+    drop(outer);
     let flat = tensor.reshape(&[6]).unwrap();
     let wide = row.expand(&[2, 2, 3]).unwrap();
     assert_eq!(live_blocks(rig), 1);

@@ -266,6 +266,23 @@ impl Tensor {
         self.view(|view| unsafe { sys::ferrum_tensor_narrow(self.raw, axis, start, length, view) })
     }
 
+    /// Makes a view that keeps every `step`-th index of a dimension: `start`, `start + step`, and so
+    /// on. `length` is the number of indices of the view. A negative step reverses their order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] for the axis and a step of 0; [`ErrorKind::InvalidOffset`] for
+    /// indices that the dimension does not have; [`ErrorKind::Unsupported`] as for
+    /// [`Tensor::narrow`].
+    ///
+    /// C function: [`ferrum_tensor_slice`](crate::sys::ferrum_tensor_slice).
+    pub fn slice(&self, axis: i32, start: u64, length: u64, step: i64) -> Result<Self> {
+        let whole = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        let (start, length, raw) = (whole(start), whole(length), self.raw);
+        // SAFETY: view is an output of the call.
+        self.view(|view| unsafe { sys::ferrum_tensor_slice(raw, axis, start, length, step, view) })
+    }
+
     /// Makes a view with the dimensions in another order: for each dimension of the view, `axes`
     /// has the dimension of the tensor.
     ///
