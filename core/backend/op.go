@@ -90,7 +90,7 @@ func (o *Op) enter(op string) error {
 }
 
 // Infer returns the outputs of a run with such inputs, contiguous, and the workspace that it takes
-// from the pool. wanted states for each output whether it is wanted; nil: all that are not optional.
+// from the pool. An input with a shape, axes or sizes has its elements in Known. wanted states for each output whether it is wanted; nil: all that are not optional.
 // Errors: CodeInvalidArgument for inputs that the operator does not take; CodeUnsupported for a
 // combination that the engine does not compute; CodeOverflow; CodeInvalidState.
 func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.Operand, workspaceBytes uint64, err error) {
@@ -101,6 +101,9 @@ func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.O
 	r := compute.Request{Operator: o.operator, Inputs: slices.Clone(inputs)}
 	for i := range r.Inputs {
 		r.Inputs[i].Layout = r.Inputs[i].Layout.FromZero()
+		if !o.parameter(i).IsRead {
+			r.Inputs[i].Known = nil
+		}
 	}
 	if r.Inferred, err = o.infer(r.Inputs, wanted); err != nil {
 		return nil, 0, o.backend.note(err)

@@ -202,7 +202,7 @@ func (o *Op) Infer(inputs, outputs []TensorDesc) (workspaceBytes uint64, err err
 			operands[i].IsAbsent = true
 			continue
 		}
-		operands[i].Type = d.DType
+		operands[i].Type, operands[i].Known = d.DType, d.Elements
 		if operands[i].Layout, err = d.layout(op, 0); err != nil {
 			return 0, err
 		}

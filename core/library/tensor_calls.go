@@ -144,5 +144,8 @@ func described(kind dtype.DType, layout *strided.Layout) TensorDesc {
 	desc := TensorDesc{DType: kind, Rank: uint32(len(layout.Shape())), Contiguous: layout.IsContiguous()}
 	copy(desc.Shape[:], layout.Shape())
 	copy(desc.Strides[:], layout.Strides())
+	for axis, length := range layout.Shape() {
+		desc.Repeated = desc.Repeated || length > 1 && desc.Strides[axis] == 0 && layout.Elements() > 0
+	}
 	return desc
 }

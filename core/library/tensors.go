@@ -21,11 +21,16 @@ type TensorDesc struct {
 	Rank  uint32
 	// Contiguous states that Strides are those of the shape; as an argument: they are ignored.
 	Contiguous, ReadOnly, Packed, Absent bool
-	Shape, Strides                       [strided.MostDimensions]int64
+	// Repeated states that a dimension of several indices has the stride 0; as an argument: that strides
+	// which are all 0 are meant.
+	Repeated       bool
+	Shape, Strides [strided.MostDimensions]int64
 	// Address is that of the element whose indices are all 0.
 	Address   device.Addr
 	SizeBytes uint64
 	Device    string
+	// Elements are those of an input with a shape, axes or sizes; nil: not known.
+	Elements []int64
 }
 
 // layout returns the layout of a description, whose first element is at a number of bytes.
@@ -48,7 +53,9 @@ func (d *TensorDesc) layout(op string, firstBytes int64) (strided.Layout, error)
 			firstBytes, device.Size(width), each, d.DType)
 	}
 	shape, strides := d.Shape[:d.Rank], d.Strides[:d.Rank]
-	if d.Contiguous {
+	// A caller who sets no strides does not mean one element that is repeated.
+	hasNone := !d.Repeated && !slices.ContainsFunc(strides, func(s int64) bool { return s != 0 })
+	if d.Contiguous || hasNone {
 		dense, err := strided.Contiguous(shape...)
 		if err != nil {
 			return dense, err

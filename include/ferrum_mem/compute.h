@@ -263,7 +263,9 @@ FERRUM_API ferrum_status ferrum_op_destroy(ferrum_op op);
  * Infers the outputs of a run without running it.
  *
  * @param inputs,input_count  the inputs by type, shape and strides, each with its
- *                struct_size. FERRUM_ELEMENTS_ABSENT: an absent input. inputs is not NULL.
+ *                struct_size. FERRUM_ELEMENTS_ABSENT: an absent input. An input that carries
+ *                a shape, axes or sizes, such as the second one of Reshape, has its elements
+ *                too. inputs is not NULL.
  * @param outputs,output_count  filled. A description that has FERRUM_ELEMENTS_ABSENT before
  *                the call stands for an output that is not wanted; an output without a
  *                place is not wanted if it is optional. outputs is not NULL.

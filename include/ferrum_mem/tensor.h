@@ -50,6 +50,13 @@ typedef struct ferrum_tensor {
 #define FERRUM_ELEMENTS_PACKED UINT32_C(4)
 /** There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer. */
 #define FERRUM_ELEMENTS_ABSENT UINT32_C(8)
+/** A dimension of several indices has the stride 0: its elements have one place. As an
+ *  argument: strides that are all 0 repeat one element. Without the flag such strides are
+ *  those of elements without gaps. */
+#define FERRUM_ELEMENTS_REPEATED UINT32_C(16)
+
+/** Largest number of elements of an input that carries a shape, axes or sizes. */
+#define FERRUM_TENSOR_LIST_MAX 4096
 
 /** The type, the shape and the place of a tensor.
  *  @by-hand python,rust shape and strides are lists
@@ -67,7 +74,8 @@ typedef struct ferrum_tensor_desc {
     /** Length of each dimension, the slowest first. */
     int64_t shape[8];
     /** Distance from one index of a dimension to the next, in elements. May be 0 or
-     *  negative. */
+     *  negative. As an argument, all 0: the elements lie in the order of the shape without
+     *  gaps, unless flags has FERRUM_ELEMENTS_REPEATED. */
     int64_t strides[8];
     /** Address of the element whose indices are all 0. */
     ferrum_address address;
@@ -75,10 +83,17 @@ typedef struct ferrum_tensor_desc {
     uint64_t size_bytes;
     /** The device, such as "cpu:0". As an argument: ignored. */
     char device[64];
+    /** The elements of an input with one dimension that carries a shape, axes or sizes, for
+     *  ferrum_op_infer; NULL: they are not known. Other functions do not use them.
+     *  @go Elements
+     *  @list element_count FERRUM_TENSOR_LIST_MAX INVALID_ARGUMENT */
+    const int64_t *elements;
+    /** Number of elements; 0 with NULL. Otherwise the length of the dimension. */
+    uint64_t element_count;
 } ferrum_tensor_desc;
 
 /* clang-format off */
-#define FERRUM_TENSOR_DESC_INIT {FERRUM_SIZE_OF(ferrum_tensor_desc), 0, 0, 0, {0}, {0}, 0, 0, {0}}
+#define FERRUM_TENSOR_DESC_INIT {FERRUM_SIZE_OF(ferrum_tensor_desc), 0, 0, 0, {0}, {0}, 0, 0, {0}, NULL, 0}
 /* clang-format on */
 
 /**

@@ -42,6 +42,16 @@ class tensor : public detail::unique_handle<ferrum_tensor, detail::end_tensor>,
         return desc;
     }
 
+    /** A description of a shape, axes or sizes for op::infer. It refers to the list, which
+     *  must stay valid. */
+    static ferrum_tensor_desc known(const std::vector<std::int64_t> &elements) {
+        ferrum_tensor_desc desc = contiguous(
+            FERRUM_DTYPE_I64, {static_cast<std::int64_t>(elements.size())});
+        desc.elements = elements.empty() ? nullptr : elements.data();
+        desc.element_count = elements.size();
+        return desc;
+    }
+
     /** Makes a tensor over a block of a manager, which is pinned meanwhile. */
     static result<tensor> try_from_memory(ferrum_memory memory,
                                           const ferrum_tensor_desc &desc,

@@ -23,12 +23,14 @@ static const struct_field fields_ferrum_tensor_desc[] = {
     FIELD(ferrum_tensor_desc, rank, VALUE),
     FIELD(ferrum_tensor_desc, flags, FLAGS),
     FIELD(ferrum_tensor_desc, address, VALUE),
-    FIELD(ferrum_tensor_desc, size_bytes, VALUE)};
+    FIELD(ferrum_tensor_desc, size_bytes, VALUE),
+    FIELD(ferrum_tensor_desc, elements, LIST),
+    FIELD(ferrum_tensor_desc, element_count, VALUE)};
 static const ferrum_tensor_desc init_ferrum_tensor_desc =
     FERRUM_TENSOR_DESC_INIT;
 static const struct_type type_ferrum_tensor_desc = {
     sizeof(ferrum_tensor_desc), &init_ferrum_tensor_desc,
-    fields_ferrum_tensor_desc, 5};
+    fields_ferrum_tensor_desc, 7};
 
 static const struct_field fields_ferrum_dlpack[] = {
     FIELD(ferrum_dlpack, is_versioned, TRUTH)};

@@ -194,6 +194,92 @@ static void test_infers_without_running(void **state) {
     assert_ok(ferrum_op_destroy(op));
 }
 
+/* Each operator: the descriptions of its inputs give the outputs that a run
+ * makes. Inputs that carry shapes, axes and sizes have their elements. */
+static void test_infers_every_operator(void **state) {
+    (void)state;
+    ferrum_weights_memory memory = {.pool = f.pool};
+    int read_elements = 0;
+    for (size_t i = 0; i < operation_count; i++) {
+        const operation *of = &operations[i];
+        ferrum_tensor inputs[OPERATION_INPUTS], out[OPERATION_OUTPUTS] = {{0}};
+        ferrum_tensor_desc in[OPERATION_INPUTS], want = FERRUM_TENSOR_DESC_INIT,
+                                                 found[OPERATION_OUTPUTS];
+        int64_t elements[OPERATION_INPUTS][8];
+        uint64_t count = make_inputs(of, &memory, inputs), workspace;
+        ferrum_op op = prepare(of->name, of->attributes);
+        for (uint64_t k = 0; k < count; k++) {
+            in[k] = (ferrum_tensor_desc)FERRUM_TENSOR_DESC_INIT;
+            assert_ok(ferrum_tensor_describe(inputs[k], &in[k]));
+            assert_null(in[k].elements);
+        }
+        for (int o = 0; o < OPERATION_OUTPUTS; o++)
+            found[o] = (ferrum_tensor_desc)FERRUM_TENSOR_DESC_INIT;
+        ferrum_status without =
+            ferrum_op_infer(op, in, count, found, of->output_count, &workspace);
+        if (without != FERRUM_OK) {
+            assert_status(without, FERRUM_ERROR_INVALID_ARGUMENT);
+            assert_message("must be known");
+            read_elements++;
+        }
+        for (uint64_t k = 0; k < count; k++) {
+            if (in[k].dtype != FERRUM_DTYPE_I64 || in[k].rank != 1)
+                continue;
+            assert_ok(ferrum_tensor_read(inputs[k], elements[k],
+                                         in[k].size_bytes, f.stream));
+            in[k].elements = elements[k];
+            in[k].element_count = (uint64_t)in[k].shape[0];
+        }
+        assert_ok(ferrum_op_infer(op, in, count, found, of->output_count,
+                                  &workspace));
+        assert_ok(
+            ferrum_op_run(op, inputs, count, out, of->output_count, f.stream));
+        for (uint64_t o = 0; o < of->output_count; o++) {
+            assert_ok(ferrum_tensor_describe(out[o], &want));
+            assert_int_equal(found[o].dtype, want.dtype);
+            assert_int_equal(found[o].rank, want.rank);
+            assert_memory_equal(found[o].shape, want.shape, sizeof want.shape);
+            assert_null(found[o].elements);
+            assert_ok(ferrum_tensor_destroy(out[o]));
+        }
+        for (uint64_t k = 0; k < count; k++)
+            assert_ok(ferrum_tensor_destroy(inputs[k]));
+        assert_ok(ferrum_op_destroy(op));
+    }
+    /* Expand, Reshape, Slice, Split, Squeeze, TopK, Unsqueeze, reductions. */
+    assert_int_equal(read_elements, 10);
+
+    ferrum_op op = prepare("Reshape", "");
+    ferrum_tensor_desc in[2] = {FERRUM_TENSOR_DESC_INIT,
+                                FERRUM_TENSOR_DESC_INIT},
+                       out = FERRUM_TENSOR_DESC_INIT;
+    uint64_t workspace;
+    in[0].rank = 2;
+    in[0].shape[0] = 6;
+    in[0].shape[1] = 4;
+    in[1].dtype = FERRUM_DTYPE_I64;
+    in[1].rank = 1;
+    in[1].shape[0] = 2;
+    in[1].elements = (int64_t[]){8, -1};
+    in[1].element_count = 2;
+    assert_ok(ferrum_op_infer(op, in, 2, &out, 1, &workspace));
+    assert_int_equal(out.shape[0], 8);
+    assert_int_equal(out.shape[1], 3);
+    in[1].element_count = 1;
+    assert_status(ferrum_op_infer(op, in, 2, &out, 1, &workspace),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_message("known");
+    in[1].element_count = FERRUM_TENSOR_LIST_MAX + 1;
+    assert_status(ferrum_op_infer(op, in, 2, &out, 1, &workspace),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_message("element_count");
+    in[1].element_count = 2;
+    in[1].elements = NULL;
+    assert_status(ferrum_op_infer(op, in, 2, &out, 1, &workspace),
+                  FERRUM_ERROR_NULL_POINTER);
+    assert_ok(ferrum_op_destroy(op));
+}
+
 /* Runs refuse what is wrong, name it, and leave the outputs as they were. */
 static void refuses(ferrum_op op, ferrum_tensor a, ferrum_tensor b,
                     ferrum_tensor output, ferrum_status want,
@@ -676,6 +762,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(test_runs_a_matrix_product),
         CASE(test_infers_without_running),
+        CASE(test_infers_every_operator),
         CASE(test_wrong_runs),
         CASE(test_wrong_operations),
         CASE(test_the_order_of_a_stream),

@@ -121,6 +121,13 @@ TEST_F(CppTensors, compute) {
     const auto inferred = add.infer({a.describe(), b.describe()});
     ASSERT_EQ(inferred.outputs.size(), 1u);
     EXPECT_EQ(inferred.outputs[0].shape[1], 2);
+    {
+        const auto reshape = ferrum::op::prepare(compute, "Reshape");
+        const std::vector<std::int64_t> shape{1, -1};
+        const auto row =
+            reshape.infer({a.describe(), ferrum::tensor::known(shape)});
+        EXPECT_EQ(row.outputs[0].shape[1], 4);
+    }
 
     auto packed = matmul.pack(1, b);
     auto sequence = ferrum::sequence::create(compute);

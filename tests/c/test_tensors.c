@@ -180,6 +180,47 @@ static void test_slices(void **state) {
         assert_ok(ferrum_tensor_destroy(all[i]));
 }
 
+/* A description without strides is one of elements without gaps. */
+static void test_strides_of_zero(void **state) {
+    (void)state;
+    ferrum_tensor tensor, wide, again;
+    ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
+    desc.rank = 2;
+    desc.shape[0] = 2;
+    desc.shape[1] = 3;
+    float values[] = {0, 1, 2, 3, 4, 5};
+    assert_ok(ferrum_tensor_wrap(f.device, (uintptr_t)values, sizeof values,
+                                 &desc, NULL, NULL, &tensor));
+    assert_int_equal(described(tensor).flags, FERRUM_ELEMENTS_CONTIGUOUS);
+    assert_int_equal(described(tensor).strides[0], 3);
+    holds_floats(tensor, six, 6);
+    assert_status(ferrum_tensor_wrap(f.device, (uintptr_t)values, 20, &desc,
+                                     NULL, NULL, &again),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    assert_ok(ferrum_tensor_destroy(tensor));
+
+    desc.flags = FERRUM_ELEMENTS_REPEATED;
+    assert_ok(ferrum_tensor_wrap(f.device, (uintptr_t)values, 4, &desc, NULL,
+                                 NULL, &tensor));
+    assert_int_equal(described(tensor).flags, FERRUM_ELEMENTS_REPEATED);
+    holds_floats(tensor, (float[6]){0}, 6);
+    /* What is described can be an argument. */
+    desc = described(tensor);
+    assert_ok(ferrum_tensor_wrap(f.device, (uintptr_t)values, 4, &desc, NULL,
+                                 NULL, &again));
+    holds_floats(again, (float[6]){0}, 6);
+    assert_ok(ferrum_tensor_destroy(again));
+    assert_ok(ferrum_tensor_destroy(tensor));
+    /* One stride of 0 needs no flag. */
+    desc.flags = 0;
+    desc.strides[1] = 1;
+    assert_ok(ferrum_tensor_wrap(f.device, (uintptr_t)values, 12, &desc, NULL,
+                                 NULL, &wide));
+    assert_int_equal(described(wide).flags, FERRUM_ELEMENTS_REPEATED);
+    holds_floats(wide, (float[]){0, 1, 2, 0, 1, 2}, 6);
+    assert_ok(ferrum_tensor_destroy(wide));
+}
+
 static void test_views_keep_the_memory(void **state) {
     (void)state;
     uint64_t before = live_blocks();
@@ -821,6 +862,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(test_describes_what_was_made),
         CASE(test_slices),
+        CASE(test_strides_of_zero),
         CASE(test_views_keep_the_memory),
         CASE(test_copies_and_converts),
         CASE(test_work_waits_for_its_stream),

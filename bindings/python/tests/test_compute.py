@@ -209,6 +209,31 @@ def test_operations_are_functions(compute, numbers):
         compute.op("MatMul").infer([x, x])
 
 
+def test_infer_reads_shapes_and_axes(compute, numbers):
+    x, spec = numbers(6, 4), fm.TensorSpec(fm.DType.F32, (6, 4))
+    reshape = compute.op("Reshape")
+
+    def shape_of(op, *inputs):
+        return op.infer(inputs).outputs[0].shape
+
+    assert shape_of(reshape, spec, [8, -1]) == (8, 3)
+    assert shape_of(reshape, x, fm.TensorSpec(fm.DType.I64, (2,), (2, 12))) == (2, 12)
+    with fm.Tensor.from_numpy(numpy.array([3, 8])) as given:
+        assert shape_of(reshape, spec, given) == (3, 8)
+    assert shape_of(reshape, fm.TensorSpec(fm.DType.F32, (1, 1)), []) == ()
+    steps = [1], [6], [0], numpy.array([2], "i4")
+    sliced = shape_of(compute.op("Slice"), spec, *(numpy.array(each, "i4") for each in steps))
+    assert sliced == (3, 4)
+    assert shape_of(compute.op("ReduceSum", keepdims=0), spec, [1]) == (6,)
+    assert shape_of(compute.op("Unsqueeze"), spec, [0, 3]) == (1, 6, 4, 1)
+    found = compute.op("Split").infer([spec, [1, 5]], 2)
+    assert [each.shape for each in found.outputs] == [(1, 4), (5, 4)]
+    with pytest.raises(fm.InvalidArgumentError, match="must be known"):
+        compute.op("Unsqueeze").infer([spec, fm.TensorSpec(fm.DType.I64, (1,))])
+    with pytest.raises(fm.InvalidArgumentError, match="known"):
+        reshape.infer([spec, fm.TensorSpec(fm.DType.I64, (2,), (1, 2, 3))])
+
+
 def test_old_opsets(compute, numbers):
     x = numbers(2, 3)
     (found,) = compute.run("ReduceMean", [x], axes=[1], opset=13)

@@ -641,6 +641,12 @@ FERRUM_ELEMENTS_READ_ONLY = 2
 FERRUM_ELEMENTS_PACKED = 4
 # There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer.
 FERRUM_ELEMENTS_ABSENT = 8
+# A dimension of several indices has the stride 0: its elements have one place. As an argument:
+# strides that are all 0 repeat one element. Without the flag such strides are those of elements
+# without gaps.
+FERRUM_ELEMENTS_REPEATED = 16
+# Largest number of elements of an input that carries a shape, axes or sizes.
+FERRUM_TENSOR_LIST_MAX = 4096
 # Largest number of inputs, and of outputs, of an operation.
 FERRUM_OP_TENSORS_MAX = 1024
 # As the id of an output of a run: the output is not wanted.
@@ -1810,7 +1816,7 @@ STRUCTS = {
     ),
     "ferrum_tensor": (8, 8, (("id", "uint64_t", 0),)),
     "ferrum_tensor_desc": (
-        224,
+        240,
         8,
         (
             ("struct_size", "uint32_t", 0),
@@ -1822,6 +1828,8 @@ STRUCTS = {
             ("address", "ferrum_address", 144),
             ("size_bytes", "uint64_t", 152),
             ("device", "char[64]", 160),
+            ("elements", "int64_t *", 224),
+            ("element_count", "uint64_t", 232),
         ),
     ),
     "ferrum_dlpack": (
@@ -2003,7 +2011,7 @@ INITIAL = {
     "ferrum_weights_convert_request": {"struct_size": 64},
     "ferrum_weights_file": {"struct_size": 48},
     "ferrum_weights_decoder": {"struct_size": 40},
-    "ferrum_tensor_desc": {"struct_size": 224},
+    "ferrum_tensor_desc": {"struct_size": 240},
     "ferrum_dlpack": {"struct_size": 16},
     "ferrum_compute_config": {
         "struct_size": 80,

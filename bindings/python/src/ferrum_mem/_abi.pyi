@@ -582,6 +582,12 @@ FERRUM_ELEMENTS_READ_ONLY = 2
 FERRUM_ELEMENTS_PACKED = 4
 # There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer.
 FERRUM_ELEMENTS_ABSENT = 8
+# A dimension of several indices has the stride 0: its elements have one place. As an argument:
+# strides that are all 0 repeat one element. Without the flag such strides are those of elements
+# without gaps.
+FERRUM_ELEMENTS_REPEATED = 16
+# Largest number of elements of an input that carries a shape, axes or sizes.
+FERRUM_TENSOR_LIST_MAX = 4096
 # Largest number of inputs, and of outputs, of an operation.
 FERRUM_OP_TENSORS_MAX = 1024
 # As the id of an output of a run: the output is not wanted.
@@ -2550,7 +2556,9 @@ class ferrum_tensor_desc(ctypes.Structure):
     flags: int
     # Length of each dimension, the slowest first.
     shape: Any
-    # Distance from one index of a dimension to the next, in elements. May be 0 or negative.
+    # Distance from one index of a dimension to the next, in elements. May be 0 or negative. As an
+    # argument, all 0: the elements lie in the order of the shape without gaps, unless flags has
+    # FERRUM_ELEMENTS_REPEATED.
     strides: Any
     # Address of the element whose indices are all 0.
     address: int
@@ -2558,6 +2566,11 @@ class ferrum_tensor_desc(ctypes.Structure):
     size_bytes: int
     # The device, such as "cpu:0". As an argument: ignored.
     device: bytes
+    # The elements of an input with one dimension that carries a shape, axes or sizes, for
+    # ferrum_op_infer; NULL: they are not known. Other functions do not use them.
+    elements: Any
+    # Number of elements; 0 with NULL. Otherwise the length of the dimension.
+    element_count: int
     @classmethod
     def init(cls) -> ferrum_tensor_desc:
         """A struct with the values of FERRUM_TENSOR_DESC_INIT."""

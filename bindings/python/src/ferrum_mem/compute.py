@@ -7,6 +7,7 @@ import ctypes
 import json
 import threading
 import weakref
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,10 @@ from ._enums import ComputeGrowth, ComputeType, DType
 from ._homes import Home, home_in
 from ._owned import Owned, Remaining, Resource
 from ._places import raw_memory
-from ._values import u32, u64, wrong_class
+from ._values import i64, u32, u64, wrong_class
 from ._waits import wait
 from .devices import Device, device_for
-from .errors import InvalidArgumentError
+from .errors import BusyError, InvalidArgumentError
 from .program_backends import RegisteredCompute, registered
 from .streams import Stream, optional_handle
 from .tensors import Tensor
@@ -57,10 +58,12 @@ class TensorSpec:
     Attributes:
         dtype: type of its elements.
         shape: length of each dimension, the slowest first.
+        elements: of an input of Op.infer() that carries a shape, axes or sizes; None: not known.
     """
 
     dtype: DType
     shape: tuple[int, ...]
+    elements: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -275,7 +278,8 @@ class Op:
         """The outputs of a run, without running it.
 
         Args:
-            inputs: as for run(); a TensorSpec stands for a contiguous tensor.
+            inputs: as for run(); a TensorSpec stands for a contiguous tensor. The elements of
+                shapes, axes and sizes are read, or those of their TensorSpec.
             outputs: how many outputs are wanted; None: all that are not optional. Or for each
                 output whether it is wanted.
 
@@ -375,9 +379,25 @@ def _desc_of(tensor: Tensor | None) -> _abi.ferrum_tensor_desc:
     raw = _abi.ferrum_tensor_desc.init()
     if tensor is None:
         raw.flags = _abi.FERRUM_ELEMENTS_ABSENT
-    else:
-        _native.check(_native.functions().ferrum_tensor_describe(tensor._handle, ctypes.byref(raw)))
+        return raw
+    _native.check(_native.functions().ferrum_tensor_describe(tensor._handle, ctypes.byref(raw)))
+    if (
+        tensor.ndim == 1
+        and tensor.size <= _abi.FERRUM_TENSOR_LIST_MAX
+        and tensor.dtype in (DType.I64, DType.I32)
+        and not tensor.is_packed
+    ):
+        # The operator may read them. If the memory sleeps, they are not known.
+        with contextlib.suppress(BusyError):
+            _set_elements(raw, array("q" if tensor.dtype is DType.I64 else "i", tensor.read()))
     return raw
+
+
+def _set_elements(raw: _abi.ferrum_tensor_desc, elements: Iterable[int]) -> None:
+    numbers = [i64("elements", each) for each in elements]
+    # The struct keeps the array.
+    raw.elements = (ctypes.c_int64 * len(numbers))(*numbers)
+    raw.element_count = len(numbers)
 
 
 def _desc_of_spec(spec: TensorSpec) -> _abi.ferrum_tensor_desc:
@@ -390,6 +410,8 @@ def _desc_of_spec(spec: TensorSpec) -> _abi.ferrum_tensor_desc:
         )
     raw.dtype, raw.rank, raw.flags = dtype_of(spec.dtype), rank, _abi.FERRUM_ELEMENTS_CONTIGUOUS
     raw.shape[:rank] = spec.shape
+    if spec.elements is not None:
+        _set_elements(raw, spec.elements)
     return raw
 
 

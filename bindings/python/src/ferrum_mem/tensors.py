@@ -53,6 +53,7 @@ def _description(
                 f"{len(strides)} strides given for a shape of {count} dimensions",
             )
         raw.strides[:count] = [i64("strides", each) for each in strides]
+        raw.flags = _abi.FERRUM_ELEMENTS_REPEATED  # strides of 0 are meant
     return raw
 
 

@@ -658,6 +658,12 @@ pub const FERRUM_ELEMENTS_READ_ONLY: u32 = 2;
 pub const FERRUM_ELEMENTS_PACKED: u32 = 4;
 /// There is no tensor: an absent input or output of an operation. Only for ferrum_op_infer.
 pub const FERRUM_ELEMENTS_ABSENT: u32 = 8;
+/// A dimension of several indices has the stride 0: its elements have one place. As an
+/// argument: strides that are all 0 repeat one element. Without the flag such strides are
+/// those of elements without gaps.
+pub const FERRUM_ELEMENTS_REPEATED: u32 = 16;
+/// Largest number of elements of an input that carries a shape, axes or sizes.
+pub const FERRUM_TENSOR_LIST_MAX: u32 = 4096;
 /// Largest number of inputs, and of outputs, of an operation.
 pub const FERRUM_OP_TENSORS_MAX: u32 = 1024;
 /// As the id of an output of a run: the output is not wanted.
@@ -4303,7 +4309,8 @@ pub struct ferrum_tensor_desc {
     /// Length of each dimension, the slowest first.
     pub shape: [i64; 8],
     /// Distance from one index of a dimension to the next, in elements. May be 0 or
-    /// negative.
+    /// negative. As an argument, all 0: the elements lie in the order of the shape without
+    /// gaps, unless flags has FERRUM_ELEMENTS_REPEATED.
     pub strides: [i64; 8],
     /// Address of the element whose indices are all 0.
     pub address: ferrum_address,
@@ -4311,6 +4318,11 @@ pub struct ferrum_tensor_desc {
     pub size_bytes: u64,
     /// The device, such as "cpu:0". As an argument: ignored.
     pub device: [c_char; 64],
+    /// The elements of an input with one dimension that carries a shape, axes or sizes, for
+    /// ferrum_op_infer; NULL: they are not known. Other functions do not use them.
+    pub elements: *const i64,
+    /// Number of elements; 0 with NULL. Otherwise the length of the dimension.
+    pub element_count: u64,
 }
 
 impl ferrum_tensor_desc {
@@ -4325,6 +4337,8 @@ impl ferrum_tensor_desc {
         address: 0,
         size_bytes: 0,
         device: [0; 64],
+        elements: core::ptr::null(),
+        element_count: 0,
     };
 }
 
@@ -5436,7 +5450,7 @@ const _: () = {
     assert!(size_of::<ferrum_tensor>() == 8);
     assert!(align_of::<ferrum_tensor>() == 8);
     assert!(offset_of!(ferrum_tensor, id) == 0);
-    assert!(size_of::<ferrum_tensor_desc>() == 224);
+    assert!(size_of::<ferrum_tensor_desc>() == 240);
     assert!(align_of::<ferrum_tensor_desc>() == 8);
     assert!(offset_of!(ferrum_tensor_desc, struct_size) == 0);
     assert!(offset_of!(ferrum_tensor_desc, dtype) == 4);
@@ -5447,6 +5461,8 @@ const _: () = {
     assert!(offset_of!(ferrum_tensor_desc, address) == 144);
     assert!(offset_of!(ferrum_tensor_desc, size_bytes) == 152);
     assert!(offset_of!(ferrum_tensor_desc, device) == 160);
+    assert!(offset_of!(ferrum_tensor_desc, elements) == 224);
+    assert!(offset_of!(ferrum_tensor_desc, element_count) == 232);
     assert!(size_of::<ferrum_dlpack>() == 16);
     assert!(align_of::<ferrum_dlpack>() == 8);
     assert!(offset_of!(ferrum_dlpack, struct_size) == 0);
@@ -8971,7 +8987,9 @@ extern "C" {
     /// Infers the outputs of a run without running it.
     ///
     /// - `inputs,input_count`: the inputs by type, shape and strides, each with its
-    ///   struct_size. FERRUM_ELEMENTS_ABSENT: an absent input. inputs is not NULL.
+    ///   struct_size. FERRUM_ELEMENTS_ABSENT: an absent input. An input that carries
+    ///   a shape, axes or sizes, such as the second one of Reshape, has its elements
+    ///   too. inputs is not NULL.
     /// - `outputs,output_count`: filled. A description that has FERRUM_ELEMENTS_ABSENT before
     ///   the call stands for an output that is not wanted; an output without a
     ///   place is not wanted if it is optional. outputs is not NULL.

@@ -3,6 +3,7 @@
 use ferrum_mem::{
     leak_report_json, Compute, ComputeConfig, ComputeGrowth, ComputeType, Config, DType, Device,
     ErrorKind, Library, LoadMemory, Op, OpOutput, Pool, PoolConfig, Result, Sequence, Tensor,
+    TensorLayout,
 };
 use serde_json::{json, Value};
 
@@ -270,6 +271,15 @@ fn inferred(_: &Library, rig: &Rig) {
     let two = of(rig, &[1.0; 2], &[2]);
     let wrong = norm.infer(&[Some(a.layout()), Some(two.layout())], &[true]);
     assert_eq!(kind(wrong), ErrorKind::InvalidArgument);
+
+    // The elements of a shape.
+    let reshape = rig.compute.prepare("Reshape", "", None).unwrap();
+    let shape = TensorLayout::new(DType::I64, &[2]);
+    let known = [Some(a.layout()), Some(shape.clone().elements(&[3, -1]))];
+    let found = reshape.infer(&known, &[true]).unwrap();
+    assert_eq!(found.outputs[0].as_ref().unwrap().shape, [3, 2]);
+    let unknown = reshape.infer(&[Some(a.layout()), Some(shape)], &[true]);
+    assert_eq!(kind(unknown), ErrorKind::InvalidArgument);
 }
 
 fn packed(_: &Library, rig: &Rig) {

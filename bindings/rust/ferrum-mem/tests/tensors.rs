@@ -161,11 +161,9 @@ fn viewed(_: &Library, rig: &Rig) {
     let column = tensor.narrow(-1, 2, 1).unwrap();
     let turned = tensor.permute(&[1, 0]).unwrap();
     let outer = tensor.slice(-1, 2, 2, -2).unwrap();
-    assert_eq!(
-        (outer.strides(), floats(&outer)),
-        (&[3, -2][..], vec![2.0, 0.0, 5.0, 3.0])
-    );
-    let wrong = |start, length, step| tensor.slice(1, start, length, step).unwrap_err().kind();
+    assert_eq!(outer.description().strides, [3, -2]);
+    assert_eq!(floats(&outer), [2.0, 0.0, 5.0, 3.0]);
+    let wrong = |start, length, step| kind(tensor.slice(1, start, length, step));
     assert_eq!(wrong(0, 2, 3), ErrorKind::InvalidOffset);
     assert_eq!(wrong(0, u64::MAX, 1), ErrorKind::InvalidOffset);
     assert_eq!(wrong(0, 1, 0), ErrorKind::InvalidArgument);

@@ -57,6 +57,7 @@ pub struct TensorLayout {
     strides: Option<Vec<i64>>,
     first: u64,
     is_read_only: bool,
+    elements: Option<Vec<i64>>,
 }
 
 impl TensorLayout {
@@ -68,6 +69,7 @@ impl TensorLayout {
             strides: None,
             first: 0,
             is_read_only: false,
+            elements: None,
         }
     }
 
@@ -90,11 +92,20 @@ impl TensorLayout {
         self
     }
 
+    /// The elements of an input of [`Op::infer`](crate::Op::infer) that carries a shape, axes or sizes.
+    pub fn elements(mut self, elements: &[i64]) -> Self {
+        self.elements = Some(elements.to_vec());
+        self
+    }
+
+    /// The result refers to the elements of this object.
     pub(crate) fn raw(&self, function: &str) -> Result<sys::ferrum_tensor_desc> {
         let mut raw = sys::ferrum_tensor_desc {
             dtype: self.dtype.to_raw(),
             rank: self.shape.len() as u32,
             flags: flag(self.strides.is_none(), sys::FERRUM_ELEMENTS_CONTIGUOUS)
+                // Strides of 0 are meant.
+                | flag(self.strides.is_some(), sys::FERRUM_ELEMENTS_REPEATED)
                 | flag(self.is_read_only, sys::FERRUM_ELEMENTS_READ_ONLY),
             address: self.first,
             ..Default::default()
@@ -118,6 +129,10 @@ impl TensorLayout {
                 return Err(Error::argument(function, message));
             }
             raw.strides[..rank].copy_from_slice(strides);
+        }
+        if let Some(elements) = &self.elements {
+            raw.elements = elements.as_ptr();
+            raw.element_count = elements.len() as u64;
         }
         Ok(raw)
     }
