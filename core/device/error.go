@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Error is the one typed error of the library. Only the export layer turns it into a
@@ -72,7 +73,11 @@ func (e *Error) Error() string {
 	if e.Device != "" {
 		text = e.Device + ": " + text
 	}
-	return text + " (" + e.Code.String() + ")"
+	code := " (" + e.Code.String() + ")"
+	if strings.HasSuffix(text, code) {
+		return text // the cause ends the message, and has the same code
+	}
+	return text + code
 }
 
 func (e *Error) Unwrap() error { return e.Err }
