@@ -1,8 +1,9 @@
 """Writes capi/structs_*_gen.go: the structs of the header, to and from the types of the core.
 
 A struct that is tagged `@go pool.Config` has a converter for each direction in which a function
-or another converter uses it. With a further tag `@by-hand go` the converter is hand-written. The Go name of a field follows from its C name, or from its tag; the
-compiler checks both. The converters consist of the small functions of capi/structs.go.
+or another converter uses it. With a further tag `@by-hand go` the converter is hand-written. The
+Go name of a field follows from its C name, or from its tag; the compiler checks both. The
+converters consist of the small functions of capi/structs.go.
 """
 
 from __future__ import annotations
