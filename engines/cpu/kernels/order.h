@@ -1,6 +1,7 @@
 /*
  * The k best elements of a line: a heap whose first item is the worst one, so that
- * most elements are refused by one comparison.
+ * most elements are refused by one comparison. A heap of few items is kept sorted,
+ * from the worst to the best.
  */
 #ifndef FK_ORDER_H
 #define FK_ORDER_H
@@ -8,6 +9,9 @@
 #include <stdint.h>
 
 #include "interface.h"
+
+/* The most items that are kept sorted. */
+#define FK_SORTED_ITEMS 16
 
 /* The key orders elements; a larger one is better. */
 struct fk_item {
@@ -54,9 +58,30 @@ static inline void fk_heap_sink(struct fk_heap *h, int64_t at, int64_t count) {
     h->items[at] = item;
 }
 
+/* Adds an item to sorted ones. If they are full, the worst one makes room. */
+static inline void fk_insert(struct fk_heap *h, struct fk_item item) {
+    struct fk_item *at = h->items;
+    if (h->count < h->size) {
+        for (at += h->count++; at > h->items && fk_is_worse(h, item, at[-1]);
+             at--)
+            *at = at[-1];
+    } else {
+        for (const struct fk_item *best = at + h->count - 1;
+             at < best && fk_is_worse(h, at[1], item); at++)
+            *at = at[1];
+    }
+    *at = item;
+}
+
 static inline void fk_heap_offer(struct fk_heap *h, int64_t key,
                                  int64_t index) {
     const struct fk_item item = {key ^ h->flip, index};
+    if (h->size <= FK_SORTED_ITEMS) {
+        if (h->count < h->size ||
+            (h->size > 0 && fk_is_worse(h, h->items[0], item)))
+            fk_insert(h, item);
+        return;
+    }
     if (h->count < h->size) {
         h->items[h->count++] = item;
         if (h->count == h->size)
@@ -64,7 +89,7 @@ static inline void fk_heap_offer(struct fk_heap *h, int64_t key,
                 fk_heap_sink(h, i, h->size);
         return;
     }
-    if (h->size > 0 && fk_is_worse(h, h->items[0], item)) {
+    if (fk_is_worse(h, h->items[0], item)) {
         h->items[0] = item;
         fk_heap_sink(h, 0, h->size);
     }
@@ -72,11 +97,15 @@ static inline void fk_heap_offer(struct fk_heap *h, int64_t key,
 
 /* Puts the best item first. The heap was full. */
 static inline void fk_heap_sort(struct fk_heap *h) {
-    for (int64_t left = h->count - 1; left > 0; left--) {
-        const struct fk_item worst = h->items[0];
-        h->items[0] = h->items[left];
+    const int is_sorted = h->size <= FK_SORTED_ITEMS;
+    for (int64_t left = h->count - 1, at = 0; left > at; left--) {
+        const struct fk_item worst = h->items[at];
+        h->items[at] = h->items[left];
         h->items[left] = worst;
-        fk_heap_sink(h, 0, left);
+        if (is_sorted)
+            at++;
+        else
+            fk_heap_sink(h, 0, left);
     }
 }
 
