@@ -167,6 +167,7 @@ func (b *Counters) Return(bytes uint64) {
 		b.settle()
 	}
 	o.CachedBytes -= bytes
+	o.IdleBytes = min(o.IdleBytes, o.CachedBytes)
 }
 
 // SetOutside replaces the known counts of the caches.
@@ -191,6 +192,7 @@ func (b *Counters) Adopt(block Block, leasedBytes uint64) {
 	idle := leasedBytes - live
 	o.LiveBytes -= live
 	o.CachedBytes -= idle
+	o.IdleBytes = min(o.IdleBytes, o.CachedBytes)
 	b.now[cached] -= idle
 	b.rise(active, idle)
 	b.rise(allocated, idle+block.AllocatedBytes-leasedBytes)
