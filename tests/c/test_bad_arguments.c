@@ -636,7 +636,8 @@ CHANGE(estimate_too_much, ferrum_estimate_request,
        c->context = c->batch = UINT64_C(1) << 40;)
 CHANGE(shape_no_heads, ferrum_model_shape, c->num_heads = 0;)
 CHANGE(shape_huge, ferrum_model_shape, c->hidden_size = UINT64_MAX;)
-CHANGE(initial_above_max, ferrum_pool_config, c->initial_size_bytes = 2 << 20; c->max_size_bytes = 1 << 20;)
+CHANGE(initial_above_max, ferrum_pool_config, c->initial_size_bytes = 2 << 20;
+       c->max_size_bytes = 1 << 20;)
 CHANGE(no_increment, ferrum_pool_config, c->growth_increment_bytes = 0;)
 CHANGE(odd_alignment, ferrum_pool_config, c->alignment_bytes = 48;)
 CHANGE(huge_alignment, ferrum_pool_config,
