@@ -90,7 +90,8 @@ func (o *Op) enter(op string) error {
 }
 
 // Infer returns the outputs of a run with such inputs, contiguous, and the workspace that it takes
-// from the pool. An input with a shape, axes or sizes has its elements in Known. wanted states for each output whether it is wanted; nil: all that are not optional.
+// from the pool. An input with a shape, axes or sizes has its elements in Known. wanted states for
+// each output whether it is wanted; nil: all that are not optional.
 // Errors: CodeInvalidArgument for inputs that the operator does not take; CodeUnsupported for a
 // combination that the engine does not compute; CodeOverflow; CodeInvalidState.
 func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.Operand, workspaceBytes uint64, err error) {

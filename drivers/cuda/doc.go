@@ -24,8 +24,8 @@
 //
 // What needs no call of the vendor driver is in packages below drivers/internal/gpu, which
 // other similar runtimes can use: the state of virtual memory (virtual), the ranges that a
-// device may use by address (ranges), ordinary memory that is page-locked (hostpages), spare events (events) and the host functions of
-// streams (hostcalls).
+// device may use by address (ranges), ordinary memory that is page-locked (hostpages), spare
+// events (events) and the host functions of streams (hostcalls).
 //
 // Lock order: searcher.mu, module.using or orderedPool.mu, then event.using (of two events
 // in the order of their numbers), virtualMemory.opening or, after the former,

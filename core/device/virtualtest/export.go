@@ -11,9 +11,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// exports: exported and imported pages are the same memory as long as any process has
-// one of them, and invalid pages are rejected, such as the export of an imported page. A device without the capability has no
-// such pages.
+// exports: exported and imported pages are the same memory as long as any process has one
+// of them. The export of an imported page and of an invalid one is rejected. A device
+// without the capability has no such pages.
 func exports(t *testing.T, dev subject) {
 	size := dev.Granularity().RecommendedBytes
 	pages := make([]device.Page, 3)
