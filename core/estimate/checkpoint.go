@@ -58,7 +58,7 @@ func sumOf(s *weights.Source) (*Checkpoint, error) {
 	for i := range s.Tensors() {
 		t := &s.Tensors()[i]
 		switch {
-		case k.isBuffer(t):
+		case IsBuffer(t, k.GGUF):
 			k.BufferElements = c.sum(k.BufferElements, t.Elements)
 			k.BufferBytes = c.sum(k.BufferBytes, t.Size)
 		case k.GGUF || strings.Contains(t.TypeName, "F") || t.Type == dtype.C64:
@@ -78,11 +78,11 @@ var bufferNames = []string{
 	"position_ids", "token_type_ids", "rotary_emb.inv_freq", "attn.masked_bias", "attention.masked_bias", "num_batches_tracked",
 }
 
-// isBuffer reports whether a tensor is not a weight. Flags and 64-bit integers are
+// IsBuffer reports whether a tensor is not a weight. Flags and 64-bit integers are
 // positions, shapes and counters. A four-dimensional "bias" of an attention is its
 // mask. In GGUF weights are never plain integers: their blocks have types of their own.
-func (c *Checkpoint) isBuffer(t *weights.Tensor) bool {
-	if c.GGUF {
+func IsBuffer(t *weights.Tensor, isGGUF bool) bool {
+	if isGGUF {
 		return isInteger(t.Type) || strings.HasPrefix(t.Name, "rope_")
 	}
 	switch t.Type {

@@ -44,7 +44,7 @@ func readModel(top *object) (*Model, error) {
 	}
 	r := reader{object: o, family: f}
 	m := &Model{Type: typ, Encoder: f.encoder}
-	for _, read := range []func(*Model) error{r.sizes, r.embeddings, r.attention, r.mlp, r.layers, r.windows, r.storage} {
+	for _, read := range []func(*Model) error{r.sizes, r.embeddings, r.encoding, r.attention, r.mlp, r.layers, r.windows, r.storage} {
 		if err := read(m); err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func inheritText(inner, outer *object) {
 
 // ReadConfigFile calls ReadConfig for a file. It reads at most MaxConfigBytes.
 func ReadConfigFile(path string) (*Model, error) {
-	text, err := readSmallFile(opConfig, path, MaxConfigBytes)
+	text, err := ReadFile(opConfig, path, MaxConfigBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -238,8 +238,10 @@ func (r reader) latent(a *Attention) error {
 	return nil
 }
 
-// readSmallFile reads a whole file of at most limit bytes.
-func readSmallFile(op, path string, limit int64) ([]byte, error) {
+// ReadFile reads a whole regular file of at most limit bytes. op is the operation for errors. Errors:
+// CodeNotFound, CodePermissionDenied, CodeIO; CodeInvalidArgument for a path that is no regular file;
+// CodeInvalidFormat for a larger file.
+func ReadFile(op, path string, limit int64) ([]byte, error) {
 	file, size, err := openRegular(op, path)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,9 @@
 // cache, activations and the overhead of the allocator for one of the devices of the model.
 // Fit finds the largest context or batch that fits on a device.
 //
+// A Model also has the rules by which an encoder computes (Encoding), for package architecture, which makes
+// definitions from the same configurations.
+//
 // The package owns nothing and opens only the files that the caller names. It never reads
 // a tensor, queries no device and starts no goroutine. Input is never trusted: the sizes of
 // files, the depth of values, their number and their range are bounded, and every sum and
@@ -21,7 +24,7 @@
 //
 // # Files in reading order
 //
-// arithmetic.go, json.go, dtype.go, mixers.go, model.go, family.go, config_context.go,
+// arithmetic.go, json.go, dtype.go, mixers.go, encoding.go, model.go, family.go, config_context.go,
 // config_layers.go, config_mixers.go, vision.go, families_linear.go, families_zamba.go,
 // families_hybrid.go, families_plain.go, nearest.go, families.go, config.go,
 // parameters.go, storage.go, seed.go, checkpoint.go, gguf_model.go, subject.go, serving.go,

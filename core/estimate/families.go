@@ -24,6 +24,7 @@ func bertLike(positions, types uint64) family {
 			"vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
 			"intermediate_size": 3072, "max_position_embeddings": positions, "type_vocab_size": types,
 		},
+		encoding: &Encoding{NormEpsilon: 1e-12, Activation: "gelu", InitialStd: 0.02, PositionKind: AbsolutePositions},
 	}
 }
 
@@ -114,14 +115,16 @@ func deepSeekDefaults(queryRank uint64) map[string]uint64 {
 func robertaLike() family {
 	f := bertLike(512, 2)
 	f.defaults["vocab_size"] = 50265
+	f.encoding.PadToken, f.positionsAfterPad = 1, true
 	return f
 }
 
 func distilBERT() family {
 	f := bertLike(512, 0)
-	f.pooler = false
+	f.pooler, f.normEpsilonFixed = false, true
 	f.names = map[string]string{
 		"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads",
+		"hidden_act": "activation",
 	}
 	return f
 }
@@ -138,6 +141,11 @@ func modernBERT() family {
 
 // ModelTypes returns the model types that ReadConfig knows, sorted.
 func ModelTypes() []string { return slices.Sorted(maps.Keys(families())) }
+
+// FieldName returns the name that a family has for a field, such as n_heads for num_attention_heads.
+func FieldName(modelType, field string) string {
+	return reader{family: families()[modelType]}.name(field)
+}
 
 func familyOf(o *object) (string, family, error) {
 	name, err := o.textOr("model_type", "")

@@ -53,6 +53,12 @@ type family struct {
 	innerTimes  uint64
 	// positionsMore is the number of unused rows of the table of positions.
 	positionsMore uint64
+	// encoding has the defaults of an encoder's rules; nil: the rules are not read.
+	// normEpsilonFixed: the file does not change the epsilon of the norms.
+	// positionsAfterPad: the row of the first position follows the row of the pad token.
+	encoding          *Encoding
+	normEpsilonFixed  bool
+	positionsAfterPad bool
 	// layers reads the layers of a family with layers other than attention; nil: all
 	// layers have attention.
 	layers func(reader, *Model) error

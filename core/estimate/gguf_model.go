@@ -50,7 +50,7 @@ func ggufHeaderOf(s *weights.Source) *ggufHeader {
 }
 
 func (h *ggufHeader) wrong(key, format string, args ...any) *device.Error {
-	return malformed(opGGUF, h.name, key+": "+format, args...)
+	return aboutField(key, malformed(opGGUF, h.name, key+": "+format, args...))
 }
 
 // model converts the metadata to the configuration of a family, which the table of
@@ -75,6 +75,8 @@ func (h *ggufHeader) model() (*Model, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	// The converters leave out the dense layer at the end of an encoder.
+	m.PoolerDense = false
 	m.Notes = append(m.Notes, t.notes...)
 	return m, "", nil
 }
@@ -84,7 +86,7 @@ func ggufFamily(arch string) string {
 	switch arch {
 	case "llama", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "phimoe", "gpt2", "gptj", "bloom", "starcoder2", "stablelm", "cohere2", "olmo2",
 		"olmoe", "nemotron", "nemotron_h", "exaone4", "granite", "granitemoe", "smollm3", "lfm2", "mamba", "mamba2", "jamba", "seed_oss",
-		"ernie4_5", "glm4":
+		"ernie4_5", "glm4", "bert":
 		return arch
 	case "qwen2moe":
 		return "qwen2_moe"
@@ -270,6 +272,8 @@ func (t *translation) special() {
 	}
 	inner, heads := t.most("ssm.inner_size"), t.most("ssm.time_step_rank")
 	switch t.family {
+	case "bert":
+		t.encoder()
 	case "deepseek_v2", "deepseek_v3":
 		t.latent()
 	case "mamba":
@@ -308,6 +312,23 @@ func (t *translation) special() {
 		if heads > 0 {
 			t.number("linear_value_head_dim", "ssm.inner_size", inner/heads)
 		}
+	}
+}
+
+// encoder translates the rules of an encoder. Its tables of positions and token types are among the
+// tensors.
+func (t *translation) encoder() {
+	t.number("type_vocab_size", "token_types", t.rows["token_types.weight"])
+	key := "attention.layer_norm_epsilon"
+	if epsilon, ok := t.values[t.arch+key]; ok {
+		if !epsilon.IsReal() {
+			t.err = t.ggufHeader.wrong(t.arch+key, "is not a number with a fraction")
+			return
+		}
+		t.put("layer_norm_eps", key, json.Number(strconv.FormatFloat(epsilon.Real, 'g', -1, 64)))
+	}
+	if causal, ok := t.values[t.arch+"attention.causal"]; ok {
+		t.put("is_decoder", "attention.causal", causal.IsFlag() && causal.Number != 0)
 	}
 }
 

@@ -213,7 +213,27 @@ func (o *object) wrong(field, format string, args ...any) *device.Error {
 	if key, ok := o.keys[field]; ok {
 		field = key
 	}
-	return malformed(o.op, o.file, o.path+field+": "+format, args...)
+	return aboutField(o.path+field, malformed(o.op, o.file, o.path+field+": "+format, args...))
+}
+
+// fieldError is the cause of an error about one field of a file.
+type fieldError struct{ path string }
+
+func (e *fieldError) Error() string { return e.path + " is wrong" }
+
+func aboutField(path string, e *device.Error) *device.Error {
+	e.Err = &fieldError{path}
+	return e
+}
+
+// FieldOf returns the path of the field that an error of this package is about, such as
+// text_config.hidden_size, or the key of GGUF metadata. It returns "" for other errors.
+func FieldOf(err error) string {
+	var field *fieldError
+	if errors.As(err, &field) {
+		return field.path
+	}
+	return ""
 }
 
 // has reports whether a field is present and not null. null means absent.

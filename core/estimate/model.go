@@ -62,6 +62,9 @@ type Model struct {
 	// Vision is nil for a model without a vision tower.
 	Vision *Vision
 
+	// Encoding is nil for decoders, and for encoders whose rules are not known.
+	Encoding *Encoding
+
 	// Weights has the formats of the elements in the checkpoint.
 	Weights Storage
 
@@ -180,7 +183,7 @@ func (m *Model) validate(o *object) error {
 	for _, w := range widths {
 		var c calculation
 		if width := c.product(w.a, w.b); c.overflowed || width > maxNumber {
-			return device.Errorf(device.CodeOverflow, o.op, "%s: %s%s: %d x %d elements are more than %d", o.file, o.path, w.field, w.a, w.b, uint64(maxNumber))
+			return aboutField(o.path+w.field, device.Errorf(device.CodeOverflow, o.op, "%s: %s%s: %d x %d elements are more than %d", o.file, o.path, w.field, w.a, w.b, uint64(maxNumber)))
 		}
 	}
 	return nil
