@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from elastic import answer_of
@@ -47,10 +45,10 @@ class FromPython:
             # sources.
             "PYTHONPYCACHEPREFIX": relative(self.compiled),
         }
-        python = relative_to_root(sys.executable)
         words = [f"{name}={value}" for name, value in added.items()]
         without = ["-u", "PYTHONDONTWRITEBYTECODE"]
-        return ["env", *without, *words, python, relative(PROGRAMS / program), *map(str, arguments)]
+        path = relative(PROGRAMS / program)
+        return ["env", *without, *words, sys.executable, path, *map(str, arguments)]
 
     def answer(self, command: list[str]) -> dict[str, Any]:
         """What a process printed that ran in a calm moment."""
@@ -88,9 +86,3 @@ class FromPython:
                 )
             )  # fmt: skip
         return found
-
-
-def relative_to_root(path: str) -> str:
-    """The path of a program from the repository's root, with links kept."""
-    inside = Path(os.path.relpath(path, ROOT))
-    return path if inside.parts[0] == ".." else str(inside)

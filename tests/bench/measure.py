@@ -11,7 +11,7 @@ from typing import Any
 
 import mixed
 import workloads as plain
-from harness import OURS, Allocator, BenchError, Harness
+from harness import OURS, ROOT, Allocator, BenchError, Harness
 from workloads import Workload
 
 Result = dict[str, Any]
@@ -20,6 +20,11 @@ ROUNDS = 10
 # Enough for medians and a first look at a change. Spreads are those of few processes.
 ROUNDS_SHORT = 3
 UNITS = plain.UNITS | mixed.UNITS
+
+
+def as_typed(command: str | None) -> str | None:
+    """A command line as one would type it in the repository's root."""
+    return command and command.replace(f"{ROOT}/", "")
 
 
 def metrics(answer: dict[str, Any]) -> Samples:
@@ -181,6 +186,6 @@ def result(
         "ratio": ours["median"] / peer["median"] if peer and peer["median"] else None,
         "spread": {"ours": ours, "peer": peer},
         "threads": more.pop("threads", 1),
-        "command": more.pop("command", None),
+        "command": as_typed(more.pop("command", None)),
         **more,
     }

@@ -97,6 +97,13 @@ def test_results_are_a_list_of_full_records(results: list[dict[str, Any]]) -> No
         assert ours["min"] <= ours["q1"] <= entry["value_ours"] <= ours["q3"] <= ours["max"]
 
 
+def test_a_command_is_as_typed_in_the_repository(results: list[dict[str, Any]]) -> None:
+    assert not [one["name"] for one in results if str(harness.ROOT) in (one["command"] or "")]
+    inside = f"env A=1 {harness.ROOT}/build/venv/bin/python a.py --peer={harness.ROOT}/b.so"
+    assert measure.as_typed(inside) == "env A=1 build/venv/bin/python a.py --peer=b.so"
+    assert measure.as_typed(None) is None
+
+
 def test_every_workload_is_compared_with_everyone_who_takes_part(
     results: list[dict[str, Any]], machine: dict[str, Any], tmp_path: pathlib.Path
 ) -> None:
