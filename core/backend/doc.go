@@ -25,5 +25,6 @@
 // # Files in reading order
 //
 // failure.go, type.go, options.go, config.go, lists.go, capabilities.go, requirements.go, custom.go,
-// registry.go, find.go, gate.go, memory.go, backend.go, op.go, plans.go, run.go, pack.go, sequence.go.
+// registry.go, find.go, gate.go, memory.go, backend.go, op.go, predict.go, plans.go, run.go,
+// pack.go, sequence.go.
 package backend

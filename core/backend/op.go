@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -90,33 +89,13 @@ func (o *Op) enter(op string) error {
 }
 
 // Infer returns the outputs of a run with such inputs, contiguous, and the workspace that it takes
-// from the pool. An input with a shape, axes or sizes has its elements in Known. wanted states for
-// each output whether it is wanted; nil: all that are not optional.
-// Errors: CodeInvalidArgument for inputs that the operator does not take; CodeUnsupported for a
-// combination that the engine does not compute; CodeOverflow; CodeInvalidState.
+// from the pool. It is a Predict that does not keep the plan.
 func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.Operand, workspaceBytes uint64, err error) {
-	if err := o.enter(opInfer); err != nil {
+	p, err := o.Predict(inputs, wanted)
+	if err != nil {
 		return nil, 0, err
 	}
-	defer o.backend.gate.exit()
-	r := compute.Request{Operator: o.operator, Inputs: slices.Clone(inputs)}
-	for i := range r.Inputs {
-		r.Inputs[i].Layout = r.Inputs[i].Layout.FromZero()
-		if !o.parameter(i).IsRead {
-			r.Inputs[i].Known = nil
-		}
-	}
-	if r.Inferred, err = o.infer(r.Inputs, wanted); err != nil {
-		return nil, 0, o.backend.note(err)
-	}
-	if r.Outputs, err = contiguous(r.Inferred.Outputs); err != nil {
-		return nil, 0, o.backend.note(device.About(o.backend.device.ID(), err))
-	}
-	plan, err := o.plan(r)
-	if err != nil {
-		return nil, 0, o.backend.note(err)
-	}
-	return r.Outputs, plan.WorkspaceBytes(), nil
+	return p.Outputs, p.WorkspaceBytes, nil
 }
 
 // infer infers the outputs from the inputs.

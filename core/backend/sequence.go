@@ -22,8 +22,9 @@ type Sequence struct {
 	// mu guards the fields below, and is not held while operations run.
 	mu       sync.Mutex
 	isClosed bool
-	steps    []compute.Step
-	// workspaceBytes is the largest workspace of a step.
+	// steps have the address 0 as workspace if they share that of the sequence.
+	steps []compute.Step
+	// workspaceBytes is the largest workspace of a step that shares it.
 	workspaceBytes uint64
 	tensors        []*tensor.Tensor
 	// bound is nil until a run has joined the steps.
@@ -85,6 +86,13 @@ func (s *Sequence) ended(op string) error {
 // default stream. Errors: as of Op.Run; CodeInvalidArgument for an operation of another backend;
 // CodeBusy while a run is queued or in progress. After an error the sequence is as before.
 func (s *Sequence) Add(o *Op, inputs, outputs []*tensor.Tensor) error {
+	return s.AddIn(o, inputs, outputs, nil)
+}
+
+// AddIn is Add with a workspace: a contiguous tensor at a multiple of 64 bytes that overlaps no input
+// and no output. It has at least Prediction.WorkspaceBytes. For nil the operations of the sequence share
+// a workspace in the memory of the backend.
+func (s *Sequence) AddIn(o *Op, inputs, outputs []*tensor.Tensor, workspace *tensor.Tensor) error {
 	if err := s.enter(opSequenceAdd); err != nil {
 		return err
 	}
@@ -103,7 +111,7 @@ func (s *Sequence) Add(o *Op, inputs, outputs []*tensor.Tensor) error {
 		return err
 	}
 	r := o.take()
-	made, err := s.add(r, inputs, outputs)
+	made, err := s.add(r, inputs, outputs, workspace)
 	if err == nil {
 		r.give(outputs)
 	} else {
@@ -126,10 +134,17 @@ func closeAll(tensors []*tensor.Tensor) {
 
 // add adds a step. It returns the tensors that it has made for the sequence, which the caller closes after
 // an error.
-func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor) (kept []*tensor.Tensor, err error) {
+func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor, workspace *tensor.Tensor) (kept []*tensor.Tensor, err error) {
 	stream := s.backend.device.Device().DefaultStream()
 	if err := r.match(inputs, outputs, stream); err != nil {
 		return nil, err
+	}
+	step := compute.Step{Plan: r.plan.plan}
+	if workspace != nil {
+		if err := r.checkWorkspace(workspace, inputs, outputs); err != nil {
+			return nil, err
+		}
+		step.Workspace = workspace.Addr()
 	}
 	if err := r.makeOutputs(stream); err != nil {
 		return nil, err
@@ -140,7 +155,7 @@ func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor) (kept []*tensor
 			return nil, err
 		}
 	}
-	for _, t := range slices.Concat(inputs, outputs, r.made) {
+	for _, t := range append(slices.Concat(inputs, outputs, r.made), workspace) {
 		if t == nil || t == Unwanted {
 			continue
 		}
@@ -152,9 +167,40 @@ func (s *Sequence) add(r *run, inputs, outputs []*tensor.Tensor) (kept []*tensor
 	}
 	s.unbind()
 	s.tensors = append(s.tensors, kept...)
-	s.steps = append(s.steps, compute.Step{Plan: r.plan.plan, Inputs: slices.Clone(r.from), Outputs: slices.Clone(r.to)})
-	s.workspaceBytes = max(s.workspaceBytes, r.plan.workspaceBytes)
+	step.Inputs, step.Outputs = slices.Clone(r.from), slices.Clone(r.to)
+	s.steps = append(s.steps, step)
+	if workspace == nil {
+		s.workspaceBytes = max(s.workspaceBytes, r.plan.workspaceBytes)
+	}
 	return kept, nil
+}
+
+// checkWorkspace checks a workspace of the caller, which the run then uses.
+func (r *run) checkWorkspace(workspace *tensor.Tensor, inputs, outputs []*tensor.Tensor) error {
+	if err := r.use(workspace, false); err != nil {
+		return r.op.about("tensor", "workspace", err)
+	}
+	layout := workspace.Layout()
+	first, end := workspace.Reach()
+	switch {
+	case workspace.ReadOnly():
+		return r.op.about("tensor", "workspace", device.Errorf(device.CodePermissionDenied, opSequenceAdd, "the memory of the tensor is read-only"))
+	case workspace.Packing() != "" || !layout.IsContiguous():
+		return r.op.wrong("the workspace is not contiguous")
+	case workspace.SizeBytes() < r.plan.workspaceBytes:
+		return r.op.wrong("the workspace has %v, and %v are needed", device.Size(workspace.SizeBytes()), device.Size(r.plan.workspaceBytes))
+	case workspace.SizeBytes() > 0 && workspace.Addr()%workspaceAlignmentBytes != 0:
+		return r.op.wrong("the workspace is at %#x, which is not a multiple of %d", uint64(workspace.Addr()), workspaceAlignmentBytes)
+	}
+	for _, t := range slices.Concat(inputs, outputs) {
+		if t == nil || t == Unwanted {
+			continue
+		}
+		if start, stop := t.Reach(); first < stop && start < end {
+			return r.op.wrong("the workspace overlaps an input or an output")
+		}
+	}
+	return nil
 }
 
 // unbind returns the workspace. The caller holds mu, and no run is in progress.
@@ -278,10 +324,13 @@ func (s *Sequence) bind(stream device.Stream) error {
 		}
 		space.isFresh = false
 	}
-	for i := range s.steps {
-		s.steps[i].Workspace = space.addr
+	steps := slices.Clone(s.steps)
+	for i := range steps {
+		if steps[i].Workspace == 0 {
+			steps[i].Workspace = space.addr
+		}
 	}
-	run, err := s.backend.engine.Bind(slices.Clone(s.steps))
+	run, err := s.backend.engine.Bind(steps)
 	if err != nil {
 		s.backend.memory.workspaces.put(space)
 		return device.About(s.backend.device.ID(), err)

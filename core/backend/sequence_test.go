@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/backend"
+	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/strided"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
 	"ferrum_mem/core/weights"
@@ -215,5 +217,66 @@ func TestPackedConstantsInTheWrongPlace(t *testing.T) {
 		require.NoError(t, o.Close())
 	}
 	require.NoError(t, wide.Close(false))
+	require.NoError(t, b.Close(false))
+}
+
+func TestStepsWithWorkspacesOfTheCaller(t *testing.T) {
+	r := newRig(t)
+	b := r.start(nil)
+	product := prepare(t, b, "MatMul", "")
+	x, y := r.put(b, []float32{1, 2, 3, 4}, 2, 2), r.put(b, []float32{5, 6, 7, 8}, 2, 2)
+	predicted, err := product.Predict([]compute.Operand{{Type: dtype.F32, Layout: x.Layout()}, {Type: dtype.F32, Layout: y.Layout()}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, uint64(testWorkspaceBytes), predicted.WorkspaceBytes)
+	require.False(t, predicted.InPlace(0, 0))
+	block, err := tensor.New(b.Memory(), dtype.U8, []int64{4096}, r.stream)
+	require.NoError(t, err)
+	part := func(offset uint64, size int64) *tensor.Tensor {
+		layout, err := strided.Contiguous(size)
+		require.NoError(t, err)
+		made, err := block.Part(offset, dtype.U8, layout)
+		require.NoError(t, err)
+		return made
+	}
+	layout, err := strided.Contiguous(2, 2)
+	require.NoError(t, err)
+	out, err := block.Part(2048, dtype.F32, layout)
+	require.NoError(t, err)
+	s, err := b.NewSequence()
+	require.NoError(t, err)
+	small, odd, over, good := part(0, testWorkspaceBytes-1), part(8, testWorkspaceBytes), part(1536, testWorkspaceBytes), part(64, testWorkspaceBytes)
+	for _, wrong := range []*tensor.Tensor{small, odd, over} {
+		requireError(t, device.CodeInvalidArgument, s.AddIn(product, []*tensor.Tensor{x, y}, []*tensor.Tensor{out}, wrong), "workspace")
+	}
+	require.Zero(t, s.Length())
+	require.NoError(t, s.AddIn(product, []*tensor.Tensor{x, y}, []*tensor.Tensor{out}, good))
+	require.NoError(t, s.Run(nil))
+	require.Equal(t, []float32{19, 22, 43, 50}, get(out))
+	require.Equal(t, "0", string(b.Status().Specific["workspace_bytes"]), "the sequence has no workspace of its own")
+	require.NoError(t, s.AddIn(product, []*tensor.Tensor{x, out}, []*tensor.Tensor{y}, nil))
+	require.NoError(t, s.Run(nil))
+	require.NotEqual(t, "0", string(b.Status().Specific["workspace_bytes"]))
+	require.NoError(t, s.Close())
+	closeTensors(t, x, y, out, small, odd, over, good, block)
+	require.NoError(t, product.Close())
+	require.NoError(t, b.Close(false))
+}
+
+func TestPredictionsOfPacking(t *testing.T) {
+	r := newRig(t)
+	b := r.start(nil)
+	product := prepare(t, b, "MatMul", "")
+	layout, err := strided.Contiguous(2, 3)
+	require.NoError(t, err)
+	packing, size, err := product.PredictPack(1, compute.Operand{Type: dtype.F32, Layout: layout})
+	require.NoError(t, err)
+	require.Equal(t, "reference.plain.backwards", packing)
+	require.Equal(t, uint64(24), size)
+	_, _, err = product.PredictPack(0, compute.Operand{Type: dtype.F32, Layout: layout})
+	requireError(t, device.CodeUnsupported, err)
+	_, _, err = product.PredictPack(2, compute.Operand{Type: dtype.F32, Layout: layout})
+	requireError(t, device.CodeInvalidArgument, err, "no input 2")
+	require.NoError(t, product.Close())
+	requireError(t, device.CodeInvalidState, func() error { _, err := product.Predict(nil, nil); return err }())
 	require.NoError(t, b.Close(false))
 }

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/strided"
 )
 
@@ -68,3 +69,45 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 
 // Same gives another tensor with the same layout. Errors: CodeInvalidState for a closed tensor.
 func (t *Tensor) Same() (*Tensor, error) { return t.view(t.layout, nil) }
+
+// Part gives a tensor of another type and layout over the memory of t, which has bytes of the type U8
+// without gaps. The layout counts elements from the byte offset on. Errors: CodeInvalidArgument if t or
+// the layout is not possible; CodeInvalidAlignment and CodeInvalidOffset for the offset, also for
+// elements outside of t; CodeInvalidState for a closed tensor.
+func (t *Tensor) Part(offset uint64, kind dtype.DType, layout strided.Layout) (*Tensor, error) {
+	wrong := func(code device.Code, format string, values ...any) (*Tensor, error) {
+		return nil, device.Errorf(code, opView, format, values...).On(t.storage.engine.ID())
+	}
+	each, width := kind.Block()
+	size := t.SizeBytes()
+	switch {
+	case t.kind != dtype.U8 || t.packing != "" || !t.layout.IsContiguous():
+		return wrong(device.CodeInvalidArgument, "a part of %s %v: want u8 without gaps", t.kind, t.layout)
+	case each == 0:
+		return wrong(device.CodeInvalidArgument, "%d is not a data type", int32(kind))
+	case offset > size:
+		return wrong(device.CodeInvalidOffset, "offset %d is outside of the memory, which has %v", offset, device.Size(size))
+	}
+	whole := Foreign{Engine: t.storage.engine, Addr: t.Addr() + device.Addr(offset), SizeBytes: size - offset}
+	// Wrap checks the type and the layout against the part of the memory.
+	checked, err := Wrap(whole, kind, layout)
+	if err != nil {
+		return nil, err
+	}
+	start := t.offset() + offset
+	if start%width != 0 {
+		return wrong(device.CodeInvalidAlignment, "offset %d is not a multiple of %v, the size of an element of %s", start, device.Size(width), kind)
+	}
+	layout = checked.layout
+	moved, err := strided.Strided(layout.Shape(), layout.Strides(), layout.First()+int64(start/width*each))
+	if err != nil {
+		return nil, device.About(t.storage.engine.ID(), err)
+	}
+	if t.closed.Load() {
+		return nil, t.isClosed()
+	}
+	if err := t.storage.join(); err != nil {
+		return nil, err
+	}
+	return &Tensor{storage: t.storage, kind: kind, layout: moved}, nil
+}
