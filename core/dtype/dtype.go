@@ -92,6 +92,29 @@ func Parse(name string) (DType, error) {
 	return 0, device.Errorf(device.CodeInvalidArgument, opDType, "%q is not a data type", name)
 }
 
+// Named returns the type with a name, such as "bf16" or "q4_k": unlike Parse it knows the block types.
+// Errors: CodeInvalidArgument.
+func Named(name string) (DType, error) {
+	t, err := Parse(name)
+	for number := range uint32(GGUFBase) {
+		if err == nil {
+			break
+		}
+		if block, known := GGUF(number); known && block.String() == name {
+			return block, nil
+		}
+	}
+	return t, err
+}
+
+// MarshalText returns the name of the type. Errors: CodeInvalidArgument for an unknown type.
+func (t DType) MarshalText() ([]byte, error) {
+	if !t.IsKnown() {
+		return nil, device.Errorf(device.CodeInvalidArgument, opDType, "%d is not a data type", int32(t))
+	}
+	return []byte(t.String()), nil
+}
+
 // String returns the short name, such as "bf16" or "q4_k".
 func (t DType) String() string {
 	if p, ok := plainOf(t); ok {

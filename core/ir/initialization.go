@@ -1,6 +1,9 @@
 package ir
 
-// Strategy is a rule for the elements of a parameter that the weights do not have.
+import "math"
+
+// Strategy is a rule for the elements of a parameter that the weights do not have. "" is no rule: the
+// elements must come from the weights.
 type Strategy string
 
 // The strategies. Fan-in is the last dimension of a matrix [out, in]; fan-out the first. They follow Glorot
@@ -29,4 +32,28 @@ type Initialization struct {
 	Std      float32  `json:"std,omitempty"`
 	// Name is the name of a custom strategy.
 	Name string `json:"name,omitempty"`
+}
+
+// Strategies lists all strategies.
+func Strategies() []Strategy {
+	return []Strategy{StrategyZeros, StrategyOnes, StrategyUniform, StrategyNormal, StrategyXavier, StrategyKaiming, StrategyCustom}
+}
+
+// number is a number of a strategy with its field.
+type number struct {
+	name  string
+	value float32
+}
+
+// numbers lists the numbers of all strategies.
+func (i Initialization) numbers() []number {
+	return []number{{"min", i.Min}, {"max", i.Max}, {"mean", i.Mean}, {"std", i.Std}}
+}
+
+// numbersOf has the fields of the numbers that each strategy uses.
+var numbersOf = map[Strategy][]string{StrategyUniform: {"min", "max"}, StrategyNormal: {"mean", "std"}}
+
+// isFinite states whether a number is neither infinite nor NaN.
+func isFinite(value float32) bool {
+	return !math.IsNaN(float64(value)) && !math.IsInf(float64(value), 0)
 }

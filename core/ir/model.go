@@ -15,6 +15,14 @@ type Model struct {
 	Graph        Graph        `json:"graph"`
 }
 
+// MetadataSchema is the key of Metadata.Additional with the version of the schema, which JSON writes.
+// A definition without the key has version 1.
+const MetadataSchema = "schema_version"
+
+// SchemaVersion is the version of the schema that JSON writes and Parse reads. In version 1 the layers
+// are operators of opset 25 of ONNX, and of version 1 of the domain "ferrum".
+const SchemaVersion = 1
+
 // Metadata describes a model to people and programs.
 type Metadata struct {
 	Name    string `json:"name"`
@@ -64,20 +72,25 @@ type Dimensions struct {
 }
 
 // Parameter is a tensor that the model has besides its inputs. Its elements come from the tensor Source
-// of the weights, from Value, or from Initialization.
+// of the weights, from Value, from Parts, or from Initialization.
 type Parameter struct {
 	Name string `json:"name"`
 	// Shape has no dynamic dimension.
 	Shape     []int64     `json:"shape"`
 	DType     dtype.DType `json:"dtype"`
 	Trainable bool        `json:"trainable"`
-	// Initialization makes the elements if the weights do not have them.
-	Initialization Initialization `json:"initialization"`
+	// Initialization is the rule for the elements if the weights do not have them. The zero value is no
+	// rule.
+	Initialization Initialization `json:"initialization,omitzero"`
 	// Source is the name of the tensor of the weights; "": the weights do not have it.
 	Source string `json:"source,omitempty"`
 	// Value has the elements of a constant of type I64: axes, sizes, a shape.
 	// A constant is not counted as a parameter of the model.
-	Value    []int64                    `json:"value,omitempty"`
+	Value []int64 `json:"value,omitempty"`
+	// Parts are the parameters of which this one consists, one after the other along the first
+	// dimension. Each has a Source or an Initialization, which the whole then does not have. A pass that
+	// joins layers makes such parameters. A part has no Value and no Parts.
+	Parts    []Parameter                `json:"parts,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -85,8 +98,8 @@ type Parameter struct {
 const Dynamic = -1
 
 // Tensor is an input or an output of a layer. Its name is unique within the layer. An input with the
-// name of a parameter of the layer is that parameter. Other inputs come through edges. An input with the
-// name "" is absent.
+// name of a parameter of the layer is that parameter. Other inputs come through edges. The name "" stands
+// for an optional input that is absent, and for an optional output that the layer does not compute.
 type Tensor struct {
 	Name string `json:"name"`
 	// Shape may have Dynamic dimensions.
@@ -125,10 +138,9 @@ type Graph struct {
 type Node struct {
 	ID        string `json:"id"`
 	LayerName string `json:"layer_name"`
-	// Metadata of an input node may have Dims, the names of its dimensions, such as ["batch",
-	// "sequence"]: dimensions with the same name have the same length; and Default, the rule for an
-	// input that a run does not give: "zeros", "ones", or "positions" for 0, 1, 2 ... along the last
-	// dimension.
+	// Metadata of an input node may have MetadataDims, the names of its dimensions, such as ["batch",
+	// "sequence"], where "" is no name: dimensions with the same name have the same length; and
+	// MetadataDefault, the rule for an input that a run does not give.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -136,6 +148,17 @@ type Node struct {
 const (
 	MetadataDims    = "dims"
 	MetadataDefault = "default"
+)
+
+// Default is the rule for the elements of an input that a run does not give. "" is no rule: each run
+// must give the input.
+type Default string
+
+// The rules. DefaultPositions is 0, 1, 2 ... along the last dimension.
+const (
+	DefaultZeros     Default = "zeros"
+	DefaultOnes      Default = "ones"
+	DefaultPositions Default = "positions"
 )
 
 // Edge connects an output of a node to an input of another node.
