@@ -50,6 +50,10 @@ var below = map[string][]string{
 	"core/compute":  {"core/device", "core/dtype", "core/strided", "core/operator"},
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/ir": {"core/device", "core/internal", "core/dtype", "core/strided", "core/operator"},
+	// A definition is made from the files and the numbers that estimation reads.
+	"core/architecture": {
+		"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir", "core/estimate", "core/weights",
+	},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.
