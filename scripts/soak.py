@@ -191,6 +191,9 @@ def drills() -> list[Drill]:
     # make test runs these for less time, or with less memory.
     for name in ("test_signals", "test_bounded"):
         found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
+    # Places all recorded buffers; make test places those that take less than a second.
+    words = ("go", "test", "-vet=off", "-count=1", "-run=TestPublishedCapacity", "./core/plan")
+    found.append(Drill("long:plan", words, {"SOAK": "1"}, 900, 0.1))
     found += with_sanitizer()
     for package in (
         "core/rangealloc",
@@ -198,6 +201,7 @@ def drills() -> list[Drill]:
         "core/trace",
         "core/weights/header",
         "core/operator",
+        "core/plan",
     ):
         words = ("scripts/fuzz.sh", "30", f"./{package}")
         found.append(Drill(f"fuzz:{package}", words, {}, 900, 1))

@@ -54,6 +54,7 @@ var below = map[string][]string{
 	"core/architecture": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir", "core/estimate", "core/weights",
 	},
+	"core/plan": {"core/device"},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.
