@@ -2,6 +2,7 @@ package architecture
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +19,8 @@ import (
 type Definition struct {
 	// Model has the sources of all parameters, or of none if there are no weights.
 	Model *ir.Model
+	// Sentence states how the model makes one vector of a text; nil: the files do not state it.
+	Sentence *Sentence
 	// Issues are warnings.
 	Issues []ir.Issue
 }
@@ -70,9 +73,10 @@ func ValidateConfig(name string, text []byte) ([]ir.Issue, error) {
 // draft is a definition that is being made.
 type draft struct {
 	issues
-	path    string
-	options Options
-	model   *ir.Model
+	path     string
+	options  Options
+	model    *ir.Model
+	sentence *Sentence
 }
 
 // finish returns the definition, or the error that stops it.
@@ -83,7 +87,7 @@ func (d *draft) finish(err error) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Definition{Model: d.model, Issues: d.list}, nil
+	return &Definition{Model: d.model, Sentence: d.sentence, Issues: d.list}, nil
 }
 
 func (d *draft) openConfig(text []byte) error {
@@ -118,10 +122,41 @@ func (d *draft) open() error {
 	if x.Model == nil {
 		return d.unknown(source)
 	}
-	if source == nil {
-		return d.define(x.Model, nil)
+	var in *store
+	if source != nil {
+		in = storeOf(source)
 	}
-	return d.define(x.Model, storeOf(source))
+	if err := d.define(x.Model, in); err != nil || d.stop != nil {
+		return err
+	}
+	d.readSentence()
+	return nil
+}
+
+// readSentence reads how the model makes one vector of a text. The model can be built without it, so what
+// is wrong is a warning.
+func (d *draft) readSentence() {
+	path := d.path
+	if isWeights := strings.HasSuffix(path, ".safetensors") || strings.HasSuffix(path, ".index.json"); isWeights {
+		path = filepath.Dir(path)
+	}
+	s, err := ReadSentence(path)
+	if err != nil {
+		d.add(path, warning(categorySentence, modulesName, "make the vector of a text from last_hidden_state in the program", "%v", err))
+		return
+	}
+	if s == nil {
+		return
+	}
+	most := d.model.Architecture.Dimensions.MaxSequenceLength
+	if s.MaxTokens > most {
+		d.add(path, warning(categorySentence, lengthName+".max_seq_length", fmt.Sprintf("state at most %d", most),
+			"is %d, and the model has %d positions: longer texts are cut off there", s.MaxTokens, most))
+	}
+	if s.MaxTokens == 0 || s.MaxTokens > most {
+		s.MaxTokens = most
+	}
+	d.sentence = s
 }
 
 // unknown adds the issue of weights without a configuration, or of an unknown architecture in GGUF.

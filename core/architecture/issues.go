@@ -16,6 +16,7 @@ const (
 	categoryConfiguration = "configuration"
 	categoryUnsupported   = "unsupported"
 	categoryWeights       = "weights"
+	categorySentence      = "sentence"
 )
 
 // issues is a list of findings, with the error that the first of them is that stops a build.

@@ -30,12 +30,14 @@ type Sentence struct {
 	Pooling Pooling `json:"pooling"`
 	// IsNormalized states that the vector is divided by its Euclidean norm.
 	IsNormalized bool `json:"is_normalized"`
-	// MaxTokens is the number of tokens after which a text is cut off; 0: the maximum of the model.
+	// MaxTokens is the number of tokens after which a text is cut off; 0: the files do not state it. A
+	// Definition has the maximum of the model then.
 	MaxTokens uint64 `json:"max_tokens"`
 }
 
 const (
 	modulesName = "modules.json"
+	lengthName  = "sentence_bert_config.json"
 	// maxSentenceBytes is the longest file of sentence-transformers that is read.
 	maxSentenceBytes = 64 << 10
 	// maxModules is the maximum number of modules.
@@ -98,7 +100,7 @@ func ReadSentence(path string) (*Sentence, error) {
 
 // readLength reads the number of tokens after which a text is cut off.
 func (s *Sentence) readLength(folder string) error {
-	file := filepath.Join(folder, "sentence_bert_config.json")
+	file := filepath.Join(folder, lengthName)
 	if _, err := os.Stat(file); os.IsNotExist(err) {
 		return nil
 	}

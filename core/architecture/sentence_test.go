@@ -10,12 +10,53 @@ import (
 
 	"ferrum_mem/core/architecture"
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/ir"
 )
 
 func TestMiniLMMakesOneVectorOfASentence(t *testing.T) {
 	s, err := architecture.ReadSentence(miniLM(t))
 	require.NoError(t, err)
 	assert.Equal(t, &architecture.Sentence{Pooling: architecture.PoolingMean, IsNormalized: true, MaxTokens: 256}, s)
+	assert.Equal(t, s, define(t, miniLM(t)).Sentence)
+}
+
+// A definition has the rule, and a bound for the tokens of a text. What is wrong with it is a warning.
+func TestDefinitionsHaveTheirSentence(t *testing.T) {
+	assert.Nil(t, define(t, "testdata/bert").Sentence)
+	assert.Equal(t, &architecture.Sentence{Pooling: architecture.PoolingMean, MaxTokens: 16}, define(t, "testdata/bert.gguf").Sentence)
+	for _, c := range []struct {
+		pooling, length string
+		tokens          uint64
+		path            string
+		says            string
+	}{
+		{`{"pooling_mode_cls_token": true}`, `{"max_seq_length": 9}`, 9, "", ""},
+		{`{"pooling_mode_cls_token": true}`, `{"max_seq_length": 17}`, 16, "sentence_bert_config.json.max_seq_length", "is 17, and the model has 16 positions"},
+		{`{"pooling_mode_lasttoken": true}`, "", 0, "modules.json", "is not known here"},
+	} {
+		folder := sentenceFolder(t, modules, c.pooling, c.length)
+		for _, name := range []string{"config.json", "model.safetensors"} {
+			data, err := os.ReadFile(filepath.Join("testdata/bert", name))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), data, 0o600))
+		}
+		d := define(t, folder)
+		if c.tokens != 0 {
+			require.NotNil(t, d.Sentence)
+			assert.Equal(t, c.tokens, d.Sentence.MaxTokens)
+		} else {
+			assert.Nil(t, d.Sentence)
+		}
+		last := d.Issues[len(d.Issues)-1]
+		if c.path == "" {
+			assert.Len(t, d.Issues, 1, "the head of the small model")
+			continue
+		}
+		assert.Equal(t, c.path, last.ConfigPath)
+		assert.Contains(t, last.Description, c.says)
+		assert.Equal(t, ir.Warning, last.Severity)
+		assert.Equal(t, d.Sentence, define(t, filepath.Join(folder, "model.safetensors")).Sentence)
+	}
 }
 
 func TestSentencesOfOtherModels(t *testing.T) {

@@ -63,6 +63,12 @@ func (r reader) encoding(m *Model) error {
 	if r.family.positionsAfterPad {
 		e.FirstPosition = e.PadToken + 1
 	}
+	if e.PositionKind != AbsolutePositions {
+		m.Notes = append(m.Notes, "the numbers do not include tables of relative positions ("+quote(e.PositionKind)+")")
+	}
+	if e.CrossAttention {
+		m.Notes = append(m.Notes, "the numbers do not include attention over the output of another model")
+	}
 	m.Encoding = &e
 	return nil
 }

@@ -30,6 +30,11 @@ func TestRulesOfEncoders(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, m.Encoding)
 		assert.Equal(t, want, *m.Encoding, text)
+		notes := 0
+		if want.CrossAttention {
+			notes = 2
+		}
+		assert.Len(t, m.Notes, notes, "what the family has besides is not counted")
 	}
 	assert.Nil(t, readConfig(t, "llama-3.1-8b").Encoding)
 	assert.Nil(t, readConfig(t, "modernbert-base").Encoding)
