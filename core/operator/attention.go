@@ -65,7 +65,7 @@ func inferAttention(c *call) error {
 	if err := c.attentionPast(&h); err != nil {
 		return err
 	}
-	if err := c.attentionMask(h); err != nil {
+	if err := c.attentionMask(mask, h, c.describeAll(query, key)); err != nil {
 		return err
 	}
 	c.result.Layout.Heads = h
@@ -185,21 +185,21 @@ func (c *call) attentionPast(h *Heads) error {
 	return nil
 }
 
-// attentionMask checks that the mask broadcasts to the scores. Its last dimension may be shorter:
-// the remaining keys are not attended.
-func (c *call) attentionMask(h Heads) error {
-	m := c.in(mask)
+// attentionMask checks that an input, the mask, broadcasts to the scores of other inputs. Its last
+// dimension may be shorter: the remaining keys are not attended.
+func (c *call) attentionMask(at int, h Heads, others string) error {
+	m := c.in(at)
 	if m.IsAbsent {
 		return nil
 	}
 	rank := len(m.Shape)
 	if rank < 1 || rank > 4 {
-		return c.wrong("%s has %d dimensions: expected 1 to 4", c.describe(mask), rank)
+		return c.wrong("%s has %d dimensions: expected 1 to 4", c.describe(at), rank)
 	}
 	full := []uint64{h.Batch, h.QueryHeads, h.Queries, h.Keys}
 	wide, _, fits := broadcast(with(m.Shape, rank-1, h.Keys), full)
 	if m.Shape[rank-1] > h.Keys || !fits || !slices.Equal(wide, full) {
-		return c.wrong("%s does not broadcast to the scores of %s, which have the shape %s", c.describe(mask), c.describeAll(query, key), strided.Text(full))
+		return c.wrong("%s does not broadcast to the scores of %s, which have the shape %s", c.describe(at), others, strided.Text(full))
 	}
 	return nil
 }

@@ -49,6 +49,9 @@ func FuzzInfer(f *testing.F) {
 		`Attention|0|1111|{"is_causal":1,"left_window_size":3}|f32[2, 6, 3, 8] f32[2, 2, 5, 8] f32[2, 2, 5, 4] bool[3, 12] f32[2, 2, 7, 8] f32[2, 2, 7, 4]`,
 		`Attention|24||{"q_num_heads":4,"kv_num_heads":2}|f32[1, 3, 32] f32[1, 5, 16] f32[1, 5, 8] - - - i64[1]`,
 		`quantized_linear|0||{}|bf16[64] q4_0[3, 64] bf16[3]`,
+		`linear|0||{"activation":"gelu_tanh"}|f32[2, 3] f32[4, 3] f32[4] f32[2, 4]`,
+		`layer_norm_residual|0|10|{"epsilon":1e-6}|f32[2, 3] f32[2, 3] f32[3] f32[3]`,
+		`self_attention|0||{"num_heads":4,"kv_num_heads":2,"is_causal":1}|f32[1, 3, 64] bool[1, 1, 1, 3]`,
 		`rms_norm_residual|0|01|{"epsilon":1e-6}|f32[2, 3] f32[2, 3] f32[3]`,
 	} {
 		f.Add(seed)

@@ -150,7 +150,11 @@ func TestShapes(t *testing.T) {
 		{name: "Attention", inputs: "f32[2, 1, 3, 8] f32[2, 1, 5, 8] f32[2, 1, 5, 8] f32[2] - - i64[2]", expects: "f32[2, 1, 3, 8] absent absent absent"},
 		{name: "rms_norm_residual", inputs: "f32[2, 3] f32[2, 3] f32[3]", expects: "f32[2, 3] f32[2, 3]"},
 		{name: "silu_mul", inputs: "f32[2, 3] f32[2, 3]", expects: "f32[2, 3]"},
+		{name: "layer_norm_residual", inputs: "f32[2, 3] f32[2, 3] f32[3] f32[3]", expects: "f32[2, 3] f32[2, 3]"},
 		{name: "linear", inputs: "f32[2, 5, 3] f32[4, 3] f32[4]", expects: "f32[2, 5, 4]"},
+		{name: "linear", attributes: `{"activation":"gelu"}`, inputs: "f32[2, 5, 3] f32[4, 3] - f32[2, 5, 4]", expects: "f32[2, 5, 4]"},
+		{name: "self_attention", attributes: `{"num_heads":3}`, inputs: "f16[2, 5, 18] bool[2, 1, 1, 5]", expects: "f16[2, 5, 6]"},
+		{name: "self_attention", attributes: `{"num_heads":4,"kv_num_heads":2}`, inputs: "f32[2, 5, 16] f32[3]", expects: "f32[2, 5, 8]"},
 		{name: "quantized_linear", inputs: "bf16[64] q4_0[3, 64]", expects: "bf16[3]"},
 	} {
 		got, err := c.run(t)
@@ -260,6 +264,12 @@ func TestWrongInputs(t *testing.T) {
 		{name: "silu_mul", inputs: "f32[2] f32[1]", expects: `input "up" f32[1] has another shape than input "gate" f32[2]`},
 		{name: "linear", inputs: "f32[2, 3] f32[4, 5]", expects: `input "X" f32[2, 3] and input "W" f32[4, 5] do not fit: the last dimensions are 3 and 5`},
 		{name: "linear", inputs: "f32[2, 3] f32[4, 3] f32[3]", expects: `input "bias" f32[3] has another shape`},
+		{name: "linear", inputs: "f32[2, 3] f32[4, 3] f32[4] f32[4]", expects: `input "residual" f32[4] has another shape than input "X" f32[2, 3]: expected [2, 4]`},
+		{name: "layer_norm_residual", inputs: "f32[2, 3] f32[2, 3] f32[3] f32[1, 3]", expects: `input "bias" f32[1, 3] has another shape than input "X" f32[2, 3]: expected [3]`},
+		{name: "self_attention", attributes: `{"num_heads":2}`, inputs: "f32[2, 3]", expects: `input "QKV" f32[2, 3] has 2 dimensions: expected 3`},
+		{name: "self_attention", attributes: `{"num_heads":2}`, inputs: "f32[2, 3, 10]", expects: `input "QKV" f32[2, 3, 10] has 10 elements in a token: 2 heads of queries, and 2 each of keys and values, do not divide them`},
+		{name: "self_attention", attributes: `{"num_heads":3,"kv_num_heads":2}`, inputs: "f32[2, 3, 7]", expects: `attribute "num_heads" is 3: expected a multiple of attribute "kv_num_heads" 2`},
+		{name: "self_attention", attributes: `{"num_heads":2}`, inputs: "f32[2, 3, 6] bool[3, 4]", expects: `input "attn_mask" bool[3, 4] does not broadcast to the scores of input "QKV" f32[2, 3, 6], which have the shape [2, 2, 3, 3]`},
 		{name: "quantized_linear", inputs: "f32[2, 33] q8_0[4, 33]", expects: "its last dimension is not a multiple of 32"},
 		{name: "quantized_linear", inputs: "f32[2, 32] f32[4, 32]", expects: "expected q4_0, q8_0"},
 	}

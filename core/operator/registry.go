@@ -37,9 +37,11 @@ func entriesOf(domain string) []entry {
 		return onnxEntries()
 	case Ferrum:
 		return []entry{
+			{"layer_norm_residual", []int{1}, layerNormResidual},
 			{"linear", []int{1}, linear},
 			{"quantized_linear", []int{1}, quantizedLinear},
 			{"rms_norm_residual", []int{1}, rmsNormResidual},
+			{"self_attention", []int{1}, selfAttention},
 			{"silu_mul", []int{1}, siluMul},
 		}
 	}

@@ -48,11 +48,12 @@ func blocks(t *testing.T, r *rand.Rand, kind dtype.DType, n, k int64) ([]byte, [
 
 // productCase is a request with the arrays behind it.
 type productCase struct {
-	request MatMul
-	a, y    *array
-	add     *array
-	b       func(index []int64, k, n int64) float64
-	text    string
+	request  MatMul
+	a, y     *array
+	add      *array
+	residual *array
+	b        func(index []int64, k, n int64) float64
+	text     string
 }
 
 // makeProduct makes a random product.
@@ -128,7 +129,20 @@ func makeProduct(t *testing.T, e *Engine, r *rand.Rand, special bool) productCas
 		q.Add, q.AddType, q.AddRow, q.AddColumn = c.add.address(), Type(c.add.kind), c.add.strides[rank], c.add.strides[rank+1]
 		copy(q.AddBatch[:], c.add.strides[:rank])
 	}
-	c.text = fmt.Sprintf("%dx%dx%d of %v and %v to %v, batch %v, packed %d", m, n, k, q.AType, q.BType, q.YType, batch, q.IsPacked)
+	if !special && r.IntN(2) == 0 {
+		q.Activation = pick(r, Relu, Gelu, GeluTanh, Swish)
+	}
+	if r.IntN(2) == 0 {
+		c.residual = place(t, r, pick(r, plain...), true, dims(m, n)...).fill(value)
+		if r.IntN(3) == 0 && q.Activation == Copy && c.add != c.y {
+			c.residual = c.y
+			c.y.fill(value)
+		}
+		q.Residual, q.ResidualType = c.residual.address(), Type(c.residual.kind)
+		q.ResidualRow, q.ResidualColumn = c.residual.strides[rank], c.residual.strides[rank+1]
+		copy(q.ResidualBatch[:], c.residual.strides[:rank])
+	}
+	c.text = fmt.Sprintf("%dx%dx%d of %v and %v to %v, batch %v, packed %d, activation %d", m, n, k, q.AType, q.BType, q.YType, batch, q.IsPacked, q.Activation)
 	return c
 }
 
@@ -160,12 +174,18 @@ func (c *productCase) want() (values, scales []float64) {
 		sum *= q.Alpha
 		scale *= math.Abs(q.Alpha)
 		if c.add != nil {
-			at := c.add.origin
-			for d, x := range index {
-				at += x * c.add.strides[d]
-			}
-			sum += q.Beta * c.add.get(at)
-			scale += math.Abs(q.Beta * c.add.get(at))
+			x := c.add.element(index...)
+			sum += q.Beta * x
+			scale += math.Abs(q.Beta * x)
+		}
+		if q.Activation != Copy {
+			// No derivative of an activation is above 1.2.
+			sum, scale = oracle(q.Activation, sum, 0, 1), 1.2*scale
+		}
+		if c.residual != nil {
+			x := c.residual.element(index...)
+			sum += x
+			scale += math.Abs(x)
 		}
 		values, scales = append(values, sum), append(scales, scale)
 	})

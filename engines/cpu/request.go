@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"ferrum_mem/core/device"
@@ -59,12 +60,13 @@ type Request interface {
 	clone() Request
 }
 
-// MatMul computes y = Alpha * a b + Beta * add, for each matrix of a batch. a has M rows and K
-// columns, b K rows and N columns. Strides count elements, and may be 0 or negative. Sums are
-// in F32. The general form has F64, U8 to U64 or I16 to I64 as one of its types; it sums in F64,
-// or in integers of 64 bits if y is one.
+// MatMul computes y = activation(Alpha * a b + Beta * add) + residual, for each matrix of a batch. a
+// has M rows and K columns, b K rows and N columns. Strides count elements, and may be 0 or negative.
+// Sums are in F32. The general form has F64, U8 to U64 or I16 to I64 as one of its types; it sums in
+// F64, or in integers of 64 bits if y is one. Integers have no activation and no residual.
 //
-// y overlaps no input, with one exception: it may be add, with the same strides.
+// y overlaps no input, with two exceptions: it may be add, or residual if there is no activation, with
+// the same strides.
 type MatMul struct {
 	M, N, K int64
 
@@ -93,9 +95,17 @@ type MatMul struct {
 
 	Alpha, Beta float64
 
+	// Activation is Copy (none), Relu, Gelu, GeluTanh, or Swish with a factor of 1.
+	Activation Operation
+
+	// residual is absent if Residual is 0. F32, F16, BF16 or I8.
+	Residual                    uint64
+	ResidualType                Type
+	ResidualRow, ResidualColumn int64
+
 	// The batch has BatchRank dimensions.
-	BatchRank                               int64
-	Batch, ABatch, BBatch, YBatch, AddBatch [Rank]int64
+	BatchRank                                              int64
+	Batch, ABatch, BBatch, YBatch, AddBatch, ResidualBatch [Rank]int64
 }
 
 // Type is a dtype.DType in the layout of a request.
@@ -114,7 +124,7 @@ func (t Type) isOf(types ...dtype.DType) bool {
 }
 
 func (r *MatMul) kernel() kernel {
-	isAdded := r.Add == 0 || isInput(r.AddType)
+	isAdded := (r.Add == 0 || isInput(r.AddType)) && (r.Residual == 0 || isInput(r.ResidualType))
 	if isInput(r.AType) && (isInput(r.BType) || r.IsPacked == 1) && isOutput(r.YType) && isAdded {
 		return kernelMatMul
 	}
@@ -124,7 +134,7 @@ func (r *MatMul) kernel() kernel {
 func (r *MatMul) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
 func (r *MatMul) layout() (uintptr, []*uint64) {
-	return unsafe.Sizeof(*r), []*uint64{&r.A, &r.B, &r.Y, &r.Add}
+	return unsafe.Sizeof(*r), []*uint64{&r.A, &r.B, &r.Y, &r.Add, &r.Residual}
 }
 
 func (r *MatMul) clone() Request { c := *r; return &c }
@@ -137,9 +147,12 @@ func (r *MatMul) check() error {
 		return err
 	}
 	isBlock := r.BType.isOf(Q8Zero, Q4Zero)
+	isActivation := slices.Contains([]Operation{Copy, Relu, Gelu, GeluTanh, Swish}, r.Activation)
 	switch {
 	case isBlock && r.K%32 != 0:
 		return invalid("a matrix of %v has %d rows, which is not a multiple of 32", r.BType, r.K)
+	case !isActivation:
+		return invalid("the operation %d is not an activation of a matrix product", r.Activation)
 	case r.kernel() == kernelMatMul:
 		return nil
 	case r.IsPacked != 0:
@@ -152,6 +165,10 @@ func (r *MatMul) check() error {
 		return unsupported("a matrix product with a result of %v", r.YType)
 	case r.Add != 0 && !r.AddType.isNumber():
 		return unsupported("a matrix product with an addend of %v", r.AddType)
+	case r.Residual != 0 && !r.ResidualType.isNumber():
+		return unsupported("a matrix product with a residual of %v", r.ResidualType)
+	case !isFloat(r.YType) && (r.Activation != Copy || r.Residual != 0):
+		return unsupported("a matrix product of %v with an activation or a residual", r.YType)
 	case isFloat(r.YType) != isFloat(r.AType) || isFloat(r.YType) != (isBlock || isFloat(r.BType)):
 		return unsupported("a matrix product of %v and %v with a result of %v", r.AType, r.BType, r.YType)
 	}

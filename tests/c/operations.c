@@ -39,9 +39,11 @@ const operation operations[] = {
     {"Transpose", "", "f2,3", 1},
     {"Unsqueeze", "", "f2,3 i1:0", 1},
     {"Where", "", "b3 f2,3 f2,1", 1},
-    {"ferrum.linear", "", "f2,3 f4,3 f4", 1},
+    {"ferrum.layer_norm_residual", "", "f2,3 f2,3 f3 f3", 2},
+    {"ferrum.linear", "{\"activation\":\"gelu\"}", "f2,3 f4,3 f4 f2,4", 1},
     {"ferrum.quantized_linear", "", "f2,32 q4,32 f4", 1},
     {"ferrum.rms_norm_residual", "", "f2,3 f2,3 f3", 2},
+    {"ferrum.self_attention", "{\"num_heads\":2}", "f1,4,48 b1,1,1,4", 1},
     {"ferrum.silu_mul", "", "f2,3 f2,3", 1},
 };
 const size_t operation_count = sizeof operations / sizeof *operations;

@@ -51,10 +51,14 @@ func Small(name string) (attributes, inputs string) {
 		return "", "1,2,2,4 1,1,3,4 1,1,3,4 2,3"
 	case "rms_norm_residual":
 		return "", "2,3 2,3 3"
+	case "layer_norm_residual":
+		return "", "2,3 2,3 3 3"
 	case "linear":
-		return "", "2,3 4,3 4"
+		return `{"activation":"gelu"}`, "2,3 4,3 4 2,4"
 	case "quantized_linear":
-		return "", "2,32 4,32 4"
+		return `{"activation":"silu"}`, "2,32 4,32 4 2,4"
+	case "self_attention":
+		return `{"num_heads":2,"kv_num_heads":1}`, "1,3,16 3,3"
 	}
 	return "", "2,3"
 }

@@ -123,10 +123,32 @@ func (r *run) unaryFloat(x float64) float64 {
 		return sigmoidProduct(x, r.op.Float("alpha"))
 	}
 	if r.op.Text("approximate") == "tanh" {
-		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+		return geluTanh(x)
 	}
-	// 1 + erf(y) = erfc(-y), without the loss of digits for negative numbers.
-	return 0.5 * x * math.Erfc(-x/math.Sqrt2)
+	return gelu(x)
+}
+
+// gelu is x (1 + erf(x / sqrt 2)) / 2. 1 + erf(y) = erfc(-y), without the loss of digits for negative
+// numbers.
+func gelu(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
+
+func geluTanh(x float64) float64 {
+	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
+
+// activated applies the function that the attribute "activation" names.
+func activated(name string, x float64) float64 {
+	switch name {
+	case "relu":
+		return max(x, 0)
+	case "gelu":
+		return gelu(x)
+	case "gelu_tanh":
+		return geluTanh(x)
+	case "silu":
+		return sigmoidProduct(x, 1)
+	}
+	return x
 }
 
 // sigmoidProduct is x * sigmoid(alpha * x).

@@ -62,6 +62,26 @@ func (r *run) attention() {
 	})
 }
 
+// selfAttention is attention with the three parts of each token of one input.
+func (r *run) selfAttention() {
+	h, whole := r.layout.Heads, r.in[0]
+	first := uint64(0)
+	part := func(heads uint64) *Tensor {
+		made := New(whole.Type, []uint64{h.Batch, h.Queries, heads * h.Size})
+		each(made.Shape, func(at int, index []uint64) {
+			token := index[0]*h.Queries + index[1]
+			made.copyFrom(at, whole, int(token*whole.Shape[2]+first+index[2]))
+		})
+		first += heads * h.Size
+		return made
+	}
+	parts := &run{
+		op: r.op, layout: r.layout, out: []*Tensor{r.out[0], nil, nil, nil},
+		in: []*Tensor{part(h.QueryHeads), part(h.KeyHeads), part(h.KeyHeads), r.in[1], nil, nil},
+	}
+	parts.attention()
+}
+
 func (r *run) scale() float64 {
 	if r.op.Has("scale") {
 		return r.op.Float("scale")

@@ -79,10 +79,12 @@ func (r *run) combine() bool {
 		r.layerNorm()
 	case "RMSNormalization":
 		rmsNorm(r.in[0], r.in[1], r.out[0], r.layout.Axes, r.op.Float("epsilon"))
-	case "rms_norm_residual":
-		r.rmsNormResidual()
+	case "rms_norm_residual", "layer_norm_residual":
+		r.normResidual()
 	case "Attention":
 		r.attention()
+	case "self_attention":
+		r.selfAttention()
 	default:
 		return false
 	}

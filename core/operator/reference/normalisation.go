@@ -25,10 +25,20 @@ func (r *run) softmax() {
 }
 
 func (r *run) layerNorm() {
-	in, scale, bias := r.in[0], r.in[1], r.in[2]
-	groups := kept(in.Shape, r.layout.Axes)
-	elements := float64(sizeOf(in.Shape, r.layout.Axes))
-	mean, inverse := make([]float64, count(groups)), make([]float64, count(groups))
+	mean, inverse := layerNorm(r.in[0], r.in[1], r.in[2], r.out[0], r.layout.Axes, r.op.Float("epsilon"))
+	for i, stash := range [][]float64{mean, inverse} {
+		if r.out[1+i] != nil {
+			copy(r.out[1+i].Floats, stash)
+		}
+	}
+}
+
+// layerNorm returns for each group of elements the mean and the inverse of the standard deviation. bias
+// and out may be nil.
+func layerNorm(in, scale, bias, out *Tensor, axes []int, epsilon float64) (mean, inverse []float64) {
+	groups := kept(in.Shape, axes)
+	elements := float64(sizeOf(in.Shape, axes))
+	mean, inverse = make([]float64, count(groups)), make([]float64, count(groups))
 	each(in.Shape, func(at int, index []uint64) {
 		mean[offset(groups, index)] += in.Floats[at] / elements
 	})
@@ -41,22 +51,19 @@ func (r *run) layerNorm() {
 		if elements == 0 {
 			mean[group], inverse[group] = math.NaN(), math.NaN()
 		}
-		inverse[group] = 1 / math.Sqrt(inverse[group]+r.op.Float("epsilon"))
+		inverse[group] = 1 / math.Sqrt(inverse[group]+epsilon)
 	}
-	if out := r.out[0]; out != nil {
-		each(in.Shape, func(at int, index []uint64) {
-			group := offset(groups, index)
-			out.Floats[at] = (in.Floats[at] - mean[group]) * inverse[group] * scale.Floats[offset(scale.Shape, index)]
-			if bias != nil {
-				out.Floats[at] += bias.Floats[offset(bias.Shape, index)]
-			}
-		})
+	if out == nil {
+		return mean, inverse
 	}
-	for i, stash := range [][]float64{mean, inverse} {
-		if r.out[1+i] != nil {
-			copy(r.out[1+i].Floats, stash)
+	each(in.Shape, func(at int, index []uint64) {
+		group := offset(groups, index)
+		out.Floats[at] = (in.Floats[at] - mean[group]) * inverse[group] * scale.Floats[offset(scale.Shape, index)]
+		if bias != nil {
+			out.Floats[at] += bias.Floats[offset(bias.Shape, index)]
 		}
-	}
+	})
+	return mean, inverse
 }
 
 // rmsNorm divides by the root of the mean of the squares. The result is the product with scale.
@@ -73,13 +80,18 @@ func rmsNorm(in, scale, out *Tensor, axes []int, epsilon float64) {
 	})
 }
 
-// rmsNormResidual normalises the sum that it also returns. The sum is not rounded in between.
-func (r *run) rmsNormResidual() {
+// normResidual normalises the sum that it also returns. The sum is not rounded in between.
+func (r *run) normResidual() {
 	sum := New(r.in[0].Type, r.in[0].Shape)
 	add(sum, r.in[0])
 	add(sum, r.in[1])
-	if r.out[0] != nil {
-		rmsNorm(sum, r.in[2], r.out[0], r.layout.Axes, r.op.Float("epsilon"))
+	axes, epsilon := r.layout.Axes, r.op.Float("epsilon")
+	switch {
+	case r.out[0] == nil:
+	case r.op.Name == "layer_norm_residual":
+		layerNorm(sum, r.in[2], r.in[3], r.out[0], axes, epsilon)
+	default:
+		rmsNorm(sum, r.in[2], r.out[0], axes, epsilon)
 	}
 	if r.out[1] != nil {
 		r.out[1].Floats = sum.Floats

@@ -106,16 +106,21 @@ func add(to, from *Tensor) {
 	}
 }
 
-// linear computes X * transpose(W) + bias.
+// linear computes activation(X * transpose(W) + bias) + residual.
 func (r *run) linear() {
 	x, w, out := r.in[0], r.in[1], r.out[0]
 	last := len(x.Shape) - 1
 	b := matrices{of: w, rows: w.Shape[1], columns: w.Shape[0], isTransposed: true}
 	product(matrices{of: x, rows: count(x.Shape[:last]), columns: x.Shape[last]}, b, nil, out)
-	if r.in[2] == nil {
-		return
+	if bias := r.in[2]; bias != nil {
+		for at := range out.Floats {
+			out.Floats[at] += bias.Floats[at%len(bias.Floats)]
+		}
 	}
-	for at := range out.Floats {
-		out.Floats[at] += r.in[2].Floats[at%len(r.in[2].Floats)]
+	for at, value := range out.Floats {
+		out.Floats[at] = activated(r.op.Text("activation"), value)
+	}
+	if r.in[3] != nil {
+		add(out, r.in[3])
 	}
 }

@@ -53,6 +53,7 @@ static void fk_row_of_integers(const struct fk_matmul *r, const int64_t *at,
 
 static void fk_row_of_floats(const struct fk_matmul *r, const int64_t *at,
                              int64_t i) {
+    const struct fk_map activation = {.op = r->activation, .factor = 1};
     for (int64_t n = 0; n < r->n; n++) {
         double sum = 0;
         for (int64_t k = 0; k < r->k; k++) {
@@ -65,6 +66,12 @@ static void fk_row_of_floats(const struct fk_matmul *r, const int64_t *at,
         if (r->add) {
             int64_t add = at[3] + i * r->add_row + n * r->add_column;
             sum += r->beta * fk_get_float(r->add, r->add_type, add);
+        }
+        sum = fk_compute_float(&activation, sum, 0);
+        if (r->residual) {
+            int64_t place =
+                at[4] + i * r->residual_row + n * r->residual_column;
+            sum += fk_get_float(r->residual, r->residual_type, place);
         }
         fk_put_float(r->y, r->y_type, at[2] + i * r->y_row + n, sum);
     }
@@ -81,7 +88,8 @@ static void fk_general_matmul_run(const void *request, int64_t part,
             fk_offset(r->rank, r->batch, r->a_batch, batch),
             fk_offset(r->rank, r->batch, r->b_batch, batch),
             fk_offset(r->rank, r->batch, r->y_batch, batch),
-            fk_offset(r->rank, r->batch, r->add_batch, batch)};
+            fk_offset(r->rank, r->batch, r->add_batch, batch),
+            fk_offset(r->rank, r->batch, r->residual_batch, batch)};
         if (fk_is_float(r->y_type))
             fk_row_of_floats(r, at, i % r->m);
         else

@@ -16,6 +16,7 @@
 
 #include "matmul.h"
 #include "rows.h"
+#include "turn.h"
 
 #define FK_KEYS 128
 
@@ -64,6 +65,27 @@ FK_COLUMNS_OF(8)
 FK_COLUMNS_OF(12)
 #endif
 
+/* A tile like those of tile.h, for rows of a that are a_row floats apart. */
+typedef void fk_keys_run(int64_t k, const float *a, int64_t a_row,
+                         const float *b, float *y);
+
+#define FK_KEYS_OF(rows)                                                      \
+    FK_NOINLINE void fk_keys_##rows(int64_t k, const float *a, int64_t a_row, \
+                                    const float *b, float *y) {               \
+        fk_tile(rows, k, a, a_row, b, y, FK_WIDTH, 0);                        \
+    }
+
+FK_KEYS_OF(1)
+FK_KEYS_OF(2)
+FK_KEYS_OF(4)
+#if FK_ROWS >= 6
+FK_KEYS_OF(6)
+#endif
+#if FK_ROWS >= 12
+FK_KEYS_OF(8)
+FK_KEYS_OF(12)
+#endif
+
 /* The most rows that one tile computes of those that are left. */
 FK_INLINE int64_t fk_columns_step(int64_t left) {
 #if FK_ROWS >= 12
@@ -86,6 +108,16 @@ static fk_columns_run *const fk_columns_tiles[FK_ROWS + 1] = {
 #endif
 #if FK_ROWS >= 12
     [8] = fk_columns_8, [12] = fk_columns_12,
+#endif
+};
+
+static fk_keys_run *const fk_keys_tiles[FK_ROWS + 1] = {
+    [1] = fk_keys_1, [2] = fk_keys_2,   [4] = fk_keys_4,
+#if FK_ROWS >= 6
+    [6] = fk_keys_6,
+#endif
+#if FK_ROWS >= 12
+    [8] = fk_keys_8, [12] = fk_keys_12,
 #endif
 };
 
@@ -148,22 +180,55 @@ static int64_t fk_attention_parts(const void *request) {
     return parts > 1 ? parts : 1;
 }
 
+/* Whether FK_LANES columns from c on are queries of one head that are read or
+ * written as squares: adjacent elements of F32. */
+FK_INLINE int fk_is_square(const struct fk_panel *p, int64_t c, uint64_t base,
+                           int64_t type, int64_t step) {
+    return type == FK_F32 && step == 1 && base % 4 == 0 &&
+           c + FK_LANES <= p->count &&
+           p->heads[c] == p->heads[c + FK_LANES - 1];
+}
+
+/* The place of the query of a column. */
+FK_INLINE int64_t fk_place_of(const struct fk_panel *p, int64_t c,
+                              int64_t batch, int64_t head, int64_t row) {
+    return p->batch * batch + fk_head_of(p, c) * head + fk_query_of(p, c) * row;
+}
+
+/* Elements of one query from d on, times scale. */
+static void fk_load_query(struct fk_panel *p, int64_t c, int64_t d) {
+    const struct fk_attention *r = p->request;
+    const float scale = (float)r->scale;
+    const int64_t index = fk_place_of(p, c, r->q_batch, r->q_head, r->q_row);
+    float buffer[64];
+    for (int64_t n; d < r->depth; d += n) {
+        n = fk_least(64, r->depth - d);
+        const char *from = fk_at(r->q, r->q_type, index + d * r->q_step);
+        const float *run = fk_run_of(buffer, r->q_type, from, r->q_step, n);
+        for (int64_t i = 0; i < n; i++)
+            p->queries[(d + i) * FK_WIDTH + c] = run[i] * scale;
+    }
+}
+
 /* The queries, times scale, one in each column. */
 static void fk_load_queries(struct fk_panel *p) {
     const struct fk_attention *r = p->request;
-    const float scale = (float)r->scale;
-    memset(p->queries, 0, 4 * (size_t)(r->depth * FK_WIDTH));
-    for (int64_t c = 0; c < p->count; c++) {
-        int64_t index = p->batch * r->q_batch + fk_head_of(p, c) * r->q_head +
-                        fk_query_of(p, c) * r->q_row;
-        float buffer[64];
-        for (int64_t d = 0; d < r->depth; d += 64) {
-            int64_t n = fk_least(64, r->depth - d);
-            const char *from = fk_at(r->q, r->q_type, index + d * r->q_step);
-            const float *run = fk_run_of(buffer, r->q_type, from, r->q_step, n);
-            for (int64_t i = 0; i < n; i++)
-                p->queries[(d + i) * FK_WIDTH + c] = run[i] * scale;
+    if (p->count < FK_WIDTH)
+        memset(p->queries, 0, 4 * (size_t)(r->depth * FK_WIDTH));
+    for (int64_t c = 0, n; c < p->count; c += n) {
+        int64_t d = 0;
+        n = 1;
+        if (fk_is_square(p, c, r->q, r->q_type, r->q_step)) {
+            const float *from = (const float *)(uintptr_t)fk_at(
+                r->q, FK_F32,
+                fk_place_of(p, c, r->q_batch, r->q_head, r->q_row));
+            n = FK_LANES;
+            for (; d + FK_LANES <= r->depth; d += FK_LANES)
+                fk_turn(from + d, r->q_row, fk_splat((float)r->scale),
+                        p->queries + d * FK_WIDTH + c, FK_WIDTH);
         }
+        for (int64_t i = 0; i < n && d < r->depth; i++)
+            fk_load_query(p, c + i, d);
     }
     memset(p->output, 0, 4 * (size_t)(r->value_depth * FK_WIDTH));
     for (int v = 0; v < FK_VECTORS; v++) {
@@ -172,22 +237,45 @@ static void fk_load_queries(struct fk_panel *p) {
     }
 }
 
-static void fk_compute_scores(struct fk_panel *p, int64_t key, int64_t keys) {
+/* The scores of keys whose elements are adjacent F32, which are read where they
+ * are. */
+static void fk_score_in_place(struct fk_panel *p, const float *keys,
+                              int64_t count) {
     const struct fk_attention *r = p->request;
-    const int64_t head = p->batch * r->k_batch + p->key_head * r->k_head;
+    for (int64_t j = 0, step; j < count; j += step) {
+        step = fk_columns_step(count - j);
+        fk_keys_tiles[step](r->depth, keys + j * r->k_row, r->k_row, p->queries,
+                            p->scores + j * FK_WIDTH);
+    }
+}
+
+/* The scores of keys of any type and strides, which are copied. */
+static void fk_score_copies(struct fk_panel *p, int64_t index, int64_t keys) {
+    const struct fk_attention *r = p->request;
     for (int64_t j = 0; j < keys; j += FK_ROWS) {
         int64_t rows = fk_least(FK_ROWS, keys - j);
         float *scores = p->scores + j * FK_WIDTH;
         for (int64_t d = 0; d == 0 || d < r->depth; d += FK_DEPTH) {
             int64_t depth = fk_least(FK_DEPTH, r->depth - d);
-            int64_t index = head + (key + j) * r->k_row + d * r->k_step;
-            for (int64_t i = 0; i < rows; i++, index += r->k_row)
+            int64_t at = index + j * r->k_row + d * r->k_step;
+            for (int64_t i = 0; i < rows; i++, at += r->k_row)
                 fk_read(p->rows + i * FK_A_ROW, r->k_type,
-                        fk_at(r->k, r->k_type, index), r->k_step, depth);
+                        fk_at(r->k, r->k_type, at), r->k_step, depth);
             fk_tiles[rows](depth, p->rows, p->queries + d * FK_WIDTH, scores,
                            FK_WIDTH, d > 0);
         }
     }
+}
+
+static void fk_compute_scores(struct fk_panel *p, int64_t key, int64_t keys) {
+    const struct fk_attention *r = p->request;
+    const int64_t index =
+        p->batch * r->k_batch + p->key_head * r->k_head + key * r->k_row;
+    if (r->k_type == FK_F32 && r->k_step == 1 && r->k % 4 == 0)
+        fk_score_in_place(
+            p, (const float *)(uintptr_t)fk_at(r->k, FK_F32, index), keys);
+    else
+        fk_score_copies(p, index, keys);
     if (r->softcap > 0) {
         const fk_v cap = fk_splat((float)r->softcap);
         for (int64_t i = 0; i < keys * FK_WIDTH; i += FK_LANES)
@@ -208,22 +296,36 @@ FK_INLINE fk_v fk_with_bias(fk_v score, fk_v bias) {
     return fk_select(bias == fk_splat(-__builtin_inff()), bias, score + bias);
 }
 
+/* Whether the mask is the same for all queries of a panel. */
+FK_INLINE int fk_is_shared_mask(const struct fk_attention *r) {
+    return r->mask_row == 0 && (r->mask_head == 0 || fk_group(r) == 1);
+}
+
+/* The number that a shared mask adds to the score of a key. */
+FK_INLINE float fk_shared_mask(const struct fk_panel *p, int64_t key) {
+    const struct fk_attention *r = p->request;
+    const int64_t index = p->batch * r->mask_batch +
+                          p->key_head * r->mask_head + key * r->mask_key;
+    const int64_t size = r->mask_type == FK_BOOL ? 1 : fk_bytes(r->mask_type);
+    return fk_mask_value(r->mask_type,
+                         (const char *)(uintptr_t)r->mask + index * size);
+}
+
 static void fk_add_mask(struct fk_panel *p, int64_t key, int64_t keys) {
     const struct fk_attention *r = p->request;
-    const int64_t size = r->mask_type == FK_BOOL ? 1 : fk_bytes(r->mask_type);
-    const char *mask = (const char *)(uintptr_t)r->mask +
-                       (p->batch * r->mask_batch + key * r->mask_key) * size;
-    /* A mask that is equal for all queries is added to whole rows. */
-    if (r->mask_row == 0 && (r->mask_head == 0 || fk_group(r) == 1)) {
-        mask += p->key_head * r->mask_head * size;
-        for (int64_t j = 0; j < keys; j++, mask += r->mask_key * size) {
-            fk_v value = fk_splat(fk_mask_value(r->mask_type, mask));
+    if (fk_is_shared_mask(r)) {
+        for (int64_t j = 0; j < keys; j++) {
+            const float value = fk_shared_mask(p, key + j);
             float *row = p->scores + j * FK_WIDTH;
-            for (int v = 0; v < FK_WIDTH; v += FK_LANES)
-                fk_store(row + v, fk_with_bias(fk_load(row + v), value));
+            for (int v = 0; v < FK_WIDTH && value != 0; v += FK_LANES)
+                fk_store(row + v,
+                         fk_with_bias(fk_load(row + v), fk_splat(value)));
         }
         return;
     }
+    const int64_t size = r->mask_type == FK_BOOL ? 1 : fk_bytes(r->mask_type);
+    const char *mask = (const char *)(uintptr_t)r->mask +
+                       (p->batch * r->mask_batch + key * r->mask_key) * size;
     for (int64_t c = 0; c < p->count; c++) {
         const char *from = mask + (fk_head_of(p, c) * r->mask_head +
                                    fk_query_of(p, c) * r->mask_row) *
@@ -264,6 +366,24 @@ static void fk_find_sight(const struct fk_panel *p, struct fk_sight *s) {
         s->all_from = first > s->all_from ? first : s->all_from;
         s->all_to = fk_least(s->all_to, end);
     }
+}
+
+/* Keys at both ends that a shared mask hides are not computed. */
+static void fk_trim_sight(const struct fk_panel *p, struct fk_sight *s) {
+    const float hidden = -__builtin_inff();
+    while (s->from < s->to && fk_shared_mask(p, s->from) == hidden)
+        s->from++;
+    while (s->from < s->to && fk_shared_mask(p, s->to - 1) == hidden)
+        s->to--;
+}
+
+/* Whether a shared mask hides all keys of a block. */
+static int fk_is_hidden_block(const struct fk_panel *p, int64_t key,
+                              int64_t keys) {
+    for (int64_t j = 0; j < keys; j++)
+        if (fk_shared_mask(p, key + j) != -__builtin_inff())
+            return 0;
+    return 1;
 }
 
 /* Keys that a query does not see get the score -infinity. */
@@ -370,27 +490,45 @@ static void fk_add_values(struct fk_panel *p, int64_t key, int64_t keys) {
     }
 }
 
+/* Elements of the output of one query from d on. */
+static void fk_write_output(const struct fk_panel *p, int64_t c, int64_t d,
+                            float factor) {
+    const struct fk_attention *r = p->request;
+    float run[64];
+    char *to = (char *)fk_at(
+        r->y, r->y_type, fk_place_of(p, c, r->y_batch, r->y_head, r->y_row));
+    for (int64_t n; d < r->value_depth; d += n) {
+        n = fk_least(64, r->value_depth - d);
+        for (int64_t i = 0; i < n; i++)
+            run[i] = p->output[(d + i) * FK_WIDTH + c] * factor;
+        fk_write(r->y_type, to + d * r->y_step * fk_bytes(r->y_type), r->y_step,
+                 run, n);
+    }
+}
+
 static void fk_write_outputs(const struct fk_panel *p) {
     const struct fk_attention *r = p->request;
-    float sums[FK_WIDTH], buffer[64];
-    memcpy(sums, p->sum, sizeof sums);
-    for (int64_t c = 0; c < p->count; c++) {
+    float factors[FK_WIDTH];
+    for (int v = 0; v < FK_VECTORS; v++) {
         /* Without a key the sums and the output are 0. */
-        const float factor = sums[c] == 0 ? 1 : 1 / sums[c];
-        int64_t index = p->batch * r->y_batch + fk_head_of(p, c) * r->y_head +
-                        fk_query_of(p, c) * r->y_row;
-        char *to = (char *)fk_at(r->y, r->y_type, index);
-        const int is_direct =
-            r->y_type == FK_F32 && r->y_step == 1 && (uintptr_t)to % 4 == 0;
-        for (int64_t d = 0; d < r->value_depth; d += 64) {
-            int64_t n = fk_least(64, r->value_depth - d);
-            float *run = is_direct ? (float *)(void *)to + d : buffer;
-            for (int64_t i = 0; i < n; i++)
-                run[i] = p->output[(d + i) * FK_WIDTH + c] * factor;
-            if (!is_direct)
-                fk_write(r->y_type, to + d * r->y_step * fk_bytes(r->y_type),
-                         r->y_step, run, n);
+        const fk_v sum = p->sum[v], one = fk_splat(1);
+        fk_store(factors + v * FK_LANES,
+                 one / fk_select(sum == fk_splat(0), one, sum));
+    }
+    for (int64_t c = 0, n; c < p->count; c += n) {
+        int64_t d = 0;
+        n = 1;
+        if (fk_is_square(p, c, r->y, r->y_type, r->y_step)) {
+            float *to = (float *)(uintptr_t)fk_at(
+                r->y, FK_F32,
+                fk_place_of(p, c, r->y_batch, r->y_head, r->y_row));
+            n = FK_LANES;
+            for (; d + FK_LANES <= r->value_depth; d += FK_LANES)
+                fk_turn(p->output + d * FK_WIDTH + c, FK_WIDTH,
+                        fk_load(factors + c), to + d, r->y_row);
         }
+        for (int64_t i = 0; i < n && d < r->value_depth; i++)
+            fk_write_output(p, c + i, d, factors[c + i]);
     }
 }
 
@@ -398,8 +536,11 @@ static void fk_attend_to(struct fk_panel *p, const struct fk_sight *s,
                          int is_careful) {
     const struct fk_attention *r = p->request;
     fk_load_queries(p);
+    const int is_shared = r->mask && fk_is_shared_mask(r);
     for (int64_t key = s->from; key < s->to; key += FK_KEYS) {
         int64_t count = fk_least(FK_KEYS, s->to - key);
+        if (is_shared && fk_is_hidden_block(p, key, count))
+            continue;
         fk_compute_scores(p, key, count);
         if (r->mask)
             fk_add_mask(p, key, count);
@@ -431,6 +572,8 @@ static void fk_attend(struct fk_panel *p) {
     struct fk_sight sight;
     fk_find_columns(p);
     fk_find_sight(p, &sight);
+    if (p->request->mask && fk_is_shared_mask(p->request))
+        fk_trim_sight(p, &sight);
     fk_attend_to(p, &sight, 0);
     if (fk_has_nan(p))
         fk_attend_to(p, &sight, 1);

@@ -12,6 +12,6 @@
 //
 // # Files in reading order
 //
-// interface.h, vector.h, elements.h, panels.h, tile.h, vector_product.h, matmul.h, math.h,
-// map.h, rows.h, attention.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h, table.h, and source.go.
+// interface.h, vector.h, elements.h, math.h, map.h, panels.h, tile.h, vector_product.h, finish.h,
+// matmul.h, rows.h, turn.h, attention.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h, table.h, and source.go.
 package kernels

@@ -51,9 +51,10 @@ enum {
 #define FK_BLOCK 32
 
 /*
- * y = alpha * a b + beta * add, for each matrix of a batch. a has m rows and k
- * columns, b k rows and n columns. Without add (0), beta is not read. y may be
- * add at the same strides, and overlaps nothing else.
+ * y = activation(alpha * a b + beta * add) + residual, for each matrix of a batch.
+ * a has m rows and k columns, b k rows and n columns. Without add (0), beta is not
+ * read. y may be add, or residual without an activation, at the same strides. It
+ * overlaps nothing else. Integers have no activation and no residual.
  */
 struct fk_matmul {
     int64_t m, n, k;
@@ -68,9 +69,13 @@ struct fk_matmul {
     uint64_t add;
     int64_t add_type, add_row, add_column;
     double alpha, beta;
+    /* FK_MAP_COPY (none), RELU, GELU, GELU_TANH, or SWISH with a factor of 1. */
+    int64_t activation;
+    uint64_t residual;
+    int64_t residual_type, residual_row, residual_column;
     int64_t rank; /* of the batch */
     int64_t batch[FK_RANK], a_batch[FK_RANK], b_batch[FK_RANK];
-    int64_t y_batch[FK_RANK], add_batch[FK_RANK];
+    int64_t y_batch[FK_RANK], add_batch[FK_RANK], residual_batch[FK_RANK];
 };
 
 /*

@@ -7,8 +7,20 @@
 
 #include "vector.h"
 
+/* Where one of both is NaN, the result is b. */
+#if FK_LANES == 16
+FK_INLINE fk_v fk_max(fk_v a, fk_v b) { return (fk_v)_mm512_max_ps(a, b); }
+FK_INLINE fk_v fk_min(fk_v a, fk_v b) { return (fk_v)_mm512_min_ps(a, b); }
+#elif FK_LANES == 8
+FK_INLINE fk_v fk_max(fk_v a, fk_v b) { return (fk_v)_mm256_max_ps(a, b); }
+FK_INLINE fk_v fk_min(fk_v a, fk_v b) { return (fk_v)_mm256_min_ps(a, b); }
+#elif defined(__SSE2__)
+FK_INLINE fk_v fk_max(fk_v a, fk_v b) { return (fk_v)_mm_max_ps(a, b); }
+FK_INLINE fk_v fk_min(fk_v a, fk_v b) { return (fk_v)_mm_min_ps(a, b); }
+#else
 FK_INLINE fk_v fk_max(fk_v a, fk_v b) { return fk_select(a > b, a, b); }
 FK_INLINE fk_v fk_min(fk_v a, fk_v b) { return fk_select(a < b, a, b); }
+#endif
 FK_INLINE fk_v fk_abs(fk_v x) {
     return (fk_v)((fk_vi)x & fk_splat_i(0x7FFFFFFF));
 }
@@ -38,20 +50,26 @@ FK_INLINE fk_v fk_sqrt(fk_v x) {
 #endif
 }
 
-/*
- * e^(high + low), where low corrects the rounding of high. With n the nearest
- * integer to x / ln 2, e^x = 2^n e^(x - n ln 2); the rest is a polynomial
- * (S. Moshier, Cephes, expf). ln 2 has two parts, and n times the first part is
- * exact. 2^n is two factors, because n may be outside of the exponents.
- */
-FK_INLINE fk_v fk_exp_of(fk_v high, fk_v low) {
+/* The integer that is nearest to x / ln 2, as the low bits of a float and as a
+ * number. */
+struct fk_power {
+    fk_v bits, n;
+};
+
+FK_INLINE struct fk_power fk_power_of(fk_v x) {
     const fk_v magic = fk_splat(12582912.0f); /* 1.5 * 2^23 */
-    fk_v x = high + low;
-    fk_vi under = x<fk_splat(-104), over = x> fk_splat(89);
-    fk_v t = x * fk_splat(1.44269504f) + magic, n = t - magic;
-    fk_v r =
-        ((high - n * fk_splat(0.693359375f)) - n * fk_splat(-2.12194440e-4f)) +
-        low;
+    const fk_v bits = x * fk_splat(1.44269504f) + magic;
+    return (struct fk_power){bits, bits - magic};
+}
+
+/* x - n ln 2. ln 2 has two parts, and n times the first part is exact. */
+FK_INLINE fk_v fk_rest_of(fk_v x, fk_v n) {
+    return (x - n * fk_splat(0.693359375f)) - n * fk_splat(-2.12194440e-4f);
+}
+
+/* 2^n e^r, for |r| <= ln 2 / 2 (S. Moshier, Cephes, expf). 2^n is two factors,
+ * because n may be outside of the exponents; AVX-512 has an instruction for it. */
+FK_INLINE fk_v fk_exp_scaled(struct fk_power power, fk_v r) {
     fk_v p = fk_splat(1.9875691500e-4f);
     p = p * r + fk_splat(1.3981999507e-3f);
     p = p * r + fk_splat(8.3334519073e-3f);
@@ -59,15 +77,45 @@ FK_INLINE fk_v fk_exp_of(fk_v high, fk_v low) {
     p = p * r + fk_splat(1.6666665459e-1f);
     p = p * r + fk_splat(5.0000001201e-1f);
     p = p * (r * r) + r + fk_splat(1);
-    fk_vi exponent = (fk_vi)t - (fk_vi)magic, half = exponent >> 1;
+#if FK_LANES == 16
+    return (fk_v)_mm512_scalef_ps(p, power.n);
+#else
+    fk_vi exponent = (fk_vi)power.bits - (fk_vi)fk_splat(12582912.0f);
+    fk_vi half = exponent >> 1;
     fk_v one = (fk_v)((fk_vu)(half + 127) << 23);
     fk_v other = (fk_v)((fk_vu)(exponent - half + 127) << 23);
-    p = p * one * other;
-    p = fk_select(under, fk_splat(0), p);
-    return fk_select(over, fk_splat(__builtin_inff()), p);
+    return p * one * other;
+#endif
 }
 
-FK_INLINE fk_v fk_exp(fk_v x) { return fk_exp_of(x, fk_splat(0)); }
+/* e^x is 0 and infinity at these limits already. NaN stays NaN. */
+FK_INLINE fk_v fk_limited(fk_v x) {
+    return fk_min(fk_splat(90), fk_max(fk_splat(-110), x));
+}
+
+FK_INLINE fk_v fk_exp(fk_v x) {
+    x = fk_limited(x);
+    const struct fk_power power = fk_power_of(x);
+    return fk_exp_scaled(power, fk_rest_of(x, power.n));
+}
+
+/* e^(high + low), where low corrects the rounding of high. */
+FK_INLINE fk_v fk_exp_of(fk_v high, fk_v low) {
+    high = fk_limited(high);
+    const struct fk_power power = fk_power_of(high + low);
+    return fk_exp_scaled(power, fk_rest_of(high, power.n) + low);
+}
+
+/* 1 / x, for finite x above 0 whose inverse is finite. */
+FK_INLINE fk_v fk_inverse(fk_v x) {
+#if FK_LANES == 16
+    /* One step of Newton: the error of 2^-14 becomes 2^-28. */
+    const fk_v y = (fk_v)_mm512_rcp14_ps(x);
+    return y + y * (fk_splat(1) - x * y);
+#else
+    return fk_splat(1) / x;
+#endif
+}
 
 /* Cephes, tanhf. */
 FK_INLINE fk_v fk_tanh(fk_v x) {
@@ -88,8 +136,8 @@ FK_INLINE fk_v fk_tanh(fk_v x) {
  * square has an exact part, so that large exponents are exact too.
  */
 FK_INLINE fk_v fk_erfc(fk_v z) {
-    z = fk_select(z > fk_splat(14), fk_splat(14), z);
-    fk_v t = fk_splat(1) / (fk_splat(1) + fk_splat(0.5f) * z);
+    z = fk_min(fk_splat(14), z);
+    fk_v t = fk_inverse(fk_splat(1) + fk_splat(0.5f) * z);
     fk_v p = fk_splat(0.17087277f);
     p = p * t + fk_splat(-0.82215223f);
     p = p * t + fk_splat(1.48851587f);
@@ -117,11 +165,12 @@ FK_INLINE fk_v fk_erf(fk_v x) {
     return fk_select(z < fk_splat(0.5f), p, large);
 }
 
+/* max(x, 0) - |x| erfc(|x| / sqrt 2) / 2. */
 FK_INLINE fk_v fk_gelu(fk_v x) {
-    /* erfc is 0 there, and 0 times infinity would be NaN. */
-    fk_v half = fk_splat(0.5f) * fk_select(x > fk_splat(40), fk_splat(40), x);
+    /* erfc is 0 at 40, and 0 times infinity would be NaN. */
+    fk_v half = fk_abs(fk_splat(0.5f) * fk_min(fk_splat(40), x));
     fk_v tail = half * fk_erfc(fk_abs(x) * fk_splat(0.707106781f));
-    return fk_select(x < fk_splat(0), tail, x - tail);
+    return fk_max(fk_splat(0), x) - tail;
 }
 
 FK_INLINE fk_v fk_swish(fk_v x, fk_v factor) {

@@ -15,14 +15,21 @@
 #ifndef FK_MATMUL_H
 #define FK_MATMUL_H
 
+#include "finish.h"
 #include "tile.h"
 #include "vector_product.h"
 
-#define FK_BLOCK_ROWS 240
+/* The most rows of a block. Their copy has at most 208 KiB, which leaves room in
+ * the L2 cache for a panel, and bounds the workspace of each thread. */
+#if FK_LANES == 16
+#define FK_BLOCK_ROWS 96
+#else
+#define FK_BLOCK_ROWS 192
+#endif
+/* Parts with fewer rows share the rows, and divide the panels. */
+#define FK_PART_ROWS 120
 /* Bytes of sums for an output that is not F32. */
 #define FK_SUMS_BYTES (2 << 20)
-
-FK_INLINE int64_t fk_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The batches, and the rows and panels of each of their matrices, that one part
  * computes. */
@@ -30,12 +37,6 @@ struct fk_share {
     int64_t batch, batch_end;
     int64_t row, row_end;
     int64_t panel, panel_end;
-};
-
-/* One matrix of the batch. */
-struct fk_product {
-    const struct fk_matmul *request;
-    uint64_t a, b, y, add;
 };
 
 static int64_t fk_batches(const struct fk_matmul *r) {
@@ -47,7 +48,7 @@ static int64_t fk_batches(const struct fk_matmul *r) {
 
 static struct fk_product fk_product_of(const struct fk_matmul *r,
                                        int64_t batch) {
-    struct fk_product p = {r, r->a, r->b, r->y, r->add};
+    struct fk_product p = {r, r->a, r->b, r->y, r->add, r->residual};
     const int64_t b_bytes = r->b_packed ? 1 : fk_bytes(r->b_type);
     for (int64_t d = r->rank - 1; d >= 0; d--) {
         int64_t at = batch % r->batch[d];
@@ -57,6 +58,9 @@ static struct fk_product fk_product_of(const struct fk_matmul *r,
         p.y += (uint64_t)(at * r->y_batch[d] * fk_bytes(r->y_type));
         if (r->add)
             p.add += (uint64_t)(at * r->add_batch[d] * fk_bytes(r->add_type));
+        if (r->residual)
+            p.residual += (uint64_t)(at * r->residual_batch[d] *
+                                     fk_bytes(r->residual_type));
     }
     return p;
 }
@@ -68,7 +72,7 @@ static struct fk_share fk_share_of(const struct fk_matmul *r, int64_t part,
     if (batches >= parts) {
         s.batch = part * batches / parts;
         s.batch_end = (part + 1) * batches / parts;
-    } else if (r->m >= parts * FK_BLOCK_ROWS / 2 || panels < parts) {
+    } else if (r->m >= parts * FK_PART_ROWS || panels < parts) {
         const int64_t tiles = fk_round_up(r->m, FK_ROWS) / FK_ROWS;
         s.row = part * tiles / parts * FK_ROWS;
         s.row_end = fk_least(r->m, (part + 1) * tiles / parts * FK_ROWS);
@@ -97,7 +101,11 @@ static int64_t fk_block_rows(const struct fk_matmul *r) {
         rows = fk_least(rows, fit / FK_ROWS * FK_ROWS);
         rows = rows < FK_ROWS ? FK_ROWS : rows;
     }
-    return fk_least(rows, fk_round_up(r->m, FK_ROWS));
+    /* All blocks have nearly the same number of tiles. */
+    const int64_t tiles = fk_round_up(r->m, FK_ROWS) / FK_ROWS;
+    const int64_t blocks = (tiles * FK_ROWS + rows - 1) / rows;
+    return blocks < 2 ? tiles * FK_ROWS
+                      : (tiles + blocks - 1) / blocks * FK_ROWS;
 }
 
 static int64_t fk_rows_bytes(const struct fk_matmul *r) {
@@ -123,35 +131,6 @@ static int64_t fk_sums_bytes(const struct fk_matmul *r) {
 static int64_t fk_matmul_workspace(const void *request) {
     const struct fk_matmul *r = request;
     return fk_rows_bytes(r) + fk_panel_workspace(r) + fk_sums_bytes(r);
-}
-
-/* Writes a rectangle of sums: y = alpha * sum + beta * add. If adds is set, y has
- * the result of earlier blocks, and alpha * sum is added to it. */
-FK_NOINLINE void fk_finish(const struct fk_product *p, const float *sums,
-                           int64_t sums_row, int64_t row, int64_t rows,
-                           int64_t column, int64_t columns, int adds) {
-    const struct fk_matmul *r = p->request;
-    const float alpha = (float)r->alpha, beta = (float)r->beta;
-    float run[64], extra[64];
-    for (int64_t i = row; i < row + rows; i++, sums += sums_row)
-        for (int64_t j = 0; j < columns; j += 64) {
-            int64_t count = fk_least(64, columns - j), at = column + j;
-            char *y = (char *)fk_at(p->y, r->y_type, i * r->y_row + at);
-            for (int64_t c = 0; c < count; c++)
-                run[c] = alpha * sums[j + c];
-            if (adds) {
-                fk_read(extra, FK_F32, y, 1, count);
-                for (int64_t c = 0; c < count; c++)
-                    run[c] += extra[c];
-            } else if (p->add) {
-                int64_t index = i * r->add_row + at * r->add_column;
-                fk_read(extra, r->add_type, fk_at(p->add, r->add_type, index),
-                        r->add_column, count);
-                for (int64_t c = 0; c < count; c++)
-                    run[c] += beta * extra[c];
-            }
-            fk_write(r->y_type, y, 1, run, count);
-        }
 }
 
 /* The rows and the depth that are in the workspace. */
@@ -192,8 +171,9 @@ static void fk_panel_of_block(const struct fk_product *p,
     const int64_t column = panel * FK_WIDTH;
     const int64_t columns = fk_least(FK_WIDTH, r->n - column);
     const int adds = block->from > 0;
-    const int is_direct =
-        !sums && columns == FK_WIDTH && r->alpha == 1 && (adds || !p->add);
+    const int is_last = block->from + block->depth >= r->k;
+    const int is_direct = !sums && columns == FK_WIDTH && r->alpha == 1 &&
+                          !fk_changes(r, !adds, is_last);
     const float *b =
         fk_panel_rows(p, panel, block->from, block->depth, block->panel);
     for (int64_t i = 0; i < block->rows; i += FK_ROWS) {
@@ -210,8 +190,10 @@ static void fk_panel_of_block(const struct fk_product *p,
         } else {
             float tile[FK_ROWS * FK_WIDTH];
             fk_tiles[rows](block->depth, a, b, tile, FK_WIDTH, 0);
-            fk_finish(p, tile, FK_WIDTH, block->row + i, rows, column, columns,
-                      adds);
+            const struct fk_sums of = {tile, FK_WIDTH, block->row + i,
+                                       rows, column,   columns,
+                                       adds, is_last};
+            fk_finish(p, &of);
         }
     }
 }
@@ -253,9 +235,10 @@ static void fk_rows_of_product(const struct fk_product *p,
                                        : NULL);
         }
         int64_t column = share->panel * FK_WIDTH;
+        const struct fk_sums of = {
+            sums, width, i, rows, column, fk_least(width, r->n - column), 0, 1};
         if (sums)
-            fk_finish(p, sums, width, i, rows, column,
-                      fk_least(width, r->n - column), 0);
+            fk_finish(p, &of);
     }
 }
 
@@ -290,8 +273,8 @@ static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
     const int64_t step = is_plain      ? FK_RUN
                          : r->b_packed ? FK_STREAMS * FK_WIDTH
                                        : FK_WIDTH;
-    const int is_direct =
-        r->y_type == FK_F32 && r->alpha == 1 && !p->add && p->y % 4 == 0;
+    const int is_direct = r->y_type == FK_F32 && r->alpha == 1 &&
+                          !fk_changes(r, 1, 1) && p->y % 4 == 0;
     for (int64_t j = share->panel * FK_WIDTH; j < end; j += step) {
         int64_t columns = fk_least(step, end - j);
         /* Panels are written as a whole. */
@@ -308,8 +291,9 @@ static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
         } else {
             fk_one_panel(p, j / FK_WIDTH, a, space, to);
         }
+        const struct fk_sums of = {y, 0, 0, 1, j, columns, 0, 1};
         if (is_buffered)
-            fk_finish(p, y, 0, 0, 1, j, columns, 0);
+            fk_finish(p, &of);
     }
 }
 

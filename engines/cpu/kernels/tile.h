@@ -25,7 +25,7 @@
 typedef void fk_tile_run(int64_t k, const float *a, const float *b, float *y,
                          int64_t y_row, int adds);
 
-FK_INLINE void fk_tile(const int rows, int64_t k, const float *a,
+FK_INLINE void fk_tile(const int rows, int64_t k, const float *a, int64_t a_row,
                        const float *b, float *y, int64_t y_row, int adds) {
     fk_v sum[FK_ROWS][FK_VECTORS];
     FK_UNROLL for (int r = 0; r < rows; r++)
@@ -38,7 +38,7 @@ FK_INLINE void fk_tile(const int rows, int64_t k, const float *a,
         FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) column[v] =
             fk_load(b + v * FK_LANES);
         FK_UNROLL for (int r = 0; r < rows; r++) {
-            fk_v left = fk_splat(a[r * FK_A_ROW]);
+            fk_v left = fk_splat(a[r * a_row]);
             FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] +=
                 left * column[v];
         }
@@ -57,7 +57,7 @@ FK_INLINE void fk_tile(const int rows, int64_t k, const float *a,
 #define FK_TILE_OF(rows)                                                       \
     FK_NOINLINE void fk_tile_##rows(int64_t k, const float *a, const float *b, \
                                     float *y, int64_t y_row, int adds) {       \
-        fk_tile(rows, k, a, b, y, y_row, adds);                                \
+        fk_tile(rows, k, a, FK_A_ROW, b, y, y_row, adds);                      \
     }
 
 FK_TILE_OF(1)

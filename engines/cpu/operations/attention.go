@@ -33,14 +33,8 @@ func (l *lowering) attention() error {
 	if err != nil || !l.out(0).isPresent() && !l.out(scores).isPresent() || h.QueryHeads == 0 {
 		return err
 	}
-	q := inHeads(l.in(query), h.Size)
-	r := &cpu.Attention{
-		Batch: int64(h.Batch), Heads: int64(h.QueryHeads), KeyHeads: int64(h.KeyHeads), Queries: int64(h.Queries), Keys: int64(h.Keys),
-		Depth: int64(h.Size), ValueDepth: int64(h.ValueSize), Scale: l.scale(), Softcap: l.op.Float("softcap"),
-		Q: q.place(), QType: q.cpuType(), QBatch: q.batch, QHead: q.head, QRow: q.row, QStep: q.step,
-		K: k.place(), KType: k.cpuType(), KBatch: k.batch, KHead: k.head, KRow: k.row, KStep: k.step,
-		V: v.place(), VType: v.cpuType(), VBatch: v.batch, VHead: v.head, VRow: v.row, VStep: v.step,
-	}
+	r := l.attend(inHeads(l.in(query), h.Size), k, v)
+	r.Softcap = l.op.Float("softcap")
 	if l.out(0).isPresent() {
 		y := inHeads(l.out(0), h.ValueSize)
 		r.Y, r.YType, r.YBatch, r.YHead, r.YRow, r.YStep = y.place(), y.cpuType(), y.batch, y.head, y.row, y.step
@@ -49,7 +43,7 @@ func (l *lowering) attention() error {
 		r.Scores, r.ScoresType, r.Stage = s.place(), s.cpuType(), l.op.Int("qk_matmul_output_mode")
 		r.ScoresBatch, r.ScoresHead, r.ScoresRow, r.ScoresKey = s.strides[0], s.strides[1], s.strides[2], s.strides[3]
 	}
-	l.setMask(r)
+	l.setMask(r, l.in(mask))
 	l.setSight(r)
 	if in := l.in(lengths); in.isPresent() {
 		list, err := l.contiguous(in)
@@ -58,6 +52,34 @@ func (l *lowering) attention() error {
 		}
 		r.Lengths, r.FollowsLength = list.place(), 1
 	}
+	l.add(r)
+	return nil
+}
+
+// attend returns the request for some queries, keys and values.
+func (l *lowering) attend(q, k, v headed) *cpu.Attention {
+	h := l.layout.Heads
+	return &cpu.Attention{
+		Batch: int64(h.Batch), Heads: int64(h.QueryHeads), KeyHeads: int64(h.KeyHeads), Queries: int64(h.Queries), Keys: int64(h.Keys),
+		Depth: int64(h.Size), ValueDepth: int64(h.ValueSize), Scale: l.scale(),
+		Q: q.place(), QType: q.cpuType(), QBatch: q.batch, QHead: q.head, QRow: q.row, QStep: q.step,
+		K: k.place(), KType: k.cpuType(), KBatch: k.batch, KHead: k.head, KRow: k.row, KStep: k.step,
+		V: v.place(), VType: v.cpuType(), VBatch: v.batch, VHead: v.head, VRow: v.row, VStep: v.step,
+	}
+}
+
+// selfAttention reads the queries, the keys and the values as views of one input.
+func (l *lowering) selfAttention() error {
+	h, all := l.layout.Heads, l.in(0)
+	queries, keys := int64(h.QueryHeads*h.Size), int64(h.KeyHeads*h.Size)
+	q := inHeads(all.narrow(2, 0, queries), h.Size)
+	k := inHeads(all.narrow(2, queries, keys), h.Size)
+	v := inHeads(all.narrow(2, queries+keys, keys), h.Size)
+	r := l.attend(q, k, v)
+	y := inHeads(l.out(0), h.Size)
+	r.Y, r.YType, r.YBatch, r.YHead, r.YRow, r.YStep = y.place(), y.cpuType(), y.batch, y.head, y.row, y.step
+	l.setMask(r, l.in(1))
+	l.setSight(r)
 	l.add(r)
 	return nil
 }
@@ -100,8 +122,7 @@ func (l *lowering) scale() float64 {
 
 // setMask sets the mask, which broadcasts to the scores. Its last dimension does not: keys after
 // its last one are hidden.
-func (l *lowering) setMask(r *cpu.Attention) {
-	m := l.in(mask)
+func (l *lowering) setMask(r *cpu.Attention, m operand) {
 	if !m.isPresent() {
 		return
 	}
@@ -118,7 +139,7 @@ func (l *lowering) setMask(r *cpu.Attention) {
 // causal. Queries follow the past.
 func (l *lowering) setSight(r *cpu.Attention) {
 	left, right := int64(-1), int64(-1)
-	if l.op.Since >= 25 {
+	if l.op.Since >= 25 { // opset 1 of the domain Ferrum has no window
 		left, right = l.op.Int("left_window_size"), l.op.Int("right_window_size")
 	}
 	if l.op.Int("is_causal") == 1 {

@@ -220,12 +220,14 @@ func (g *generator) inputs(s *operator.Schema) drawn {
 		return drawn{attributes: attributes{"axis": axis, "largest": g.from(0, 1)}, inputs: []*argument{g.tensor(kind, shape...), list(k)}, outputs: 2}
 	case "MatMul", "Gemm", "linear", "quantized_linear":
 		return g.products(s, kind)
-	case "LayerNormalization", "RMSNormalization", "rms_norm_residual":
+	case "LayerNormalization", "RMSNormalization", "rms_norm_residual", "layer_norm_residual":
 		return g.norms(s, kind)
 	case "RotaryEmbedding":
 		return g.rotation(kind)
 	case "Attention":
 		return g.attention(s, kind)
+	case "self_attention":
+		return g.selfAttention(s, kind)
 	case "Expand", "Reshape", "Concat", "Split", "Slice", "Squeeze", "Unsqueeze", "Transpose", "Gather":
 		return g.movement(s, kind)
 	}
@@ -318,31 +320,49 @@ func (g *generator) products(s *operator.Schema, kind dtype.DType) drawn {
 	if s.Name == "quantized_linear" {
 		of, k = g.kindOf(s.Inputs[1].Types), 32*g.from(0, 3)
 	}
-	d := drawn{inputs: []*argument{g.tensor(kind, append(lead, k)...), g.tensor(of, n, k)}}
+	activation := rapid.SampledFrom([]string{"none", "none", "relu", "gelu", "gelu_tanh", "silu"}).Draw(g.T, "activation")
+	d := drawn{
+		attributes: attributes{"activation": activation},
+		inputs:     []*argument{g.tensor(kind, append(slices.Clone(lead), k)...), g.tensor(of, n, k), nil},
+	}
 	if g.flip() {
-		d.inputs = append(d.inputs, g.tensor(kind, n))
+		d.inputs[2] = g.tensor(kind, n)
+	}
+	if g.flip() {
+		d.inputs = append(d.inputs, g.tensor(kind, append(slices.Clone(lead), n)...))
 	}
 	return d
+}
+
+// finite returns a tensor without special values, for a scale or a bias: a distance from the mean can be
+// 0 in F32 and not 0 in F64. Infinity times 0 is NaN, and infinity times another number is not.
+func (g *generator) finite(kind dtype.DType, shape ...uint64) *argument {
+	isSpecial := g.special
+	defer func() { g.special = isSpecial }()
+	g.special = false
+	return g.tensor(kind, shape...)
 }
 
 func (g *generator) norms(s *operator.Schema, kind dtype.DType) drawn {
 	shape := g.sizes(1, 4)
 	axis := g.from(0, len(shape)-1)
-	if s.Name == "rms_norm_residual" {
-		return drawn{inputs: []*argument{g.tensor(kind, shape...), g.tensor(kind, shape...), g.tensor(kind, shape[len(shape)-1])}, outputs: 2}
+	if s.Domain == operator.Ferrum {
+		d := drawn{inputs: []*argument{g.tensor(kind, shape...), g.tensor(kind, shape...), g.finite(kind, shape[len(shape)-1])}, outputs: 2}
+		if s.Name == "layer_norm_residual" {
+			d.attributes = attributes{"epsilon": 0.125}
+			if g.flip() {
+				d.inputs = append(d.inputs, g.finite(kind, shape[len(shape)-1]))
+			}
+		}
+		return d
 	}
 	stash := rapid.SampledFrom([]string{"f32", "bf16"}).Draw(g.T, "stash")
 	d := drawn{attributes: attributes{"axis": axis, "stash_type": stash, "epsilon": 0.125}}
 	scale := func(of dtype.DType) *argument {
-		// No special values: a distance from the mean can be 0 in F32 and not 0 in F64. Infinity times 0 is
-		// NaN, and infinity times another number is not.
-		isSpecial := g.special
-		defer func() { g.special = isSpecial }()
-		g.special = false
 		if g.flip() {
-			return g.tensor(of, shape[axis:]...)
+			return g.finite(of, shape[axis:]...)
 		}
-		return g.tensor(of, g.narrowed(shape)...)
+		return g.finite(of, g.narrowed(shape)...)
 	}
 	of := kind
 	if s.Name == "RMSNormalization" {
@@ -354,82 +374,6 @@ func (g *generator) norms(s *operator.Schema, kind dtype.DType) drawn {
 		if g.flip() {
 			d.inputs = append(d.inputs, scale(of))
 		}
-	}
-	return d
-}
-
-func (g *generator) rotation(kind dtype.DType) drawn {
-	batch, heads, tokens, size := g.from(1, 2), g.from(1, 3), g.size(), 2*g.from(1, 5)
-	rotated := 2 * g.from(1, int(size/2))
-	d := drawn{attributes: attributes{"interleaved": g.from(0, 1), "rotary_embedding_dim": rotated}}
-	if g.flip() {
-		d.attributes["num_heads"] = heads
-		d.inputs = append(d.inputs, g.tensor(kind, batch, tokens, heads*size))
-	} else {
-		d.inputs = append(d.inputs, g.tensor(kind, batch, heads, tokens, size))
-	}
-	if g.flip() {
-		most := g.from(1, 6)
-		d.inputs = append(d.inputs, g.tensor(kind, most, rotated/2), g.tensor(kind, most, rotated/2), g.between(dtype.I64, 0, int64(most)-1, batch, tokens))
-	} else {
-		d.inputs = append(d.inputs, g.tensor(kind, batch, tokens, rotated/2), g.tensor(kind, batch, tokens, rotated/2))
-	}
-	return d
-}
-
-func (g *generator) attention(s *operator.Schema, kind dtype.DType) drawn {
-	batch, keyHeads, size, valueSize := g.from(1, 2), g.from(1, 2), g.size(), g.size()
-	heads := keyHeads * g.from(1, 3)
-	queries, keys := g.size(), g.size()
-	of := g.kindOf(s.Inputs[2].Types)
-	d := drawn{attributes: attributes{"is_causal": g.from(0, 1), "qk_matmul_output_mode": g.from(0, 3)}, outputs: 4}
-	if g.flip() {
-		d.attributes["softcap"] = 2
-	}
-	if g.flip() {
-		d.attributes["scale"] = 0.5
-	}
-	if g.from(0, 2) == 0 {
-		d.attributes["left_window_size"] = g.from(0, 4)
-	}
-	if g.from(0, 2) == 0 {
-		d.attributes["right_window_size"] = g.from(0, 4)
-	}
-	if g.flip() {
-		d.attributes["q_num_heads"], d.attributes["kv_num_heads"] = heads, keyHeads
-		d.inputs = []*argument{g.tensor(kind, batch, queries, heads*size), g.tensor(kind, batch, keys, keyHeads*size), g.tensor(of, batch, keys, keyHeads*valueSize)}
-	} else {
-		d.inputs = []*argument{g.tensor(kind, batch, heads, queries, size), g.tensor(kind, batch, keyHeads, keys, size), g.tensor(of, batch, keyHeads, keys, valueSize)}
-	}
-	past, form := uint64(0), g.from(0, 2)
-	if form == 1 {
-		past = g.size()
-	}
-	all := keys + past
-	d.inputs = append(d.inputs, nil, nil, nil, nil)
-	if g.flip() {
-		shape := g.narrowed([]uint64{batch, heads, queries, all})
-		if len(shape) == 0 {
-			shape = []uint64{1}
-		}
-		shape[len(shape)-1] = min(all, rapid.SampledFrom([]uint64{all, all, all / 2}).Draw(g.T, "mask"))
-		mask := g.tensor(g.kindOf(s.Inputs[3].Types), shape...)
-		for i := range mask.Floats {
-			if g.elements.IntN(4) == 0 {
-				mask.Floats[i] = math.Inf(-1)
-			}
-		}
-		for i := range mask.Ints {
-			mask.Ints[i] &= 1
-		}
-		d.inputs[3] = mask
-	}
-	switch form {
-	case 1:
-		d.inputs[4], d.inputs[5] = g.tensor(kind, batch, keyHeads, past, size), g.tensor(of, batch, keyHeads, past, valueSize)
-	case 2:
-		d.hasLengths = true
-		d.inputs[6] = g.between(dtype.I64, 0, int64(keys), batch)
 	}
 	return d
 }

@@ -192,38 +192,40 @@ func (l *lowering) rmsNorm() error {
 	return nil
 }
 
-// rmsNormResidual has rows along the last dimension, so no operand is copied.
-func (l *lowering) rmsNormResidual() error {
-	r, err := l.rows(cpu.RMSNormalization)
-	if err != nil {
-		return err
-	}
-	r.Epsilon = l.op.Float("epsilon")
-	residual, err := l.asRows(l.in(1))
-	if err != nil {
-		return err
-	}
-	r.Residual, r.ResidualType, r.ResidualStep, r.ResidualStrides = residual.place(), residual.cpuType(), residual.step, residual.strides
-	if err := l.setScale(r, l.in(2), operand{}); err != nil {
-		return err
-	}
-	then, err := l.setResult(r, 0)
-	if err != nil {
-		return err
-	}
-	if sum := l.out(1); sum.isPresent() {
-		to, err := l.asRows(sum)
+// normResidual normalises rows along the last dimension, so no operand is copied.
+func normResidual(o cpu.RowOperation) func(*lowering) error {
+	return func(l *lowering) error {
+		r, err := l.rows(o)
 		if err != nil {
 			return err
 		}
-		r.Sum, r.SumType, r.SumStep, r.SumStrides = to.place(), to.cpuType(), to.step, to.strides
-	}
-	l.add(r)
-	for output := range 2 {
-		for input := range 2 {
-			l.mayShare(output, input)
+		r.Epsilon = l.op.Float("epsilon")
+		residual, err := l.asRows(l.in(1))
+		if err != nil {
+			return err
 		}
+		r.Residual, r.ResidualType, r.ResidualStep, r.ResidualStrides = residual.place(), residual.cpuType(), residual.step, residual.strides
+		if err := l.setScale(r, l.in(2), l.in(3)); err != nil {
+			return err
+		}
+		then, err := l.setResult(r, 0)
+		if err != nil {
+			return err
+		}
+		if sum := l.out(1); sum.isPresent() {
+			to, err := l.asRows(sum)
+			if err != nil {
+				return err
+			}
+			r.Sum, r.SumType, r.SumStep, r.SumStrides = to.place(), to.cpuType(), to.step, to.strides
+		}
+		l.add(r)
+		for output := range 2 {
+			for input := range 2 {
+				l.mayShare(output, input)
+			}
+		}
+		then()
+		return nil
 	}
-	then()
-	return nil
 }

@@ -67,7 +67,8 @@ var lowerings = sync.OnceValue(func() map[string]func(*lowering) error {
 		"Softmax": (*lowering).softmax, "LayerNormalization": (*lowering).layerNorm, "RMSNormalization": (*lowering).rmsNorm,
 		"MatMul": (*lowering).matMul, "Gemm": (*lowering).gemm,
 		"RotaryEmbedding": (*lowering).rotary, "Attention": (*lowering).attention,
-		"ferrum.rms_norm_residual": (*lowering).rmsNormResidual, "ferrum.silu_mul": binary(cpu.SiLUMul),
+		"ferrum.rms_norm_residual": normResidual(cpu.RMSNormalization), "ferrum.layer_norm_residual": normResidual(cpu.LayerNormalization),
+		"ferrum.silu_mul": binary(cpu.SiLUMul), "ferrum.self_attention": (*lowering).selfAttention,
 		"ferrum.linear": (*lowering).linear, "ferrum.quantized_linear": (*lowering).linear,
 	}
 })

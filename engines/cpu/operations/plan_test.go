@@ -88,7 +88,7 @@ func TestResultsInPlace(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, runInPlace(t, e, call{op: op, inputs: []*argument{random(dtype.F32, 3, 4)}}, 0, sliced))
 		for _, name := range []string{"Add", "Div", "Relu", "Gelu", "Where", "Gemm", "Cast", "Reshape", "Softmax", "LayerNormalization",
-			"RMSNormalization", "RotaryEmbedding", "rms_norm_residual", "silu_mul"} {
+			"RMSNormalization", "RotaryEmbedding", "rms_norm_residual", "layer_norm_residual", "silu_mul"} {
 			assert.True(t, shared[name], name)
 		}
 	})

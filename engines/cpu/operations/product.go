@@ -4,12 +4,28 @@ import (
 	"ferrum_mem/engines/cpu"
 )
 
-// product is a stack of matrix products y = alpha a b + beta add.
+// product is a stack of matrix products y = activation(alpha a b + beta add) + residual.
 type product struct {
-	a, b, y, add matrix
-	m, n, k      int64
-	alpha, beta  float64
-	batch        []int64
+	a, b, y, add, residual matrix
+	m, n, k                int64
+	alpha, beta            float64
+	activation             cpu.Operation
+	batch                  []int64
+}
+
+// activation returns the operation that the attribute "activation" names.
+func (l *lowering) activation() cpu.Operation {
+	switch l.op.Text("activation") {
+	case "relu":
+		return cpu.Relu
+	case "gelu":
+		return cpu.Gelu
+	case "gelu_tanh":
+		return cpu.GeluTanh
+	case "silu":
+		return cpu.Swish
+	}
+	return cpu.Copy
 }
 
 // matrix is an operand with the strides of a stack of matrices. Those of a packed matrix are bytes.
@@ -73,20 +89,27 @@ func (l *lowering) gemm() error {
 	return l.multiply(p)
 }
 
-// linear is X * transpose(W) + bias.
+// linear is activation(X * transpose(W) + bias) + residual.
 func (l *lowering) linear() error {
-	x, w, y := l.in(0), l.in(1), l.out(0)
+	x, w, y, residual := l.in(0), l.in(1), l.out(0), l.in(3)
 	if len(x.shape) == 1 {
 		x, y = x.withAxis(0), y.withAxis(0)
+		if residual.isPresent() {
+			residual = residual.withAxis(0)
+		}
 	}
 	n := len(y.shape) - 2
 	batch := y.shape[:n]
 	p := &product{
 		m: y.shape[n], n: y.shape[n+1], k: x.shape[n+1], alpha: 1, beta: 1, batch: batch,
 		a: matrixOf(x, batch), b: l.right(w, batch).transposed(), y: matrixOf(y, batch),
+		activation: l.activation(),
 	}
 	if bias := l.in(2); bias.isPresent() {
 		p.add = matrixOf(bias.expand(y.shape), batch)
+	}
+	if residual.isPresent() {
+		p.residual = matrixOf(residual, batch)
 	}
 	if err := l.packBlocks(p); err != nil {
 		return err
@@ -102,10 +125,10 @@ func (p *product) mergeBatch() {
 		merges := func(m *matrix) bool {
 			return !m.isPresent() || p.m == 1 || m.batch[last] == p.m*m.row
 		}
-		if n != 1 && (p.b.batch[last] != 0 || !merges(&p.a) || !merges(&p.y) || !merges(&p.add)) {
+		if n != 1 && (p.b.batch[last] != 0 || !merges(&p.a) || !merges(&p.y) || !merges(&p.add) || !merges(&p.residual)) {
 			return
 		}
-		for _, m := range []*matrix{&p.a, &p.b, &p.y, &p.add} {
+		for _, m := range []*matrix{&p.a, &p.b, &p.y, &p.add, &p.residual} {
 			if !m.isPresent() {
 				continue
 			}
@@ -127,7 +150,7 @@ func (p *product) turn() {
 		return
 	}
 	p.a, p.b = p.b.transposed(), p.a.transposed()
-	p.y, p.add = p.y.transposed(), p.add.transposed()
+	p.y, p.add, p.residual = p.y.transposed(), p.add.transposed(), p.residual.transposed()
 	p.m, p.n = p.n, p.m
 }
 
@@ -149,7 +172,7 @@ func (l *lowering) multiply(p *product) error {
 	r := &cpu.MatMul{
 		M: p.m, N: p.n, K: p.k, A: p.a.place(), AType: p.a.cpuType(), ARow: p.a.row, AColumn: p.a.column,
 		B: p.b.place(), BType: p.b.cpuType(), BRow: p.b.row, BColumn: p.b.column,
-		Y: y.place(), YType: y.cpuType(), YRow: y.row, Alpha: p.alpha, Beta: p.beta,
+		Y: y.place(), YType: y.cpuType(), YRow: y.row, Alpha: p.alpha, Beta: p.beta, Activation: p.activation,
 		BatchRank: int64(len(p.batch)), Batch: fill(p.batch), ABatch: fill(p.a.batch), BBatch: fill(p.b.batch), YBatch: fill(y.batch),
 	}
 	if p.b.packing != "" {
@@ -159,6 +182,14 @@ func (l *lowering) multiply(p *product) error {
 		r.Add, r.AddType, r.AddRow, r.AddColumn = p.add.place(), p.add.cpuType(), p.add.row, p.add.column
 		r.AddBatch = fill(p.add.batch)
 		l.mayShare(0, 2)
+	}
+	if p.residual.isPresent() {
+		r.Residual, r.ResidualType, r.ResidualRow, r.ResidualColumn = p.residual.place(), p.residual.cpuType(), p.residual.row, p.residual.column
+		r.ResidualBatch = fill(p.residual.batch)
+		// Sums of a part of the depth are in the output before the activation.
+		if p.activation == cpu.Copy {
+			l.mayShare(0, 3)
+		}
 	}
 	l.add(r)
 	then()

@@ -44,7 +44,7 @@ Input = Any
 Output = Tensor | bool
 
 # Operators with more than one output that is not optional.
-_OUTPUTS = {"TopK": 2, "ferrum.rms_norm_residual": 2}
+_OUTPUTS = {"TopK": 2, "ferrum.layer_norm_residual": 2, "ferrum.rms_norm_residual": 2}
 # Attributes that name a type.
 _TYPE_ATTRIBUTES = {"to", "stash_type", "softmax_precision"}
 # The most operations of a backend that stay prepared.

@@ -26,6 +26,9 @@ RNG = np.random.default_rng(int(sys.argv[2]))
 REPEATS = 80
 OPERATORS = {}
 
+erf = np.vectorize(math.erf, otypes=["f8"])
+erfc = np.vectorize(math.erfc, otypes=["f8"])
+
 
 def one_of(*values):
     return values[RNG.integers(len(values))]
@@ -143,8 +146,6 @@ def power(name):
 @operator("Sqrt", "Tanh", "Erf", "Relu", "Gelu", "Swish")
 def unary(name):
     x = values(shape())
-    erf = np.vectorize(math.erf, otypes=["f8"])
-    erfc = np.vectorize(math.erfc, otypes=["f8"])
     alpha = float(np.float32(RNG.normal()))
     cubic = math.sqrt(2 / math.pi) * (x + float(np.float64(0.044715)) * x**3)
     attributes, expected = {
@@ -504,6 +505,41 @@ def rms_norm_residual(name):
     return [x, residual, scale], {"epsilon": e}, [total / root * scale, total]
 
 
+@operator("layer_norm_residual")
+def layer_norm_residual(name):
+    x = values(shape(1))
+    residual, scale, e = values(x.shape), values(x.shape[-1:]), epsilon()
+    bias = one_of(None, values(x.shape[-1:]))
+    total = x + residual
+    centred = total - np.mean(total, -1, keepdims=True)
+    root = np.sqrt(np.mean(centred * centred, -1, keepdims=True) + e)
+    y = centred / root * scale + (0 if bias is None else bias)
+    return [x, residual, scale, bias], {"epsilon": e}, [y, total]
+
+
+@operator("self_attention")
+def self_attention(name):
+    b, tokens, d = size(), size(), size()
+    kv, group = one_of(1, 1, 2), one_of(1, 2, 3)
+    heads = kv * group
+    x, full = values((b, tokens, (heads + 2 * kv) * d)), (b, heads, tokens, tokens)
+    mask, bias = None, np.zeros(full)
+    if RNG.random() < 0.6:
+        mask = values(one_of((b, 1, 1, tokens), (tokens, tokens)), "b1")
+        bias = bias + np.where(mask, 0, -np.inf)
+    causal = int(RNG.integers(2))
+    if causal:
+        bias = np.where(np.tri(tokens, dtype=bool), bias, -np.inf)
+    parts = x.reshape(b, tokens, heads + 2 * kv, d).swapaxes(1, 2)
+    scale, y = float(np.float32(one_of(0.5, 0.1))), np.zeros((*full[:3], d))
+    for at in np.ndindex(full[:3]):
+        key = heads + at[1] // group
+        keys, vals = parts[at[0], key], parts[at[0], key + kv]
+        y[at], _ = attended(parts[at], keys, vals, bias[at], scale, 0.0)
+    attributes = {"num_heads": heads, "kv_num_heads": kv, "is_causal": causal, "scale": scale}
+    return [x, mask], attributes, [y.swapaxes(1, 2).reshape(b, tokens, heads * d)]
+
+
 @operator("silu_mul")
 def silu_mul(name):
     gate = values(shape())
@@ -511,11 +547,31 @@ def silu_mul(name):
     return [gate, up], {}, [gate * (1 / (1 + np.exp(-gate))) * up]
 
 
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: 0.5 * x * erfc(-x / math.sqrt(2)),
+    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+def fused(product, bias):
+    """Returns the inputs, the attributes and the output of a linear operator."""
+    activation = one_of(*ACTIVATIONS)
+    residual = one_of(None, values(product.shape))
+    y = ACTIVATIONS[activation](product + (0 if bias is None else bias))
+    if residual is not None:
+        y = y + residual
+    return [bias, residual], {"activation": activation}, [y]
+
+
 @operator("linear")
 def linear(name):
     x, n = values(shape(1)), size()
     w, bias = values((n, x.shape[-1])), one_of(None, values((n,)))
-    return [x, w, bias], {}, [x @ w.T + (0 if bias is None else bias)]
+    more, attributes, outputs = fused(x @ w.T, bias)
+    return [x, w, *more], attributes, outputs
 
 
 @operator("quantized_linear")
@@ -532,8 +588,8 @@ def quantized_linear(name):
     scales = np.ascontiguousarray(scale[..., None]).view("u1").reshape(n, k // 32, 2)
     data = np.concatenate([scales, packed], -1).tobytes()
     w = (scale.astype("f8")[..., None] * q).reshape(n, k)
-    bias = one_of(None, values((n,)))
-    return [x, (kind, (n, k), data), bias], {}, [x @ w.T + (0 if bias is None else bias)]
+    more, attributes, outputs = fused(x @ w.T, one_of(None, values((n,))))
+    return [x, (kind, (n, k), data), *more], attributes, outputs
 
 
 def main():
