@@ -186,12 +186,21 @@ func ticks(step, count float64, unit string) []tick {
 
 // timeTicks labels the time axis, which ends with the last interval.
 func timeTicks(r *replay.Result) []tick {
-	s := r.Series
-	first := float64(s.Time[0])
-	span := float64(s.Interval) * float64(len(s.Time))
+	return timeRange{r.Series.Time[0], r.Series.Interval * int64(len(r.Series.Time)), r.TimeUnit}.ticks()
+}
+
+// timeRange is the time from the left to the right edge of a picture.
+type timeRange struct {
+	first, span int64
+	// unit is "ns", or another word for plain numbers.
+	unit string
+}
+
+func (t timeRange) ticks() []tick {
+	first, span := float64(t.first), float64(t.span)
 	unit, name := 1.0, ""
 	step := niceStep(span, 6)
-	if r.TimeUnit == "ns" {
+	if t.unit == "ns" {
 		unit, name = timeUnit(span)
 		step = niceStep(span/unit, 6) * unit
 		if unit >= 60e9 {

@@ -30,7 +30,7 @@ var completions = map[string][]string{
 }
 
 // flagsOfFiles are the flags whose value is a file, which a shell completes itself.
-var flagsOfFiles = []string{"snapshot", "report", "model", "sums"}
+var flagsOfFiles = []string{"snapshot", "report", "picture", "model", "sums"}
 
 // addCompletions registers the possible flags and arguments of every subcommand.
 func addCompletions(root *cobra.Command, s streams) {

@@ -60,6 +60,8 @@ func TestErrorsOfFlags(t *testing.T) {
 		{"fit", llama, "--prefill-tokens", ""}, {"fit", llama, "--memory", "odd"}, {"fit", llama, "--limit", "odd"}, {"fit", llama, "--kv-dtype", "odd"},
 		{"fit", llama, "--dtype", "odd"}, {"fit", llama, "--attention", "odd"}, {"fit", llama, "--logits", "odd"}, {"fit", llama, "--device", "odd"},
 		{"fit", llama, "--overhead-permille", "1e3"}, {"weights", "inspect", llama, "--limit", "odd"}, {"weights", "inspect", llama, "--raw", "odd"}, {"weights", "odd"},
+		{"plan", trace, "--limit", "odd"}, {"plan", trace, "--time", "odd"}, {"plan", trace, "--time", "9999999999h"}, {"plan", trace, "--alignment", "odd"},
+		{"plan", trace, "--alignment", "48"}, {"plan", trace, "--json=odd"},
 		{"doctor", "--json=odd"}, {"devices", "--json=odd"}, {"version", "--json=odd"}, {"--odd"}, {"-o"}, {"odd"},
 	} {
 		t.Run(strings.Join(args[:1], " ")+" "+args[len(args)-1], func(t *testing.T) {
@@ -99,6 +101,7 @@ func TestErrorsOfFiles(t *testing.T) {
 			said(t, invoke(t, "replay", path), path)
 			said(t, invoke(t, "replay", "--model", "a="+path, "--limit", "1GiB"), path)
 			said(t, invoke(t, "replay", "--model", "a="+path, "--find-limit"), path)
+			said(t, invoke(t, "plan", path), path)
 		})
 	}
 	configs := map[string]string{
@@ -161,6 +164,7 @@ func TestErrorsOfPaths(t *testing.T) {
 		said(t, invoke(t, "replay", path), path)
 		said(t, invoke(t, "replay", "--model", "a="+path, "--find-limit"), path)
 		said(t, invoke(t, "fit", path, "--memory", "1GiB"), path)
+		said(t, invoke(t, "plan", path), path)
 		said(t, invoke(t, "weights", "inspect", path), path)
 		said(t, invoke(t, "doctor", "--snapshot", path), path)
 	}
@@ -195,7 +199,7 @@ func TestErrorsOfCancellation(t *testing.T) {
 	cancel()
 	trace := beginning(t)
 	for _, args := range [][]string{
-		{"replay", trace}, {"replay", "-"}, {"replay", "--model", "a=" + trace, "--limit", "1GiB"}, {"replay", "--model", "a=" + trace, "--find-limit"},
+		{"replay", trace}, {"replay", "-"}, {"plan", "-"}, {"replay", "--model", "a=" + trace, "--limit", "1GiB"}, {"replay", "--model", "a=" + trace, "--find-limit"},
 	} {
 		o := invokeWith(t, ctx, strings.NewReader(""), args...)
 		assert.Equal(t, exitInterrupted, o.status, o.err)

@@ -17,6 +17,11 @@ const busyAfter = 500 * time.Millisecond
 // busy shows what runs and for how long, on a line that the returned function removes.
 // Without a terminal it shows nothing.
 func busy(out io.Writer, what string) (end func()) {
+	return busyShowing(out, func() string { return what })
+}
+
+// busyShowing is busy with a text that changes. text runs on a goroutine of its own.
+func busyShowing(out io.Writer, text func() string) (end func()) {
 	if out == nil {
 		return func() {}
 	}
@@ -29,7 +34,7 @@ func busy(out io.Writer, what string) (end func()) {
 		for shown := false; ; shown = true {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(out, "%s%s … %s", clear, what, time.Since(started).Round(time.Second))
+				fmt.Fprintf(out, "%s%s … %s", clear, text(), time.Since(started).Round(time.Second))
 			case <-ended:
 				if shown {
 					fmt.Fprint(out, clear)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -81,7 +79,7 @@ func runReplay(cmd *cobra.Command, s streams, f replayFlags, path string) error 
 	if err != nil {
 		return err
 	}
-	if err := f.checkReport(path); err != nil {
+	if err := checkOutput("report", f.report, path); err != nil {
 		return usagef(cmd, "%w", err)
 	}
 	t, err := readTrace(cmd.Context(), s, f.format, path)
@@ -212,32 +210,4 @@ func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trac
 	case <-ctx.Done():
 		return nil, device.Errorf(device.CodeCancelled, "replay.read", "stopped while reading %s", name)
 	}
-}
-
-// checkReport finds out before a long replay whether the report can be written after it.
-func (f replayFlags) checkReport(tracePath string) error {
-	if f.report == "" {
-		return nil
-	}
-	folder, err := os.Stat(filepath.Dir(f.report))
-	if err != nil {
-		return err
-	}
-	if !folder.IsDir() {
-		return errors.New("--report " + f.report + ": the path before the last / is not a folder")
-	}
-	there, err := os.Stat(f.report)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if !there.Mode().IsRegular() {
-		return errors.New("--report " + f.report + ": this exists and is not a file")
-	}
-	if source, err := os.Stat(tracePath); err == nil && os.SameFile(source, there) {
-		return errors.New("--report " + f.report + ": this is the file of the trace")
-	}
-	return nil
 }

@@ -102,7 +102,7 @@ func runReplayModels(cmd *cobra.Command, s streams, f replayFlags) error {
 		return err
 	}
 	for _, path := range paths {
-		if err := f.checkReport(path); err != nil {
+		if err := checkOutput("report", f.report, path); err != nil {
 			return usagef(cmd, "%w", err)
 		}
 	}

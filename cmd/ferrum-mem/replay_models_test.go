@@ -157,7 +157,7 @@ func TestReplayModelsRejectsBadInput(t *testing.T) {
 		{[]string{model, limit, "--share", "a=2GiB"}, `model "a": with its share of 2.00 GiB`},
 		{[]string{model, limit, "--guarantee", "a=2GiB"}, `model "a": with its guarantee of 2.00 GiB`},
 		{[]string{model, limit, "--mode", "paged", "--bytes-per-token", "4096"}, "not a multiple of the page size of 2.00 MiB"},
-		{[]string{model, limit, "--report", requests}, "this is the file of the trace"},
+		{[]string{model, limit, "--report", requests}, "this is the input file"},
 	} {
 		o := invoke(t, append([]string{"replay"}, c.args...)...)
 		name := strings.Join(c.args, " ")

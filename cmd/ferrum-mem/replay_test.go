@@ -194,7 +194,7 @@ func TestReplayRejectsBadInput(t *testing.T) {
 		{[]string{small, "--format", "xml"}, `--format "xml"`},
 		{[]string{small, "--format", "azure"}, "lacks the column TIMESTAMP"},
 		{[]string{small, "--report", "nowhere/r.html"}, "nowhere: no such file"},
-		{[]string{small, "--report", small}, "this is the file of the trace"},
+		{[]string{small, "--report", small}, "this is the input file"},
 		{[]string{small, "--report", t.TempDir()}, "this exists and is not a file"},
 		{[]string{small, "--report", "/dev/null"}, "--report /dev/null: this exists and is not a file"},
 		{[]string{small, "--report", small + "/r.html"}, "the path before the last / is not a folder"},

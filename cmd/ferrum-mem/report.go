@@ -20,8 +20,16 @@ import (
 //go:embed report.html
 var reportTemplate string
 
+// reportParts has the parts that several pages share.
+//
+//go:embed report_parts.html
+var reportParts string
+
 //go:embed report.css
 var reportStyle string
+
+//go:embed report_format.js
+var formatScript string
 
 //go:embed report.js
 var reportScript string
@@ -61,6 +69,15 @@ var keyFields = []string{
 	"peak_live_bytes", "high_water_bytes", "fragmentation", "reserved_peak_bytes", "physical_peak_bytes", "failed",
 }
 
+// newPage parses the template of a page and the parts that pages share.
+func newPage(text string, functions template.FuncMap) (*template.Template, error) {
+	t, err := template.New("page").Funcs(functions).Parse(reportParts)
+	if err != nil {
+		return nil, err
+	}
+	return t.Parse(text)
+}
+
 func renderReport(w io.Writer, r *replay.Result) error {
 	functions := template.FuncMap{
 		"bytes":  formatBytes,
@@ -71,14 +88,14 @@ func renderReport(w io.Writer, r *replay.Result) error {
 			return formatRatio(float64(m.ReservedBytes) / float64(m.LiveBytes))
 		},
 	}
-	t, err := template.New("report").Funcs(functions).Parse(reportTemplate)
+	t, err := newPage(reportTemplate, functions)
 	if err != nil {
 		return err
 	}
 	p := page{
 		Title: "Replay of " + r.Trace, Version: library.Version,
 		Written: time.Now().UTC().Format("2006-01-02 15:04 UTC"),
-		Style:   template.CSS(reportStyle), Script: template.JS(reportScript + mapScript),
+		Style:   template.CSS(reportStyle), Script: template.JS(formatScript + reportScript + mapScript),
 		Result: r, Facts: summary(r), Limited: r.LimitBytes > 0,
 		Fragmentation: formatRatio(r.Fragmentation),
 	}

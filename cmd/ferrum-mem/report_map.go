@@ -28,21 +28,36 @@ type mapPlot struct {
 
 func addressMapPlot(r *replay.Result) mapPlot {
 	m := r.AddressMap
-	yTicks, top := byteTicks(m.RangeBytes)
-	first := r.Series.Time[0]
-	span := r.Series.Interval * int64(len(r.Series.Time))
+	rectangles := make([]rectangle, len(m.Rectangles))
+	for i, block := range m.Rectangles {
+		rectangles[i] = rectangle{block.From, block.To, block.OffsetBytes, block.SizeBytes, int(block.Request)}
+	}
+	p := drawMap(rectangles, m.RangeBytes, timeRange{r.Series.Time[0], r.Series.Interval * int64(len(r.Series.Time)), r.TimeUnit})
+	p.LeftOut, p.Shown = m.LeftOut, fmt.Sprintf("%.1f %%", 100*m.ShownShare)
+	return p
+}
+
+// rectangle is a block of memory in the map.
+type rectangle struct {
+	from, to               int64
+	offsetBytes, sizeBytes uint64
+	// colour is any number from 0 on.
+	colour int
+}
+
+// drawMap draws blocks in a range of addresses over a range of time.
+func drawMap(rectangles []rectangle, rangeBytes uint64, time timeRange) mapPlot {
+	yTicks, top := byteTicks(rangeBytes)
+	span := float64(time.span)
 	paths := make([]strings.Builder, mapColours)
-	for _, block := range m.Rectangles {
-		left, right := mapUnits(float64(block.From-first)/float64(span)), mapUnits(float64(block.To-first)/float64(span))
-		low := mapUnits(float64(block.OffsetBytes) / top)
-		high := mapUnits(float64(block.OffsetBytes+block.SizeBytes) / top)
+	for _, block := range rectangles {
+		left, right := mapUnits(float64(block.from-time.first)/span), mapUnits(float64(block.to-time.first)/span)
+		low := mapUnits(float64(block.offsetBytes) / top)
+		high := mapUnits(float64(block.offsetBytes+block.sizeBytes) / top)
 		width, height := max(right-left, 1), max(high-low, 1)
-		fmt.Fprintf(&paths[block.Request%mapColours], "M%d %dh%dv%dh-%dz", left, mapSide-low-height, width, height, width)
+		fmt.Fprintf(&paths[block.colour%mapColours], "M%d %dh%dv%dh-%dz", left, mapSide-low-height, width, height, width)
 	}
-	p := mapPlot{
-		chart: chart{X: timeTicks(r), Y: yTicks}, TopBytes: uint64(top), FirstTime: first, LastTime: first + span,
-		LeftOut: m.LeftOut, Shown: fmt.Sprintf("%.1f %%", 100*m.ShownShare),
-	}
+	p := mapPlot{chart: chart{X: time.ticks(), Y: yTicks}, TopBytes: uint64(top), FirstTime: time.first, LastTime: time.first + time.span}
 	for i := range paths {
 		p.Lines = append(p.Lines, line{fmt.Sprintf("block-%d", i), paths[i].String()})
 	}

@@ -73,10 +73,12 @@
     var x = view.x + view.width * at.x;
     var y = view.y + view.height * at.y;
     var text = format.time(timeAt(x)) + ", address " + format.bytes(bytesOf(side - y)) + ": ";
+    // A page that knows what lies at an address names it.
+    var name = window.ferrumName && window.ferrumName(first + (last - first) * x / side, top * (side - y) / side);
     var hit = rectangles.find(function (r) {
       return x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height;
     });
-    readout.textContent = text + (hit ? "about " + format.bytes(bytesOf(hit.height)) + " from " + format.time(timeAt(hit.x)) +
+    readout.textContent = text + (name ? name : hit ? "about " + format.bytes(bytesOf(hit.height)) + " from " + format.time(timeAt(hit.x)) +
       " to " + format.time(timeAt(hit.x + hit.width)) : "free");
   }
 

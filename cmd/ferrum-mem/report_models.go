@@ -62,17 +62,10 @@ func writeModelsReport(ctx context.Context, s streams, path string, r *replay.Mo
 }
 
 func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {
-	functions := template.FuncMap{
-		"bytes": formatBytes, "inc": func(n int) int { return n + 1 }, "reason": func(string) string { return "" }, "ratio": func(replay.Moment) string { return "" },
-		"plot": func(id string, c chart) plot { return plot{id, c} },
+	t, err := newPage(modelsTemplate, template.FuncMap{
+		"bytes": formatBytes, "inc": func(n int) int { return n + 1 },
 		"time": func(at int64) string { return formatTime(at, r.TimeUnit) },
-	}
-	// The template of one trace defines how a plot is drawn.
-	shared, err := template.New("report").Funcs(functions).Parse(reportTemplate)
-	if err != nil {
-		return err
-	}
-	t, err := shared.New("models").Parse(modelsTemplate)
+	})
 	if err != nil {
 		return err
 	}

@@ -60,3 +60,32 @@ func writeAtomically(ctx context.Context, path string, write func(io.Writer) err
 	}
 	return os.Rename(part, path)
 }
+
+// checkOutput finds out before a long run whether the file of a flag can be written after
+// it. source is the path of the input.
+func checkOutput(flag, path, source string) error {
+	if path == "" {
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if !folder.IsDir() {
+		return fmt.Errorf("--%s %s: the path before the last / is not a folder", flag, path)
+	}
+	there, err := os.Stat(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !there.Mode().IsRegular() {
+		return fmt.Errorf("--%s %s: this exists and is not a file", flag, path)
+	}
+	if read, err := os.Stat(source); err == nil && os.SameFile(read, there) {
+		return fmt.Errorf("--%s %s: this is the input file", flag, path)
+	}
+	return nil
+}

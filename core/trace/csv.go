@@ -173,11 +173,10 @@ func (t *Trace) readLifetimes(r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		id := strings.Clone(tab.field(0))
-		if earlier, ok := lines[id]; ok {
-			return invalid(t.Name, tab.line, "id %s is on line %d already", quoted(id), earlier)
+		if earlier, ok := lines[life.ID]; ok {
+			return invalid(t.Name, tab.line, "id %s is on line %d already", quoted(life.ID), earlier)
 		}
-		lines[id] = tab.line
+		lines[life.ID] = tab.line
 		t.Lifetimes = append(t.Lifetimes, life)
 	}
 }
@@ -185,8 +184,8 @@ func (t *Trace) readLifetimes(r io.Reader) error {
 // lifetime checks and converts one record.
 func (t *Trace) lifetime(tab *table) (Lifetime, error) {
 	line := tab.line
-	life := Lifetime{Line: uint32(line)}
-	if tab.field(0) == "" {
+	life := Lifetime{ID: strings.Clone(tab.field(0)), Line: uint32(line)}
+	if life.ID == "" {
 		return life, invalid(t.Name, line, "id is empty")
 	}
 	lower, err := t.number(line, "lower", tab.field(1), uint64(MaxTimeNS))

@@ -34,6 +34,7 @@ func FuzzLifetimes(f *testing.F) {
 	f.Add(lifetimeHeader + "a,0,5,1\nb,5,9,100\n")
 	f.Add(lifetimeHeader + "a,0,5,1\na,5,9,100\n")
 	f.Add(lifetimeHeader + "a,5,0,18446744073709551615\n")
+	f.Add("size,upper,id,lower,extra\n7,3,\"a \"\"b\"\"\",1,x\n1,2, c ,0,y\n")
 	f.Fuzz(mutation.Also(func(t *testing.T, text string) { checkReader(t, LifetimesCSV, text, writeLifetimes) }))
 }
 
@@ -52,7 +53,7 @@ func checkReader(t *testing.T, kind Kind, text string, write func(*Trace) string
 		}
 	}
 	for i, l := range tr.Lifetimes {
-		if l.Lower >= l.Upper || l.Lower < 0 || l.SizeBytes == 0 || l.SizeBytes > MaxBlockBytes ||
+		if l.ID == "" || l.Lower >= l.Upper || l.Lower < 0 || l.SizeBytes == 0 || l.SizeBytes > MaxBlockBytes ||
 			i > 0 && l.Lower < tr.Lifetimes[i-1].Lower {
 			t.Fatalf("lifetime %d is out of bounds or order: %+v", i, l)
 		}
@@ -73,7 +74,7 @@ func describe(tr *Trace) string {
 		fmt.Fprintln(&b, r.ArrivalNS, r.InputTokens, r.OutputTokens, tr.PrefixIDs(r))
 	}
 	for _, l := range tr.Lifetimes {
-		fmt.Fprintln(&b, l.Lower, l.Upper, l.SizeBytes)
+		fmt.Fprintln(&b, l.ID, l.Lower, l.Upper, l.SizeBytes)
 	}
 	return b.String()
 }
@@ -105,8 +106,10 @@ func writeMooncake(tr *Trace) string {
 func writeLifetimes(tr *Trace) string {
 	var b strings.Builder
 	b.WriteString(lifetimeHeader)
-	for i, l := range tr.Lifetimes {
-		fmt.Fprintf(&b, "%d,%d,%d,%d\n", i, l.Lower, l.Upper, l.SizeBytes)
+	for _, l := range tr.Lifetimes {
+		// The reader turns \r\n in a field into \n.
+		id := strings.NewReplacer(`"`, `""`, "\r\n", "\r\r\n").Replace(l.ID)
+		fmt.Fprintf(&b, "\"%s\",%d,%d,%d\n", id, l.Lower, l.Upper, l.SizeBytes)
 	}
 	return b.String()
 }

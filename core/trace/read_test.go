@@ -61,10 +61,13 @@ func TestReadLifetimes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, LifetimesCSV, tr.Kind)
 	assert.Equal(t, []Lifetime{
-		{Lower: 0, Upper: 5, SizeBytes: 1, Line: 3},
-		{Lower: 5, Upper: 9, SizeBytes: 100, Line: 2},
-		{Lower: 5, Upper: 6, SizeBytes: 7, Line: 4},
+		{ID: "a", Lower: 0, Upper: 5, SizeBytes: 1, Line: 3},
+		{ID: "b", Lower: 5, Upper: 9, SizeBytes: 100, Line: 2},
+		{ID: "c", Lower: 5, Upper: 6, SizeBytes: 7, Line: 4},
 	}, tr.Lifetimes, "sorted by lower, ties as in the file")
+	tr, err = read("size,other, upper ,id,lower\n8,x,3,\"a,b\",1\n")
+	require.NoError(t, err)
+	assert.Equal(t, []Lifetime{{ID: "a,b", Lower: 1, Upper: 3, SizeBytes: 8, Line: 2}}, tr.Lifetimes, "columns in any order")
 }
 
 // Every kind of damage has a message of its own, which names the place and the value.

@@ -64,6 +64,8 @@ type Request struct {
 // Lifetime is one buffer that is live from Lower until just before Upper, in the unit of
 // time of the trace.
 type Lifetime struct {
+	// ID is unique in the trace.
+	ID           string
 	Lower, Upper int64
 	SizeBytes    uint64
 	// Line is the line of the lifetime in the file, from 1.
