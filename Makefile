@@ -527,7 +527,7 @@ test-rust: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST) $(WORK_LIBRAR
 # Also tests the scripts that run the suites and add up their results.
 test-report: ready-test simcuda $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
-	    $(VENV) -m pytest -q -p no:cacheprovider tests/report tests/suites tests/generator
+	    $(VENV) -m pytest -q -p no:cacheprovider tests/report tests/suites tests/generator tests/definition
 test-bench: ready-test $(LIBRARY) $(HELPER) $(COMMAND)
 	@$(LIBRARY_ENV) $(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/bench
 test-examples: ready-test $(LIBRARY)

@@ -59,6 +59,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"weights", "inspect", ""}, nil, true},
 		{[]string{"weights", "convert", "--format", ""}, []string{"safetensors", "gguf", "numpy", "raw"}, false},
 		{[]string{"weights", "load", "--dtype", ""}, []string{"f32", "f16", "bf16", "f64", "f8_e4m3", "f8_e5m2", "f8_e8m0", "f4_e2m1"}, false},
+		{[]string{"graph", ""}, nil, true},
+		{[]string{"graph", "--dim", ""}, nil, false},
 		{[]string{"devices", ""}, nil, false},
 		{[]string{"completion", ""}, []string{"bash", "fish", "zsh"}, false},
 	} {

@@ -62,6 +62,8 @@ func TestErrorsOfFlags(t *testing.T) {
 		{"fit", llama, "--overhead-permille", "1e3"}, {"weights", "inspect", llama, "--limit", "odd"}, {"weights", "inspect", llama, "--raw", "odd"}, {"weights", "odd"},
 		{"plan", trace, "--limit", "odd"}, {"plan", trace, "--time", "odd"}, {"plan", trace, "--time", "9999999999h"}, {"plan", trace, "--alignment", "odd"},
 		{"plan", trace, "--alignment", "48"}, {"plan", trace, "--json=odd"},
+		{"graph", llama, "--dim", "odd"}, {"graph", llama, "--dim", "=1"}, {"graph", llama, "--dim", "batch=-1"},
+		{"graph", llama, "--dim", "batch=9223372036854775808"}, {"graph", llama, "--dot=odd"}, {"graph", llama, "--json=odd"},
 		{"doctor", "--json=odd"}, {"devices", "--json=odd"}, {"version", "--json=odd"}, {"--odd"}, {"-o"}, {"odd"},
 	} {
 		t.Run(strings.Join(args[:1], " ")+" "+args[len(args)-1], func(t *testing.T) {

@@ -26,39 +26,39 @@ func (m *Model) JSON() ([]byte, error) {
 	w := &writer{}
 	w.encoder = json.NewEncoder(&w.text)
 	w.encoder.SetEscapeHTML(false)
-	w.field("{\n  ", "metadata")
 	metadata := m.Metadata
 	metadata.Additional = maps.Clone(metadata.Additional)
 	if metadata.Additional == nil {
 		metadata.Additional = map[string]json.RawMessage{}
 	}
 	metadata.Additional[MetadataSchema] = json.RawMessage(strconv.Itoa(SchemaVersion))
+	w.field("{", "  ", "metadata")
 	w.value(metadata)
-	w.field(",\n  ", "architecture")
+	w.field(",", "  ", "architecture")
 	w.value(m.Architecture)
-	w.field(",\n  ", "parameters")
-	writeList(w, m.Parameters, func(p Parameter) Parameter {
+	w.field(",", "  ", "parameters")
+	writeList(w, "  ", m.Parameters, func(p Parameter) Parameter {
 		p.Shape, p.Parts = orEmpty(p.Shape), slices.Clone(p.Parts)
 		for i := range p.Parts {
 			p.Parts[i].Shape = orEmpty(p.Parts[i].Shape)
 		}
 		return p
 	})
-	w.field(",\n  ", "layers")
-	writeList(w, m.Layers, func(l Layer) Layer {
+	w.field(",", "  ", "layers")
+	writeList(w, "  ", m.Layers, func(l Layer) Layer {
 		l.Inputs, l.Outputs, l.Parameters = withShapes(l.Inputs), withShapes(l.Outputs), orEmpty(l.Parameters)
 		return l
 	})
-	w.field(",\n  ", "graph")
-	w.field("{\n  ", "inputs")
+	w.field(",", "  ", "graph")
+	w.field("{", "    ", "inputs")
 	w.value(orEmpty(m.Graph.Inputs))
-	w.field(",\n  ", "outputs")
+	w.field(",", "    ", "outputs")
 	w.value(orEmpty(m.Graph.Outputs))
-	w.field(",\n  ", "nodes")
-	writeList(w, m.Graph.Nodes, func(n Node) Node { return n })
-	w.field(",\n  ", "edges")
-	writeList(w, m.Graph.Edges, func(e Edge) Edge { return e })
-	w.text.WriteString("}\n}\n")
+	w.field(",", "    ", "nodes")
+	writeList(w, "    ", m.Graph.Nodes, func(n Node) Node { return n })
+	w.field(",", "    ", "edges")
+	writeList(w, "    ", m.Graph.Edges, func(e Edge) Edge { return e })
+	w.text.WriteString("\n  }\n}\n")
 	switch {
 	case w.err != nil:
 		return nil, device.Errorf(device.CodeSerialization, opExport, "%w", w.err)
@@ -75,10 +75,9 @@ type writer struct {
 	err     error
 }
 
-func (w *writer) field(before, name string) {
-	w.text.WriteString(before)
-	w.text.WriteString(strconv.Quote(name))
-	w.text.WriteString(": ")
+// field begins a field of an object, after the brace or the comma before it.
+func (w *writer) field(before, indent, name string) {
+	w.text.WriteString(before + "\n" + indent + strconv.Quote(name) + ": ")
 }
 
 func (w *writer) value(value any) {
@@ -91,17 +90,17 @@ func (w *writer) value(value any) {
 }
 
 // writeList writes a list with a line for each element.
-func writeList[T any](w *writer, list []T, prepared func(T) T) {
+func writeList[T any](w *writer, indent string, list []T, prepared func(T) T) {
 	w.text.WriteByte('[')
 	for i, one := range list {
 		if i > 0 {
 			w.text.WriteByte(',')
 		}
-		w.text.WriteString("\n    ")
+		w.text.WriteString("\n" + indent + "  ")
 		w.value(prepared(one))
 	}
 	if len(list) > 0 {
-		w.text.WriteString("\n  ")
+		w.text.WriteString("\n" + indent)
 	}
 	w.text.WriteByte(']')
 }

@@ -69,7 +69,7 @@ func wrongSchema(additional map[string]json.RawMessage) string {
 	if !isGiven || string(version) == strconv.Itoa(SchemaVersion) {
 		return ""
 	}
-	return "the version of the schema is " + short(string(version)) + ": this library reads version " + strconv.Itoa(SchemaVersion)
+	return "the version of the schema is " + printable(short(string(version))) + ": this library reads version " + strconv.Itoa(SchemaVersion)
 }
 
 // short returns a text without the end of a long one.

@@ -52,10 +52,10 @@ func (r *resolver) input(at int) Input {
 	path := elementPath("graph.nodes", at) + ".metadata."
 	in.Dims = make([]string, len(t.Shape))
 	if raw, isGiven := n.Metadata[MetadataDims]; isGiven {
-		var dims []string
-		if err := json.Unmarshal(raw, &dims); err != nil || len(dims) != len(t.Shape) {
+		dims, areTexts := textsOf(raw)
+		if !areTexts || len(dims) != len(t.Shape) {
 			r.isBroken[at] = true
-			r.fault(CategoryGraph, path+MetadataDims, "the names of the dimensions of %s are %s: expected a list of %s", quoted(n.ID), short(string(raw)), device.Count(len(t.Shape), "text"))
+			r.fault(CategoryGraph, path+MetadataDims, "the names of the dimensions of %s are %s: expected a list of %s", quoted(n.ID), printable(short(string(raw))), device.Count(len(t.Shape), "text"))
 		} else {
 			in.Dims = dims
 		}
@@ -71,12 +71,27 @@ func (r *resolver) input(at int) Input {
 	return in
 }
 
+// textsOf reads a list of texts. Unlike package json it does not read null as a text.
+func textsOf(raw json.RawMessage) (texts []string, areTexts bool) {
+	var list []any
+	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
+		return nil, false
+	}
+	texts = make([]string, len(list))
+	for i, value := range list {
+		if texts[i], areTexts = value.(string); !areTexts {
+			return nil, false
+		}
+	}
+	return texts, true
+}
+
 // inputDefault reads the rule for an input that a run does not give.
 func (r *resolver) inputDefault(path, id string, raw json.RawMessage, t dtype.DType) Default {
 	var rule Default
 	rules := []string{string(DefaultZeros), string(DefaultOnes), string(DefaultPositions)}
 	if err := json.Unmarshal(raw, &rule); err != nil || !slices.Contains(rules, string(rule)) {
-		i := r.fault(CategoryGraph, path, "the rule for the input %s is %s: the rules are zeros, ones and positions", quoted(id), short(string(raw)))
+		i := r.fault(CategoryGraph, path, "the rule for the input %s is %s: the rules are zeros, ones and positions", quoted(id), printable(short(string(raw))))
 		r.nearest(i, string(rule), rules)
 		return ""
 	}

@@ -30,7 +30,11 @@ func (g *Resolved) WriteText(w io.Writer, shapes *Shapes) error {
 	}
 	fmt.Fprintln(table, "\nINPUT\tTENSOR\tDEFAULT")
 	for _, in := range g.Inputs {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", g.label(in.Node), g.inputText(in, shapes), in.Default)
+		rule := string(in.Default)
+		if rule == "" {
+			rule = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", g.label(in.Node), g.inputText(in, shapes), rule)
 	}
 	fmt.Fprintln(table, "\nNODE\tTYPE\tOUTPUT\tINPUTS")
 	for _, at := range g.Order {

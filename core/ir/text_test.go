@@ -36,7 +36,7 @@ parameters  208, 832 B
   f32       208 in 4 tensors, 832 B
 
 INPUT  TENSOR                DEFAULT
-ids    i64[batch, sequence]  
+ids    i64[batch, sequence]  -
 
 NODE      TYPE                OUTPUT                      INPUTS
 embedded  Gather              f32[?, ?, 8]                table, ids

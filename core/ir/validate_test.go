@@ -82,6 +82,7 @@ func TestWrongGraphs(t *testing.T) {
 		{func(m *Model) { m.Graph.Inputs = nil }, Error, "graph.nodes[0]", `the node "ids" is an input and not in the list of inputs`, `add "ids" to graph.inputs`},
 		{func(m *Model) { m.Graph.Nodes[0].Metadata[MetadataDims] = rawOf([]string{"batch"}) }, Error, "graph.nodes[0].metadata.dims", `the names of the dimensions of "ids" are ["batch"]: expected a list of 2 texts`, ""},
 		{func(m *Model) { m.Graph.Nodes[0].Metadata[MetadataDims] = rawOf("batch") }, Error, "graph.nodes[0].metadata.dims", "expected a list of 2 texts", ""},
+		{func(m *Model) { m.Graph.Nodes[0].Metadata[MetadataDims] = json.RawMessage(`["batch",null]`) }, Error, "graph.nodes[0].metadata.dims", "expected a list of 2 texts", ""},
 		{func(m *Model) { m.Graph.Nodes[0].Metadata[MetadataDefault] = rawOf("zero") }, Error, "graph.nodes[0].metadata.default", `the rule for the input "ids" is "zero"`, `use "zeros"`},
 		{func(m *Model) { m.Graph.Nodes[0].Metadata[MetadataDefault] = rawOf(0) }, Error, "graph.nodes[0].metadata.default", `the rule for the input "ids" is 0`, `use "ones"`},
 		{func(m *Model) {

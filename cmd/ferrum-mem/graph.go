@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/ir"
+)
+
+// graphFlags are the flags of graph as the user wrote them.
+type graphFlags struct {
+	dims          []string
+	asJSON, asDOT bool
+}
+
+func newGraph(s streams) *cobra.Command {
+	var f graphFlags
+	cmd := &cobra.Command{
+		Use:   "graph MODEL",
+		Short: "Print the graph of a model: its inputs, operators, shapes and outputs",
+		Long: `Print the graph of a model as a table, as a definition in JSON (--json), or in the language
+DOT of Graphviz (--dot). MODEL is a file with a definition, as --json prints it; the page
+model_definition.md of the documentation describes it.
+
+The definition is checked first. Issues go to the standard error, each with its path in the
+file and, where there is one, a fix. Exits 1 if one of them is more than a warning; then
+nothing is printed.
+
+Without --dim a dimension that the inputs of a run decide has its name, or a question mark.
+With the length of each, the table and DOT have the shapes of a run.`,
+		Example: `  ferrum-mem graph model.json
+  ferrum-mem graph model.json --dim batch=8 --dim sequence=128
+  ferrum-mem graph model.json --dot | dot -Tsvg -o model.svg`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runGraph(cmd, s, f, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.dims, "dim", nil, "the length of a dimension, as `NAME=LENGTH`; may be given several times")
+	flags.BoolVar(&f.asDOT, "dot", false, "print the graph in the language DOT")
+	addJSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
+	if f.asJSON && f.asDOT {
+		return usagef(cmd, "--json and --dot exclude each other")
+	}
+	if f.asJSON && len(f.dims) > 0 {
+		return usagef(cmd, "--dim needs the table or --dot: a definition has no lengths of a run")
+	}
+	dims, err := f.lengths(cmd)
+	if err != nil {
+		return err
+	}
+	m, err := readDefinition(cmd, path)
+	if err != nil {
+		return err
+	}
+	if isStopped := printIssues(s.err, m.Validate()); isStopped {
+		return errNo
+	}
+	if f.asJSON {
+		text, err := m.JSON()
+		if err == nil {
+			_, err = s.out.Write(text)
+		}
+		return err
+	}
+	g, err := m.Resolve()
+	if err != nil {
+		return err
+	}
+	var shapes *ir.Shapes
+	if len(dims) > 0 {
+		if shapes, err = g.Infer(dims); err != nil {
+			return usagef(cmd, "--dim: %s", message(err))
+		}
+	}
+	if f.asDOT {
+		return g.WriteDOT(s.out, shapes)
+	}
+	return g.WriteText(s.out, shapes)
+}
+
+// lengths reads --dim.
+func (f *graphFlags) lengths(cmd *cobra.Command) (map[string]uint64, error) {
+	dims := make(map[string]uint64, len(f.dims))
+	for _, text := range f.dims {
+		at := strings.LastIndexByte(text, '=')
+		if at <= 0 {
+			return nil, usagef(cmd, "--dim %q is not NAME=LENGTH", text)
+		}
+		length, err := strconv.ParseUint(text[at+1:], 10, 63)
+		if err != nil {
+			return nil, usagef(cmd, "--dim %q: the length is not a whole number below 2^63", text)
+		}
+		if _, twice := dims[text[:at]]; twice {
+			return nil, usagef(cmd, "--dim %q: the length of %q is given twice", text, text[:at])
+		}
+		dims[text[:at]] = length
+	}
+	return dims, nil
+}
+
+// readDefinition reads the definition of a file.
+func readDefinition(cmd *cobra.Command, path string) (*ir.Model, error) {
+	text, err := readText(cmd, path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ir.Parse(text)
+	if device.CodeOf(err) == device.CodeUnsupported {
+		return nil, usagef(cmd, "%s: %s", path, message(err))
+	}
+	if err != nil {
+		return nil, device.Errorf(device.CodeOf(err), "graph", "%s: %s", path, message(err))
+	}
+	return m, nil
+}
+
+// readText reads a file that is not larger than a definition can be.
+func readText(cmd *cobra.Command, path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, usagef(cmd, "%s is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var text bytes.Buffer
+	if _, err := io.Copy(&text, io.LimitReader(file, ir.MaxBytes+1)); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// printIssues prints a line for each issue, and states whether one of them stops a build.
+func printIssues(out io.Writer, issues []ir.Issue) (isStopped bool) {
+	for _, i := range issues {
+		isStopped = isStopped || i.Severity > ir.Warning
+		fmt.Fprintf(out, "%v: %s: %s", i.Severity, i.ConfigPath, i.Description)
+		if i.SuggestedFix != "" {
+			fmt.Fprintf(out, "; %s", i.SuggestedFix)
+		}
+		fmt.Fprintln(out)
+	}
+	return isStopped
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/ir"
+)
+
+const (
+	definitions = "../../core/ir/testdata/"
+	example     = definitions + "example.json"
+)
+
+func TestGraphPrintsTheDefinition(t *testing.T) {
+	for _, name := range []string{"example", "small"} {
+		path := definitions + name + ".json"
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		o := invoke(t, "graph", path, "--json")
+		assert.Equal(t, outcome{exitDone, string(want), ""}, o, "the same bytes")
+	}
+}
+
+func TestGraphPrintsATable(t *testing.T) {
+	o := invoke(t, "graph", example)
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Empty(t, o.err)
+	assert.Contains(t, o.out, "ids    i64[batch, sequence]  -\n")
+	assert.Regexp(t, `(?m)^product +ferrum\.linear +f32\[\?, \?, 4\] +embedded, weight$`, o.out)
+	o = invoke(t, "graph", example, "--dim", "batch=2", "--dim", "sequence=5")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Regexp(t, `(?m)^product +ferrum\.linear +f32\[2, 5, 4\] +embedded, weight$`, o.out)
+	page, err := os.ReadFile("../../docs/model_definition.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), o.out, "the page has the output")
+}
+
+func TestGraphPrintsDOT(t *testing.T) {
+	o := invoke(t, "graph", example, "--dot", "--dim", "batch=2", "--dim", "sequence=5")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.True(t, strings.HasPrefix(o.out, "digraph \"example\" {\n"))
+	assert.Contains(t, o.out, `n1 -> n2 [label="f32[2, 5, 8]"];`)
+}
+
+// Issues go to the standard error; an error ends with status 1 and prints nothing, a warning does not.
+func TestGraphReportsIssues(t *testing.T) {
+	text, err := os.ReadFile(example)
+	require.NoError(t, err)
+	broken := writeFile(t, "broken.json", strings.NewReplacer(`"layer_type":"Softmax"`, `"layer_type":"Softmaxx"`, `"source":"ids"`, `"source":"idz"`).Replace(string(text)))
+	for _, form := range [][]string{nil, {"--json"}, {"--dot"}} {
+		o := invoke(t, append([]string{"graph", broken}, form...)...)
+		assert.Equal(t, exitNo, o.status)
+		assert.Empty(t, o.out)
+		assert.Contains(t, o.err, `error: layers[3].layer_type: the layer "probabilities" has the type "Softmaxx", which is not an operator; use "Softmax"`+"\n")
+		assert.Contains(t, o.err, `error: graph.edges[0].source: the node "idz" does not exist; use "ids"`+"\n")
+	}
+	warned := writeFile(t, "warned.json", strings.Replace(string(text), `"name":"example"`, `"name":""`, 1))
+	o := invoke(t, "graph", warned, "--json")
+	assert.Equal(t, exitDone, o.status)
+	assert.Equal(t, "warning: metadata.name: the model has no name; set a name, which messages and reports show\n", o.err)
+	var m map[string]any
+	assert.NoError(t, json.Unmarshal([]byte(o.out), &m))
+}
+
+func TestGraphReportsBadUsage(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{example, "--json", "--dot"}, "--json and --dot exclude each other"},
+		{[]string{example, "--json", "--dim", "batch=2"}, "--dim needs the table or --dot"},
+		{[]string{example, "--dim", "batch=2"}, `--dim: the length of dimension 1 ("sequence") of the input "ids" [-1, -1] is not given`},
+		{[]string{example, "--dim", "batch=2", "--dim", "sequenc=2"}, `the dimension "sequenc" is not known: the nearest is "sequence"`},
+		{[]string{example, "--dim", "batch=2", "--dim", "batch=2"}, `the length of "batch" is given twice`},
+		{[]string{example, "--dim", "batch=9223372036854775807", "--dim", "sequence=2"}, `the input "ids" has the shape`},
+		{[]string{filepath.Dir(example)}, "is not a file"},
+		{[]string{example + ".none"}, "no such file"},
+		{nil, "accepts 1 arg"},
+	} {
+		o := invoke(t, append([]string{"graph"}, c.args...)...)
+		assert.Equal(t, exitUsage, o.status, c.says)
+		assert.Contains(t, o.err, c.says)
+		assert.Empty(t, o.out)
+	}
+}
+
+func TestGraphReportsBadFiles(t *testing.T) {
+	text, err := os.ReadFile(example)
+	require.NoError(t, err)
+	for what, text := range map[string]string{
+		"empty": "", "binary": "\xff\xfe", "cut": string(text[:500]), "list": "[]", "other": `{"a": 1}`, "more": string(text) + "{}",
+		"version": strings.Replace(string(text), `"schema_version":1`, `"schema_version":2`, 1), "deep": `{"graph":` + strings.Repeat("[", 20000),
+		"large": strings.Repeat(" ", ir.MaxBytes+1),
+	} {
+		path := badFile(t, "model.json", text)
+		t.Run(what, func(t *testing.T) {
+			o := invoke(t, "graph", path)
+			assert.Equal(t, exitUsage, o.status)
+			said(t, o, path)
+		})
+	}
+}
