@@ -42,6 +42,8 @@ const (
 	maxSentenceBytes = 64 << 10
 	// maxModules is the maximum number of modules.
 	maxModules = 16
+	// maxPath is the length of the longest path of a module.
+	maxPath = 255
 )
 
 // module is an entry of modules.json: one step from a text to its vector.
@@ -74,7 +76,7 @@ func ReadSentence(path string) (*Sentence, error) {
 	s := &Sentence{}
 	for at, m := range modules {
 		kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]
-		if !filepath.IsLocal(filepath.Join(".", m.Path)) {
+		if !filepath.IsLocal(filepath.Join(".", m.Path)) || strings.ContainsRune(m.Path, 0) || len(m.Path) > maxPath {
 			return nil, device.Errorf(device.CodeInvalidFormat, opSentence, "%s: [%d].path: %.60q is not in the folder", file, at, m.Path)
 		}
 		var err error
