@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ferrum_mem/core/architecture"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 )
@@ -26,17 +30,19 @@ func newGraph(s streams) *cobra.Command {
 		Use:   "graph MODEL",
 		Short: "Print the graph of a model: its inputs, operators, shapes and outputs",
 		Long: `Print the graph of a model as a table, as a definition in JSON (--json), or in the language
-DOT of Graphviz (--dot). MODEL is a file with a definition, as --json prints it; the page
-model_definition.md of the documentation describes it.
+DOT of Graphviz (--dot). MODEL is a folder with a config.json, with weights or without, a
+config.json, a GGUF file, or a file with a definition as --json prints it; the page
+model_definition.md of the documentation describes it. Of weights only headers are read.
 
 The definition is checked first. Issues go to the standard error, each with its path in the
-file and, where there is one, a fix. Exits 1 if one of them is more than a warning; then
+definition and, where there is one, a fix. Exits 1 if one of them is more than a warning; then
 nothing is printed.
 
 Without --dim a dimension that the inputs of a run decide has its name, or a question mark.
 With the length of each, the table and DOT have the shapes of a run.`,
-		Example: `  ferrum-mem graph model.json
-  ferrum-mem graph model.json --dim batch=8 --dim sequence=128
+		Example: `  ferrum-mem graph models/all-minilm-l6-v2
+  ferrum-mem graph models/all-minilm-l6-v2 --dim batch=8 --dim sequence=128
+  ferrum-mem graph models/all-minilm-l6-v2 --json > model.json
   ferrum-mem graph model.json --dot | dot -Tsvg -o model.svg`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runGraph(cmd, s, f, args[0]) },
@@ -59,11 +65,12 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	m, err := readDefinition(cmd, path)
+	d, err := define(cmd, s, path)
 	if err != nil {
 		return err
 	}
-	if isStopped := printIssues(s.err, m.Validate()); isStopped {
+	m := d.Model
+	if isStopped := printIssues(s.err, append(d.Issues, m.Validate()...)); isStopped {
 		return errNo
 	}
 	if f.asJSON {
@@ -109,41 +116,68 @@ func (f *graphFlags) lengths(cmd *cobra.Command) (map[string]uint64, error) {
 	return dims, nil
 }
 
-// readDefinition reads the definition of a file.
-func readDefinition(cmd *cobra.Command, path string) (*ir.Model, error) {
-	text, err := readText(cmd, path)
+// define reads the definition of a file, or makes it from the files of a model.
+func define(cmd *cobra.Command, s streams, path string) (*architecture.Definition, error) {
+	text, err := definitionText(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := ir.Parse(text)
+	var d *architecture.Definition
+	if text != nil {
+		d = &architecture.Definition{}
+		if d.Model, err = ir.Parse(text); err != nil {
+			err = device.Errorf(device.CodeOf(err), "graph", "%s: %s", path, message(err))
+		}
+	} else {
+		defer busy(s.progress, "reading the headers of "+path)()
+		d, err = architecture.Open(path, architecture.Options{})
+	}
+	// An unsupported file is an error of the input, not of the machine.
 	if device.CodeOf(err) == device.CodeUnsupported {
-		return nil, usagef(cmd, "%s: %s", path, message(err))
+		return nil, usagef(cmd, "%s", message(err))
 	}
-	if err != nil {
-		return nil, device.Errorf(device.CodeOf(err), "graph", "%s: %s", path, message(err))
-	}
-	return m, nil
+	return d, err
 }
 
-// readText reads a file that is not larger than a definition can be.
-func readText(cmd *cobra.Command, path string) ([]byte, error) {
+// definitionText returns the text of a file with a definition; nil for other files and folders. A
+// definition is a JSON object with a graph. A text that is not JSON is treated as one, for its error.
+func definitionText(path string) ([]byte, error) {
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, usagef(cmd, "%s is not a file", path)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil
 	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var text bytes.Buffer
-	if _, err := io.Copy(&text, io.LimitReader(file, ir.MaxBytes+1)); err != nil {
+	in := bufio.NewReader(io.LimitReader(file, ir.MaxBytes+1))
+	// A file of weights does not begin with a brace.
+	if first, err := in.Peek(1); err != nil || !bytes.ContainsAny(first, "{ \t\r\n") {
+		return nil, ignoreEOF(err)
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
 		return nil, err
 	}
-	return text.Bytes(), nil
+	var fields struct {
+		Graph json.RawMessage `json:"graph"`
+	}
+	if err := json.Unmarshal(text, &fields); err == nil && fields.Graph == nil {
+		return nil, nil
+	}
+	return text, nil
+}
+
+// ignoreEOF returns an error other than that of an empty file.
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // printIssues prints a line for each issue, and states whether one of them stops a build.

