@@ -150,7 +150,11 @@ func compare(p *ir.Parameter, t *weights.Tensor) (finding, bool) {
 		return wrong(path, "take the weights that were published with the configuration",
 			"has the shape %s, and the configuration implies %s", strided.Text(t.Shape), shapeText(p.Shape)), false
 	}
-	if !t.Type.IsFloat() && t.Type < dtype.GGUFBase {
+	switch {
+	case t.Type.IsFloat() || t.Type.CanDequantise():
+	case t.Type >= dtype.GGUFBase:
+		return unsupported(path, "use weights of another type, such as f16 or q8_0", "has blocks of the type %s, which are not converted", t.Type), false
+	default:
 		return unsupported(path, "use weights of floating-point numbers", "has elements of the type %s, not floating-point numbers", t.TypeName), false
 	}
 	return finding{}, true
