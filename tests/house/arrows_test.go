@@ -55,6 +55,8 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir", "core/estimate", "core/weights",
 	},
 	"core/plan": {"core/device"},
+	// core/internal: an error about an unknown name states the nearest one.
+	"core/passes": {"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir"},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.
