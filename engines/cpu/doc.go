@@ -11,10 +11,15 @@
 //
 // # Threads
 //
-// An engine has a fixed number of threads, the caller among them. Each computes one part of a
-// request. The division into parts depends only on the request and the number of threads, so
-// the same number of threads gives the same bits. Idle threads sleep. After a fork the child
-// has no threads of the engine: a call there computes all parts alone, with the same bits.
+// An engine has a fixed number of threads, the caller among them. A request has up to two parts
+// for each thread, and a thread that has completed one takes another. The division into parts
+// depends only on the request and the number of threads, so the same number of threads gives the
+// same bits. After a fork the child has no threads of the engine: a call there computes all parts
+// alone, with the same bits.
+//
+// A thread without work tries again for up to 0.1 ms, and then sleeps. It sleeps at once if the
+// process may use fewer processors than the engine has threads. The threads leave the processor
+// of the caller: on some virtual machines the system would wake them there.
 //
 // # Instruction sets
 //

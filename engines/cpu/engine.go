@@ -143,7 +143,7 @@ func (e *Engine) PackedBytes(t dtype.DType, n, k int64) (int64, error) {
 	return int64(size), nil
 }
 
-// division returns the number of parts of a request, and the workspace of each in bytes.
+// division returns the number of parts of a request, and the workspace of each thread in bytes.
 func (e *Engine) division(r Request, at uintptr) (kernel *C.struct_fk_kernel, parts, step int64) {
 	if k := r.kernel(); k < setKernels {
 		kernel = &e.table().kernels[k]
@@ -152,7 +152,10 @@ func (e *Engine) division(r Request, at uintptr) (kernel *C.struct_fk_kernel, pa
 	}
 	var bytes C.int64_t
 	parts = int64(C.fk_division(kernel, C.uintptr_t(at), &bytes))
-	return kernel, min(parts, int64(e.count)), int64(bytes)
+	if e.count == 1 {
+		return kernel, 1, int64(bytes)
+	}
+	return kernel, min(parts, int64(e.count)*C.FK_PARTS_OF_THREAD), int64(bytes)
 }
 
 // addressOf returns the address of a request as a number: a request may be a field of a struct
@@ -168,7 +171,7 @@ func (e *Engine) Workspace(r Request) (int64, error) {
 	}
 	_, parts, step := e.division(r, addressOf(r))
 	runtime.KeepAlive(r)
-	return parts * step, nil
+	return e.workspaceOf(parts, step), nil
 }
 
 // Run computes a request and returns when it is complete. workspace has bytes bytes and is
@@ -184,8 +187,8 @@ func (e *Engine) Run(r Request, workspace uint64, bytes int64) error {
 	}
 	at := addressOf(r)
 	kernel, parts, step := e.division(r, at)
-	if bytes < parts*step {
-		return device.Errorf(device.CodeBufferTooSmall, opRun, "the workspace has %v, and %v are needed", device.Size(bytes), device.Size(parts*step))
+	if needed := e.workspaceOf(parts, step); bytes < needed {
+		return device.Errorf(device.CodeBufferTooSmall, opRun, "the workspace has %v, and %v are needed", device.Size(bytes), device.Size(needed))
 	}
 	if step > 0 && workspace%64 != 0 {
 		return invalid("the workspace is at %#x, which is not a multiple of 64", workspace)
@@ -201,11 +204,11 @@ func (e *Engine) Run(r Request, workspace uint64, bytes int64) error {
 	return nil
 }
 
-// prepare returns the kernel of a request, its parts and the workspace of each.
-func (e *Engine) prepare(r Request) (kernel uintptr, parts, partBytes int64) {
-	k, parts, partBytes := e.division(r, addressOf(r))
+// prepare returns the kernel of a request, its parts and the workspace of each thread.
+func (e *Engine) prepare(r Request) (kernel uintptr, parts, threadBytes int64) {
+	k, parts, threadBytes := e.division(r, addressOf(r))
 	runtime.KeepAlive(r)
-	return uintptr(unsafe.Pointer(k)), parts, partBytes
+	return uintptr(unsafe.Pointer(k)), parts, threadBytes
 }
 
 // Run computes all requests in their order, and returns when they are complete. Nothing is

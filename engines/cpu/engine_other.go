@@ -28,7 +28,7 @@ func (e *Engine) Workspace(Request) (int64, error) { return 0, refuse() }
 // Run returns CodeUnsupported.
 func (e *Engine) Run(Request, uint64, int64) error { return refuse() }
 
-func (e *Engine) prepare(Request) (kernel uintptr, parts, partBytes int64) { return 0, 0, 0 }
+func (e *Engine) prepare(Request) (kernel uintptr, parts, threadBytes int64) { return 0, 0, 0 }
 
 // Run returns CodeUnsupported.
 func (p *Program) Run(*Operands) error { return refuse() }

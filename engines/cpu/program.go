@@ -60,8 +60,8 @@ type step struct {
 	links     uintptr
 	linkCount int64
 	parts     int64
-	// Each part has partBytes of workspace, from scratch bytes behind the workspace of the run.
-	partBytes, scratch int64
+	// Each thread has threadBytes of workspace, from scratch bytes behind the workspace of the run.
+	threadBytes, scratch int64
 }
 
 // Program is requests that run one after the other in one call of C. It does not change, so any
@@ -131,12 +131,18 @@ func (e *Engine) Compile(requests []Request, own int64) (*Program, error) {
 		}
 		p.add(r)
 		s := &p.steps[len(p.steps)-1]
-		s.kernel, s.parts, s.partBytes = e.prepare(r)
+		s.kernel, s.parts, s.threadBytes = e.prepare(r)
 		s.scratch = own
-		p.workspace = max(p.workspace, s.parts*s.partBytes)
+		p.workspace = max(p.workspace, e.workspaceOf(s.parts, s.threadBytes))
 	}
 	p.workspace += own
 	return p, nil
+}
+
+// workspaceOf returns how many bytes of workspace a request needs: threadBytes for each thread, or for
+// each part if there are fewer.
+func (e *Engine) workspaceOf(parts, threadBytes int64) int64 {
+	return min(parts, int64(e.Threads())) * threadBytes
 }
 
 // Bound is a program with the memory of its runs.
@@ -159,7 +165,7 @@ func (e *Engine) Join(parts []Bound) *Program {
 			}
 			joined.add(r)
 			s, from := &joined.steps[len(joined.steps)-1], &part.Program.steps[at]
-			s.kernel, s.parts, s.partBytes = from.kernel, from.parts, from.partBytes
+			s.kernel, s.parts, s.threadBytes = from.kernel, from.parts, from.threadBytes
 			s.scratch = int64(part.Operands.Workspace) + from.scratch
 		}
 	}

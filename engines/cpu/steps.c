@@ -36,9 +36,12 @@ int64_t fk_steps_run(struct fk_threads *threads, const struct fk_step *steps,
             if (*place >= 0)
                 return i;
         }
-        fk_threads_run(threads, s->kernel, request, s->parts,
-                       (char *)(uintptr_t)(workspace + (uint64_t)s->scratch),
-                       s->part_bytes);
+        char *scratch = (char *)(uintptr_t)(workspace + (uint64_t)s->scratch);
+        if (s->parts == 1)
+            s->kernel->run(request, 0, 1, scratch);
+        else
+            fk_threads_run(threads, s->kernel, request, s->parts, scratch,
+                           s->thread_bytes);
     }
     return -1;
 }

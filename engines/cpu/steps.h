@@ -20,7 +20,7 @@ struct fk_step {
     const struct fk_link *links;
     int64_t link_count;
     int64_t parts;
-    int64_t part_bytes; /* of workspace */
+    int64_t thread_bytes; /* of workspace */
     int64_t
         scratch; /* the distance of that workspace from the one of the run */
 };

@@ -321,7 +321,8 @@ typedef void fk_run_part(const void *request, int64_t part, int64_t parts,
 struct fk_kernel {
     /* The largest useful number of parts, at least 1. */
     int64_t (*parts)(const void *request);
-    /* Bytes of workspace for each part, a multiple of 64. */
+    /* Bytes of workspace of a part, a multiple of 64. Parts that run one after the
+     * other may have the same one. */
     int64_t (*workspace)(const void *request);
     fk_run_part *run;
     /* NULL, or the place of the first index in memory that is out of range, or
