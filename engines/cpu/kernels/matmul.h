@@ -69,6 +69,8 @@ static struct fk_share fk_share_of(const struct fk_matmul *r, int64_t part,
                                    int64_t parts) {
     const int64_t batches = fk_batches(r), panels = fk_panels(r->n);
     struct fk_share s = {0, batches, 0, r->m, 0, panels};
+    if (parts == 1)
+        return s;
     if (batches >= parts) {
         s.batch = part * batches / parts;
         s.batch_end = (part + 1) * batches / parts;

@@ -137,6 +137,19 @@ FK_INLINE int fk_any(fk_vi mask) {
     }
 FK_LANES_TO_ONE(fk_sum_lanes, add)
 FK_LANES_TO_ONE(fk_largest_lane, max)
+
+FK_INLINE __m128 fk_sum_to_four(fk_v v) {
+    FK_HALVE_8(v, add)
+    return low4;
+}
+/* fk_sum_lanes of four vectors, with the same bits. */
+FK_INLINE void fk_sum_lanes_of_four(const fk_v v[4], float *to) {
+    const __m128 a = fk_sum_to_four(v[0]), b = fk_sum_to_four(v[1]);
+    const __m128 c = fk_sum_to_four(v[2]), d = fk_sum_to_four(v[3]);
+    const __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+    const __m128 cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+    _mm_storeu_ps(to, _mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab)));
+}
 #else
 FK_INLINE float fk_sum_lanes(fk_v v) {
     const float32x4_t lanes = (float32x4_t)v;
@@ -145,6 +158,10 @@ FK_INLINE float fk_sum_lanes(fk_v v) {
     return vget_lane_f32(half, 0) + vget_lane_f32(half, 1);
 }
 FK_INLINE float fk_largest_lane(fk_v v) { return vmaxvq_f32((float32x4_t)v); }
+FK_INLINE void fk_sum_lanes_of_four(const fk_v v[4], float *to) {
+    for (int i = 0; i < 4; i++)
+        to[i] = fk_sum_lanes(v[i]);
+}
 #endif
 
 #if defined(__F16C__)

@@ -194,11 +194,42 @@ FK_INLINE void fk_add_rows(const int type, const int rows, const float *a,
             y[j] += a[c] * fk_get(type, b + (c * row + j) * size);
 }
 
-/* Columns of a matrix whose columns are adjacent in memory. */
-FK_INLINE void fk_rows_product(const int type, int64_t k, const float *a,
-                               const char *b, int64_t row, int64_t columns,
+/* A few vectors of columns. The sums stay in registers; each column has four. */
+FK_INLINE void fk_narrow_product(const int type, const int vectors, int64_t k,
+                                 const float *a, const char *b, int64_t step,
+                                 float *y) {
+    fk_v sum[4][2];
+    FK_UNROLL for (int c = 0; c < 4; c++)
+        FK_UNROLL for (int v = 0; v < vectors; v++) sum[c][v] = fk_splat(0);
+    int64_t i = 0;
+    for (; i + 4 <= k; i += 4)
+        FK_UNROLL for (int c = 0; c < 4; c++, b += step) {
+            fk_v left = fk_splat(a[i + c]);
+            FK_UNROLL for (int v = 0; v < vectors; v++) sum[c][v] +=
+                left * fk_load_type(type, b + v * FK_LANES * fk_bytes(type));
+        }
+    for (; i < k; i++, b += step)
+        FK_UNROLL for (int v = 0; v < vectors; v++) sum[0][v] +=
+            fk_splat(a[i]) *
+            fk_load_type(type, b + v * FK_LANES * fk_bytes(type));
+    FK_UNROLL for (int v = 0; v < vectors; v++) fk_store(
+        y + v * FK_LANES, (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]));
+}
+
+/* Columns of a matrix whose columns are adjacent in memory. The form depends on the
+ * columns of the whole matrix, so the bits do not depend on the parts. */
+FK_INLINE void fk_rows_product(const int type, const struct fk_matmul *r,
+                               const float *a, const char *b, int64_t columns,
                                float *y) {
-    const int64_t step = row * fk_bytes(type);
+    const int64_t k = r->k, row = r->b_row, step = row * fk_bytes(type);
+    if (r->n == FK_LANES) {
+        fk_narrow_product(type, 1, k, a, b, step, y);
+        return;
+    }
+    if (r->n == 2 * FK_LANES) {
+        fk_narrow_product(type, 2, k, a, b, step, y);
+        return;
+    }
     memset(y, 0, 4 * (size_t)columns);
     int64_t i = 0;
     for (; i + 4 <= k; i += 4)
@@ -225,6 +256,36 @@ FK_INLINE float fk_dot(const int type, int64_t k, const float *a,
     return total;
 }
 
+/* Four columns whose rows are adjacent, if each is short. The sums have the bits
+ * of fk_dot. */
+FK_INLINE void fk_short_dots(const int type, int64_t k, const float *a,
+                             const char *b, int64_t step, float *y) {
+    const int64_t size = fk_bytes(type);
+    fk_v sum[4] = {fk_splat(0), fk_splat(0), fk_splat(0), fk_splat(0)};
+    int64_t i = 0;
+    for (; i + FK_LANES <= k; i += FK_LANES) {
+        const fk_v left = fk_load(a + i);
+        FK_UNROLL for (int c = 0; c < 4; c++) sum[c] +=
+            left * fk_load_type(type, b + c * step + i * size);
+    }
+    fk_sum_lanes_of_four(sum, y);
+    for (; i < k; i++)
+        for (int c = 0; c < 4; c++)
+            y[c] += a[i] * fk_get(type, b + c * step + i * size);
+}
+
+/* Columns of a matrix whose rows are adjacent in memory. */
+FK_INLINE void fk_dots(const int type, int64_t k, const float *a, const char *b,
+                       int64_t column, int64_t columns, float *y) {
+    const int64_t step = column * fk_bytes(type);
+    int64_t j = 0;
+    if (k < 4 * FK_LANES)
+        for (; j + 4 <= columns; j += 4)
+            fk_short_dots(type, k, a, b + j * step, step, y + j);
+    for (; j < columns; j++)
+        y[j] = fk_dot(type, k, a, b + j * step);
+}
+
 /* Whether the strides of a b that is not packed suit a product with one row. */
 FK_INLINE int fk_is_plain_product(const struct fk_matmul *r) {
     return r->b_type != FK_I8 && (r->b_row == 1 || r->b_column == 1);
@@ -233,22 +294,22 @@ FK_INLINE int fk_is_plain_product(const struct fk_matmul *r) {
 /* Up to FK_RUN columns of a b that is not packed. */
 FK_NOINLINE void fk_plain_product(const struct fk_matmul *r, const float *a,
                                   const char *b, int64_t columns, float *y) {
-    const int64_t type = r->b_type, size = fk_bytes(type);
+    const int64_t type = r->b_type;
     if (r->b_column == 1) {
         if (type == FK_F32)
-            fk_rows_product(FK_F32, r->k, a, b, r->b_row, columns, y);
+            fk_rows_product(FK_F32, r, a, b, columns, y);
         else if (type == FK_F16)
-            fk_rows_product(FK_F16, r->k, a, b, r->b_row, columns, y);
+            fk_rows_product(FK_F16, r, a, b, columns, y);
         else
-            fk_rows_product(FK_BF16, r->k, a, b, r->b_row, columns, y);
+            fk_rows_product(FK_BF16, r, a, b, columns, y);
         return;
     }
-    for (int64_t j = 0; j < columns; j++) {
-        const char *from = b + j * r->b_column * size;
-        y[j] = type == FK_F32   ? fk_dot(FK_F32, r->k, a, from)
-               : type == FK_F16 ? fk_dot(FK_F16, r->k, a, from)
-                                : fk_dot(FK_BF16, r->k, a, from);
-    }
+    if (type == FK_F32)
+        fk_dots(FK_F32, r->k, a, b, r->b_column, columns, y);
+    else if (type == FK_F16)
+        fk_dots(FK_F16, r->k, a, b, r->b_column, columns, y);
+    else
+        fk_dots(FK_BF16, r->k, a, b, r->b_column, columns, y);
 }
 
 #endif
