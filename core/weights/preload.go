@@ -62,9 +62,9 @@ func (s *Source) Preload(ctx context.Context, names []string, tell func(done, al
 			p.Undo()
 			return nil, cancelled(opPreload, s.Name, done, all)
 		}
-		err := of.file.Warm(of.offset, of.size)
 		if missing[at] {
 			p.Bytes += uint64(of.size)
+			err = of.file.Warm(of.offset, of.size)
 		}
 		if err != nil {
 			p.Undo()

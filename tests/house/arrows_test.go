@@ -57,6 +57,12 @@ var below = map[string][]string{
 	"core/plan": {"core/device"},
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/passes": {"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir"},
+	// core/internal: elements of parameters are made outside the Go heap.
+	"core/model": {
+		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/vmm", "core/pool", "core/weights",
+		"core/tensor", "core/operator", "core/compute", "core/backend", "core/ir", "core/architecture", "core/passes", "core/plan",
+		"core/estimate", "core/manager",
+	},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
 	// heap.

@@ -1,0 +1,386 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"ferrum_mem/core/architecture"
+	"ferrum_mem/core/backend"
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/ir"
+	"ferrum_mem/core/passes"
+	"ferrum_mem/core/tensor"
+	"ferrum_mem/core/vmm"
+	"ferrum_mem/core/weights"
+)
+
+// Builder builds models, and remembers how long that took. All methods are safe for concurrent use.
+type Builder struct{ speed speed }
+
+// NewBuilder creates a builder that has built nothing yet.
+func NewBuilder() *Builder { return &Builder{} }
+
+// Request states what to build and where.
+type Request struct {
+	// ID is the id of the model; "": the name of the definition.
+	ID string
+	// Path is a folder or file with a model. Without it, Definition is the model and Weights has its
+	// tensors; nil: all parameters are initialised. The caller closes the weights after the build.
+	Path       string
+	Definition *ir.Model
+	Weights    *weights.Source
+
+	Backend *backend.Backend
+	Pool    *vmm.Elastic
+	Limits  vmm.ModelLimits
+	Options Options
+	// Initializers are the rules of custom initialisations.
+	Initializers map[string]Initializer
+	// Passes replace the standard passes; nil: those of the level of optimisation.
+	Passes []passes.Pass
+	// Progress is told on a thread of the build, one call at a time, while no lock is held that a function
+	// of this library needs. The build waits for each call. nil: progress is not told.
+	Progress func(Progress)
+}
+
+// build is one build in progress.
+type build struct {
+	builder *Builder
+	request Request
+	construction
+	reporter   reporter
+	additional additional
+	// opened is the source that the build has opened, and closes.
+	opened *weights.Source
+	report Report
+	times  [phases]time.Duration
+	placed time.Duration
+}
+
+// Build builds a model in eight phases. Errors: those of Options.Validate and New; CodeUnsupported for a
+// path that is not on this machine; those of architecture.Open and passes.Run; CodeInvalidConfig for a
+// definition with issues that stop a build; CodeCancelled when ctx ends, and CodeTimeout for its deadline
+// and that of the options. After an error nothing is left: the pool and the books are as before.
+func (b *Builder) Build(ctx context.Context, r Request) (*Executor, error) {
+	m := &build{builder: b, request: r, reporter: reporter{tell: r.Progress, began: time.Now()}}
+	if limit := r.Options.timeout(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	err := m.phases(ctx)
+	if m.opened != nil {
+		if closed := m.opened.Close(); err == nil {
+			err = closed
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.undo())
+	}
+	x := m.Executor
+	x.report = m.report
+	b.speed.learn(m.work(), m.report.Took, m.placed)
+	m.reporter.end()
+	return x, nil
+}
+
+// phases runs the phases in their order.
+func (m *build) phases(ctx context.Context) error {
+	for _, p := range []struct {
+		phase     Phase
+		operation string
+		do        func(context.Context) error
+	}{
+		{PhaseValidation, "validate the definition", m.validate},
+		{PhaseWeightLoading, "read the files of the weights", m.preload},
+		{PhaseModelInitialization, "check the settings of the memory", m.initialize},
+		{PhaseLayerConstruction, "prepare the operations", m.constructLayers},
+		{PhaseParameterBinding, "find the tensors of the parameters", m.bindParameters},
+		{PhaseOptimization, "run the passes and place the parameters", m.optimize},
+		{PhaseFinalValidation, "run the model once", m.validateFinally},
+		{PhaseFinalization, "free what only the build needed", m.finalize},
+	} {
+		if err := ended(ctx, opBuild, nil); err != nil {
+			return err
+		}
+		m.reporter.enter(p.phase, p.operation)
+		start := time.Now()
+		if err := p.do(ctx); err != nil {
+			return device.Errorf(device.CodeOf(err), opBuild, "%s: %w", p.phase, ended(ctx, opBuild, err))
+		}
+		m.times[p.phase] = time.Since(start)
+	}
+	m.report.Took = breakdown(&m.times)
+	return nil
+}
+
+// validate is the phase Validation.
+func (m *build) validate(context.Context) (err error) {
+	if err := m.request.Options.Validate(); err != nil {
+		return err
+	}
+	if m.additional, err = m.request.Options.additional(); err != nil {
+		return err
+	}
+	if err := m.open(); err != nil {
+		return err
+	}
+	if m.settings.Definition == nil {
+		return device.Errorf(device.CodeInvalidArgument, opBuild, "a path or a definition is required")
+	}
+	issues := m.settings.Definition.Validate()
+	if err := firstIssue(issues); err != nil {
+		return err
+	}
+	m.report.Issues = append(m.report.Issues, issues...)
+	if m.report.Issues == nil {
+		m.report.Issues = []ir.Issue{}
+	}
+	m.report.Estimate = m.builder.speed.estimate(m.work())
+	m.settings = Settings{
+		ID: m.request.ID, Definition: m.settings.Definition, Weights: m.settings.Weights, Backend: m.request.Backend, Pool: m.request.Pool,
+		Limits: m.request.Limits, Fill: m.additional.fill, Plain: m.request.Options.level() == 0, Shapes: m.additional.shapes,
+	}
+	m.settings.Fill.Initializers = m.request.Initializers
+	if m.settings.ID == "" {
+		m.settings.ID = m.settings.Definition.Metadata.Name
+	}
+	return m.begin()
+}
+
+// open reads the definition and the headers of the weights.
+func (m *build) open() error {
+	if m.request.Path == "" {
+		m.settings.Definition = m.request.Definition
+		m.settings.Weights = m.request.Weights
+		return nil
+	}
+	if m.request.Definition != nil || m.request.Weights != nil {
+		return device.Errorf(device.CodeInvalidArgument, opBuild, "a path and a definition are given: want one of them")
+	}
+	if scheme, _, isRemote := strings.Cut(m.request.Path, "://"); isRemote {
+		return device.Errorf(device.CodeUnsupported, opBuild, "%.64q: models are not read through %.16q: want a folder or a file of this machine", m.request.Path, scheme)
+	}
+	made, err := architecture.Open(m.request.Path, architecture.Options{})
+	if err != nil {
+		return err
+	}
+	m.settings.Definition, m.report.Issues = made.Model, made.Issues
+	if !slices.ContainsFunc(made.Model.Parameters, func(p ir.Parameter) bool { return p.Source != "" }) {
+		return nil
+	}
+	if m.opened, err = weights.Open(m.request.Path, weights.Options{}); err != nil {
+		return err
+	}
+	m.settings.Weights = m.opened
+	return nil
+}
+
+// work returns what the time of the build depends on.
+func (m *build) work() work { return workOf(m.settings.Definition) }
+
+func workOf(definition *ir.Model) work {
+	w := work{layers: float64(len(definition.Graph.Nodes))}
+	for i := range definition.Parameters {
+		p := &definition.Parameters[i]
+		elements := 1.0
+		for _, length := range p.Shape {
+			elements *= float64(length)
+		}
+		if each, width := p.DType.Block(); each > 0 {
+			w.bytes += elements * float64(width) / float64(each)
+		}
+	}
+	return w
+}
+
+// preload is the phase WeightLoading. Bytes that do not fit beside the model in memory are read when they
+// are placed.
+func (m *build) preload(ctx context.Context) error {
+	if m.settings.Weights == nil || !m.additional.preload {
+		return nil
+	}
+	var names []string
+	sum := uint64(0)
+	for i := range m.settings.Definition.Parameters {
+		for _, of := range piecesOf(&m.settings.Definition.Parameters[i]) {
+			if of.Source == "" {
+				continue
+			}
+			found, err := m.settings.Weights.Find(of.Source)
+			if err != nil {
+				return err
+			}
+			names, sum = append(names, of.Source), sum+found.Size
+		}
+	}
+	if len(names) == 0 || sum > m.settings.Pool.Limit()/2 {
+		return nil
+	}
+	slices.Sort(names)
+	_, err := m.settings.Weights.Preload(ctx, slices.Compact(names), m.reporter.bytes)
+	return err
+}
+
+// initialize is the phase ModelInitialization.
+func (m *build) initialize(context.Context) error {
+	if _, isThere := m.pool.ModelStats(m.id); isThere {
+		return device.Errorf(device.CodeModelAlreadyExists, opBuild, "model %q is registered in %q already", m.id, m.pool.Name()).OfModel(m.id)
+	}
+	return nil
+}
+
+// constructLayers is the phase LayerConstruction.
+func (m *build) constructLayers(context.Context) (err error) {
+	m.program, err = compile(m.definition, m.backend)
+	return err
+}
+
+// bindParameters is the phase ParameterBinding.
+func (m *build) bindParameters(context.Context) error {
+	return m.program.findOrigins(m.settings.Weights)
+}
+
+// optimize is the phase Optimization.
+func (m *build) optimize(ctx context.Context) error {
+	list, err := m.passes()
+	if err != nil {
+		return err
+	}
+	m.report.Passes = []passes.Result{}
+	if len(list) > 0 {
+		changed, results, err := passes.Run(ctx, m.definition, list, passes.Options{})
+		if err != nil {
+			return err
+		}
+		m.report.Passes, m.definition = results, changed
+		if err := m.prepare(); err != nil {
+			return err
+		}
+	}
+	if err := m.choose(); err != nil {
+		return err
+	}
+	if err := m.register(); err != nil {
+		return err
+	}
+	start := time.Now()
+	err = m.fill(ctx, m.reporter.bytes)
+	m.placed = time.Since(start)
+	return err
+}
+
+// passes returns the passes of the build.
+func (m *build) passes() ([]passes.Pass, error) {
+	level := m.request.Options.level()
+	if level > 0 && m.request.Passes != nil {
+		return m.request.Passes, nil
+	}
+	return passes.Standard(int(level))
+}
+
+// validateFinally is the phase FinalValidation.
+func (m *build) validateFinally(ctx context.Context) error {
+	if !m.request.Options.EnableValidation {
+		return nil
+	}
+	issue, err := m.trial(ctx)
+	if issue != nil {
+		m.report.Issues = append(m.report.Issues, *issue)
+	}
+	return err
+}
+
+// trial runs the model with the least lengths, and frees the memory of that run. Inputs have their
+// defaults, or are 0. The caller is the only one that knows the model.
+func (x *Executor) trial(ctx context.Context) (issue *ir.Issue, err error) {
+	dims := map[string]uint64{}
+	for i := range x.program.inputs {
+		for _, name := range x.program.inputs[i].dims {
+			if name != "" {
+				dims[name] = 1
+			}
+		}
+	}
+	s, err := x.shapeFor(ctx, dims)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		x.shapes, x.counters = nil, Counters{}
+		if closed := s.close(); closed != nil {
+			x.shapes, err = []*shape{s}, errors.Join(err, closed)
+			return
+		}
+		err = errors.Join(err, x.arena.free())
+		x.publish()
+	}()
+	stream := x.backend.Device().Device().DefaultStream()
+	for i := range x.program.inputs {
+		in := &x.program.inputs[i]
+		if err := s.give(in, &s.inputs[i], nil, stream); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.sequence.Run(stream); err != nil {
+		return nil, err
+	}
+	if err := stream.Synchronize(device.Forever); err != nil {
+		return nil, err
+	}
+	for _, out := range x.program.outputs {
+		isFinite, err := isFinite(s.tensors[out.value], stream)
+		if err != nil {
+			return nil, err
+		}
+		if !isFinite {
+			issue = &ir.Issue{
+				Severity: ir.Warning, Category: "outputs", Description: "output \"" + out.name + "\" has elements that are not finite for inputs of zeros",
+				ConfigPath: "graph.outputs",
+			}
+		}
+	}
+	return issue, nil
+}
+
+// isFinite states whether no element is NaN or infinite.
+func isFinite(t *tensor.Tensor, stream device.Stream) (bool, error) {
+	if !t.Type().IsFloat() {
+		return true, nil
+	}
+	bytes := make([]byte, t.SizeBytes())
+	if err := t.Read(bytes, stream); err != nil {
+		return false, err
+	}
+	layout := t.Layout()
+	wide := make([]byte, 8*layout.Elements())
+	if err := dtype.Convert(dtype.F64, wide, t.Type(), bytes); err != nil {
+		return false, err
+	}
+	return allFinite(wide), nil
+}
+
+// finalize is the phase Finalization: it returns scratch memory that no model needs to the device.
+func (m *build) finalize(context.Context) error {
+	if err := m.model.Synchronize(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// allFinite states whether no number of 64 bits is NaN or infinite.
+func allFinite(wide []byte) bool {
+	for i := range len(wide) / 8 {
+		value := math.Float64frombits(binary.NativeEndian.Uint64(wide[8*i:]))
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return false
+		}
+	}
+	return true
+}

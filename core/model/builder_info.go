@@ -1,0 +1,118 @@
+package model
+
+import (
+	"context"
+
+	"ferrum_mem/core/architecture"
+	"ferrum_mem/core/ir"
+	"ferrum_mem/core/passes"
+	"ferrum_mem/core/weights"
+	"ferrum_mem/core/weights/header"
+)
+
+// BuilderInfo describes a builder.
+type BuilderInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// SupportedArchitectures are the model types that are built.
+	SupportedArchitectures []Architecture      `json:"supported_architectures"`
+	SupportedWeightFormats []weights.Format    `json:"supported_weight_formats"`
+	SupportedOptimizations []passes.Technique  `json:"supported_optimizations"`
+	Capabilities           BuilderCapabilities `json:"capabilities"`
+}
+
+// Architecture describes a model type.
+type Architecture struct {
+	Name             string    `json:"name"`
+	Family           ir.Family `json:"family"`
+	Variants         []string  `json:"variants"`
+	RequiredFeatures []string  `json:"required_features"`
+}
+
+// BuilderCapabilities state what a builder can do.
+type BuilderCapabilities struct {
+	// MaxModelSize is the largest number of parameters; nil: memory alone bounds it.
+	MaxModelSize             *uint64 `json:"max_model_size"`
+	SupportsDynamicShapes    bool    `json:"supports_dynamic_shapes"`
+	SupportsCustomOps        bool    `json:"supports_custom_ops"`
+	SupportsMixedPrecision   bool    `json:"supports_mixed_precision"`
+	SupportsModelParallelism bool    `json:"supports_model_parallelism"`
+	SupportsParallelBuild    bool    `json:"supports_parallel_build"`
+	SupportsIncrementalBuild bool    `json:"supports_incremental_build"`
+}
+
+// Version is the version of the builder.
+const Version = "1"
+
+// SupportedModelTypes returns the model types that are built from files, sorted. A definition may have
+// any type.
+func (b *Builder) SupportedModelTypes() []string { return architecture.ModelTypes() }
+
+// Info describes the builder.
+func (b *Builder) Info() BuilderInfo {
+	info := BuilderInfo{
+		Name: "ferrum", Version: Version, SupportedArchitectures: []Architecture{},
+		SupportedWeightFormats: []weights.Format{header.Safetensors, header.PyTorch, header.GGUF},
+		SupportedOptimizations: techniques(),
+		Capabilities:           BuilderCapabilities{SupportsDynamicShapes: true, SupportsParallelBuild: true, SupportsIncrementalBuild: true},
+	}
+	for _, name := range architecture.ModelTypes() {
+		info.SupportedArchitectures = append(info.SupportedArchitectures, Architecture{
+			Name: name, Family: ir.FamilyTransformer, Variants: []string{}, RequiredFeatures: []string{},
+		})
+	}
+	return info
+}
+
+// techniques returns what a build runs: the passes of its levels, packing, and the choice of kernels for
+// each operation.
+func techniques() []passes.Technique {
+	return []passes.Technique{
+		passes.OperatorFusion, passes.ConstantFolding, passes.DeadCodeElimination, passes.MemoryLayoutOptimization, passes.KernelSelection,
+	}
+}
+
+// Validate returns everything that a build would notice about a folder or a file with a model, without
+// building it. An issue of the severity Error or Critical stops a build. Errors: the files cannot be read.
+func (b *Builder) Validate(path string) ([]ir.Issue, error) { return architecture.Validate(path) }
+
+// Export returns the definition of the model in a folder or a file, before the passes. Errors: those of
+// architecture.Open.
+func (b *Builder) Export(path string) (*ir.Model, error) {
+	made, err := architecture.Open(path, architecture.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return made.Model, nil
+}
+
+// EstimateBuildTime returns how long the build of a definition takes.
+func (b *Builder) EstimateBuildTime(definition *ir.Model) BuildTimeEstimate {
+	return b.speed.estimate(workOf(definition))
+}
+
+// Plan computes the memory of the activations of a definition without building it, for a backend of which
+// only the operations are used. Errors: those of Executor.Plan; CodeInvalidConfig for a definition with
+// issues.
+func Plan(ctx context.Context, r Settings, dims map[string]uint64) (*MemoryPlan, error) {
+	if err := checkDefinition(r.Definition); err != nil {
+		return nil, err
+	}
+	p, err := compile(r.Definition, r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.chooseForms(!r.Plain); err != nil {
+		return nil, err
+	}
+	x := &Executor{id: r.ID, definition: r.Definition, backend: r.Backend, program: p}
+	if err := x.checkDims(dims); err != nil {
+		return nil, err
+	}
+	made, err := planOf(ctx, p, dims)
+	if err != nil {
+		return nil, err
+	}
+	return made.describe(), nil
+}

@@ -1,0 +1,39 @@
+// Package model builds models and runs them: from a definition (package ir), a source of weights and an
+// open backend to an executor whose memory is planned.
+//
+//	b := model.NewBuilder()
+//	x, err := b.Build(ctx, model.Request{ID: "minilm", Path: folder, Backend: opened, Pool: elastic, Options: model.DefaultOptions()})
+//	...
+//	defer x.Close(true)
+//	outputs := map[string]*tensor.Tensor{"last_hidden_state": nil}
+//	err = x.Run(ctx, map[string]*tensor.Tensor{"input_ids": ids}, outputs, model.RunOptions{})
+//
+// A Builder reads the files of a model, validates the definition, runs passes over it and places the
+// parameters. New does the last step alone, for a definition that is ready. A Registry has built models by
+// name.
+//
+// Memory. A model is one model of an elastic pool. Its parameters are one segment with the tag
+// ParametersTag: each matrix in the layout that the backend reads fastest, in place of the original, and
+// tensors with the same elements once. Its activations are one arena with the tag ArenaTag, for all shapes:
+// it grows to the largest. For each shape the package infers the types, shapes and lifetimes of all values,
+// lets outputs take the memory of inputs where the engine computes in place, makes views of reshapes,
+// splits and slices, and gives each buffer an offset with package plan. Workspaces of operations are
+// buffers too. A run with a shape that is planned allocates no memory of the device. A model that sleeps
+// keeps its addresses and so its plans.
+//
+// The package computes no elements of activations, reads no file itself, and opens no device.
+//
+// Ownership: an Executor belongs to its caller, who closes it. A Registry takes executors over. Backend,
+// pool and weights belong to the caller.
+//
+// Lock order: Registry.mu is held while no other lock is taken. Executor.turn is held by the one call that
+// uses a model, and comes before Executor.mu, the locks of the backend and those of the pool.
+// filling.telling and then reporter.telling are held while progress is told, and nothing else is.
+// Executor.mu and speed.mu are leaves.
+//
+// # Files in reading order
+//
+// failure.go, space.go, random.go, initialise.go, parameter.go, program.go, activations.go, views.go,
+// memory_plan.go, fill.go, shape.go, progress.go, build_time.go, executor.go, run.go, sleep.go, info.go,
+// construct.go, registry.go, options.go, builder.go, builder_info.go.
+package model

@@ -1,0 +1,328 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/similar"
+	"ferrum_mem/core/strided"
+	"ferrum_mem/core/tensor"
+)
+
+// RunOptions state how a model runs.
+type RunOptions struct {
+	// NoWait returns CodeBusy if another call uses the model, or if it sleeps.
+	NoWait bool
+	// Stream orders the work: inputs are complete after the work that is queued on it; nil: the default
+	// stream.
+	Stream device.Stream
+}
+
+// Run computes outputs from inputs, both by name. It returns when the outputs are complete. An input that
+// has a default may be missing. An output is a tensor with the type and the shape of the result, or nil:
+// then Run makes it in the memory of the backend and stores it in outputs. Only the outputs whose names
+// are in the map are copied. Inputs of integers and floating-point numbers may have another type, and are
+// converted. All tensors are on the device of the backend.
+//
+// The first run with new lengths of the dynamic dimensions plans them, and may allocate memory for the
+// arena. Later runs with these lengths, whose outputs are given, allocate no memory of the device.
+//
+// Errors: CodeInvalidArgument, which names the input and its shape, for a missing or an unknown name,
+// shapes that do not fit each other or the model, and ids out of the vocabulary; CodeBusy and CodeTimeout
+// or CodeCancelled for a call that cannot wait or has waited too long; CodeInvalidState for a closed
+// model; those of the memory and of the operations. After an error, outputs that were given have undefined
+// elements, and no output was made.
+func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, o RunOptions) error {
+	if err := x.enter(ctx, opRun, o.NoWait); err != nil {
+		return err
+	}
+	defer x.leave()
+	start := time.Now()
+	if o.Stream == nil {
+		o.Stream = x.backend.Device().Device().DefaultStream()
+	}
+	if err := x.run(ctx, inputs, outputs, o.Stream); err != nil {
+		x.count(func(c *Counters) { c.Failures++ })
+		return x.fail(device.CodeOf(err), opRun, "%w", err)
+	}
+	x.count(func(c *Counters) { c.Runs, c.RunNs = c.Runs+1, c.RunNs+since(start) })
+	return nil
+}
+
+// run implements Run. The caller has the turn.
+func (x *Executor) run(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
+	if err := x.checkNames(inputs, outputs); err != nil {
+		return err
+	}
+	dims, err := x.dimsOf(inputs)
+	if err != nil {
+		return err
+	}
+	s, err := x.shapeFor(ctx, dims)
+	if err != nil {
+		return err
+	}
+	if err := x.checkOutputs(s, outputs); err != nil {
+		return err
+	}
+	for i := range x.program.inputs {
+		in := &x.program.inputs[i]
+		if err := s.give(in, &s.inputs[i], inputs[in.name], stream); err != nil {
+			return device.Errorf(device.CodeOf(err), opRun, "input %q: %w", in.name, err)
+		}
+	}
+	if err := s.sequence.Run(stream); err != nil {
+		return err
+	}
+	return x.copyOutputs(s, outputs, stream)
+}
+
+// checkNames checks that the model has all names, and that an input that has no default is given.
+func (x *Executor) checkNames(inputs, outputs map[string]*tensor.Tensor) error {
+	var known []string
+	for i := range x.program.inputs {
+		in := &x.program.inputs[i]
+		known = append(known, in.name)
+		if inputs[in.name] == nil && in.rule == "" {
+			return invalid("input %q of %s is required", in.name, in)
+		}
+	}
+	if err := onlyKnown("input", known, inputs); err != nil {
+		return err
+	}
+	known = nil
+	for _, out := range x.program.outputs {
+		known = append(known, out.name)
+	}
+	if len(outputs) == 0 {
+		return invalid("no output is wanted")
+	}
+	return onlyKnown("output", known, outputs)
+}
+
+func invalid(format string, values ...any) error {
+	return device.Errorf(device.CodeInvalidArgument, opRun, format, values...)
+}
+
+func onlyKnown(what string, known []string, given map[string]*tensor.Tensor) error {
+	if len(given) <= len(known) {
+		isKnown := true
+		for name := range given {
+			isKnown = isKnown && slices.Contains(known, name)
+		}
+		if isKnown {
+			return nil
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		hint := ""
+		if near := similar.Names(name, known, 1); len(near) > 0 {
+			hint = ": the nearest is " + strconv.Quote(near[0])
+		}
+		return invalid("there is no %s %.64q%s", what, name, hint)
+	}
+	return nil
+}
+
+// String describes an input with the names of its dimensions.
+func (in *input) String() string {
+	text := in.kind.String() + "["
+	for axis, length := range in.shape {
+		if axis > 0 {
+			text += ", "
+		}
+		if in.dims[axis] != "" {
+			text += in.dims[axis]
+		} else {
+			text += strconv.FormatInt(length, 10)
+		}
+	}
+	return text + "]"
+}
+
+// describe returns the type and the shape of a tensor.
+func describe(t *tensor.Tensor) string {
+	layout := t.Layout()
+	return t.Type().String() + strided.Text(layout.Shape())
+}
+
+// dimsOf returns the lengths of the dynamic dimensions that inputs have.
+func (x *Executor) dimsOf(inputs map[string]*tensor.Tensor) (map[string]uint64, error) {
+	dims, from := map[string]uint64{}, map[string]*input{}
+	for i := range x.program.inputs {
+		in := &x.program.inputs[i]
+		t := inputs[in.name]
+		if t == nil {
+			continue
+		}
+		layout := t.Layout()
+		lengths := layout.Shape()
+		if len(lengths) != len(in.shape) {
+			return nil, invalid("input %q is %s, and the model takes %s", in.name, describe(t), in)
+		}
+		for axis, length := range lengths {
+			name := in.dims[axis]
+			if name == "" {
+				if length != in.shape[axis] {
+					return nil, invalid("input %q is %s, and the model takes %s", in.name, describe(t), in)
+				}
+				continue
+			}
+			if other := from[name]; other != nil && dims[name] != uint64(length) {
+				return nil, invalid("input %q is %s, and input %q is %s: dimension %q has the lengths %d and %d",
+					in.name, describe(t), other.name, describe(inputs[other.name]), name, length, dims[name])
+			}
+			dims[name], from[name] = uint64(length), in
+		}
+	}
+	return dims, x.checkDims(dims)
+}
+
+// sequenceDim is the dimension whose length the definition bounds.
+const sequenceDim = "sequence"
+
+// checkDims checks lengths of the dynamic dimensions.
+func (x *Executor) checkDims(dims map[string]uint64) error {
+	var known []string
+	for i := range x.program.inputs {
+		in := &x.program.inputs[i]
+		for _, name := range in.dims {
+			if name == "" {
+				continue
+			}
+			known = append(known, name)
+			if _, isGiven := dims[name]; !isGiven {
+				return invalid("dimension %q of input %q %s is not given", name, in.name, in)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(dims)) {
+		if !slices.Contains(known, name) {
+			return invalid("there is no dimension %.64q", name)
+		}
+		if dims[name] == 0 {
+			return invalid("dimension %q has the length 0", name)
+		}
+	}
+	if most := x.definition.Architecture.Dimensions.MaxSequenceLength; most != 0 && dims[sequenceDim] > most {
+		return invalid("dimension %q has the length %d: the model takes at most %d", sequenceDim, dims[sequenceDim], most)
+	}
+	return nil
+}
+
+// checkOutputs checks the outputs that the caller gives.
+func (x *Executor) checkOutputs(s *shape, outputs map[string]*tensor.Tensor) error {
+	for _, out := range x.program.outputs {
+		given := outputs[out.name]
+		if given == nil {
+			continue
+		}
+		have, want := given.Layout(), s.tensors[out.value].Layout()
+		if given.Type() != s.tensors[out.value].Type() || !slices.Equal(have.Shape(), want.Shape()) {
+			return invalid("output %q is %s, and the result is %s", out.name, describe(given), describe(s.tensors[out.value]))
+		}
+	}
+	return nil
+}
+
+// give writes the elements of an input into the arena.
+func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream device.Stream) error {
+	switch {
+	case from == nil:
+		bytes, err := s.ruleBytes(in, at)
+		if err != nil {
+			return err
+		}
+		return at.to.Write(bytes, stream)
+	case at.bytes == nil:
+		return at.to.Copy(from, stream)
+	}
+	kind := from.Type()
+	if kind != dtype.I64 && kind != dtype.I32 {
+		return invalid("it is %s: indices are i64 or i32", describe(from))
+	}
+	bytes := at.bytes
+	if kind != in.kind {
+		bytes = make([]byte, from.SizeBytes())
+	}
+	if err := from.Read(bytes, stream); err != nil {
+		return err
+	}
+	if err := checkIndices(in, kind, bytes); err != nil {
+		return err
+	}
+	if kind != in.kind {
+		if err := dtype.Convert(in.kind, at.bytes, kind, bytes); err != nil {
+			return err
+		}
+	}
+	return at.to.Write(at.bytes, stream)
+}
+
+// checkIndices checks that each element is a row of the table of an input.
+func checkIndices(in *input, kind dtype.DType, bytes []byte) error {
+	check := func(index int, value int64) error {
+		if value < 0 || value >= in.rows {
+			return invalid("element %d is %d: parameter %q has the rows 0 to %d", index, value, in.table.Name, in.rows-1)
+		}
+		return nil
+	}
+	if kind == dtype.I64 {
+		for i := range len(bytes) / 8 {
+			if err := check(i, int64(binary.NativeEndian.Uint64(bytes[8*i:]))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range len(bytes) / 4 {
+		if err := check(i, int64(int32(binary.NativeEndian.Uint32(bytes[4*i:])))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyOutputs copies the outputs that are wanted, and waits for them.
+func (x *Executor) copyOutputs(s *shape, outputs map[string]*tensor.Tensor, stream device.Stream) error {
+	made := map[string]*tensor.Tensor{}
+	err := func() error {
+		for _, out := range x.program.outputs {
+			given, isWanted := outputs[out.name]
+			if !isWanted {
+				continue
+			}
+			from := s.tensors[out.value]
+			if given == nil {
+				layout := from.Layout()
+				var err error
+				if given, err = tensor.New(x.backend.Memory(), from.Type(), layout.Shape(), stream); err != nil {
+					return device.Errorf(device.CodeOf(err), opRun, "output %q: %w", out.name, err)
+				}
+				made[out.name] = given
+			}
+			if err := given.Copy(from, stream); err != nil {
+				return device.Errorf(device.CodeOf(err), opRun, "output %q: %w", out.name, err)
+			}
+		}
+		return stream.Synchronize(device.Forever)
+	}()
+	if err != nil {
+		for _, t := range made {
+			err = errors.Join(err, t.Close())
+		}
+		return err
+	}
+	maps.Copy(outputs, made)
+	return nil
+}

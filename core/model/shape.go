@@ -1,0 +1,148 @@
+package model
+
+import (
+	"errors"
+
+	"ferrum_mem/core/backend"
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/ir"
+	"ferrum_mem/core/strided"
+	"ferrum_mem/core/tensor"
+)
+
+// shape is a plan that is bound to the arena: one sequence of operations on tensors at fixed addresses.
+type shape struct {
+	key      string
+	plan     *planned
+	sequence *backend.Sequence
+	// arena is the tensor of all bytes. tensors has one tensor for each value.
+	arena   *tensor.Tensor
+	tensors []*tensor.Tensor
+	// inputs are in the order of the program.
+	inputs []boundInput
+}
+
+// boundInput is an input of a shape.
+type boundInput struct {
+	to *tensor.Tensor
+	// bytes has room for the elements of indices, which are checked; nil for other inputs.
+	bytes []byte
+	// rule has the elements of an input that is not given, once a run needed them.
+	rule []byte
+}
+
+// bind makes the sequence of a plan. The arena has the memory.
+func bind(p *planned, b *backend.Backend, arena *zone) (*shape, error) {
+	s := &shape{key: keyOf(p.dims), plan: p, tensors: make([]*tensor.Tensor, len(p.places))}
+	err := s.bind(b, arena)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *shape) bind(b *backend.Backend, arena *zone) (err error) {
+	if s.sequence, err = b.NewSequence(); err != nil {
+		return err
+	}
+	if s.arena, err = arena.view(); err != nil {
+		return err
+	}
+	for i, at := range s.plan.places {
+		if at == nil {
+			continue
+		}
+		if s.tensors[i], err = s.arena.Part(s.plan.offsets[at.buffer], at.kind, at.layout); err != nil {
+			return err
+		}
+	}
+	for i := range s.plan.steps {
+		if err := s.add(&s.plan.steps[i]); err != nil {
+			return err
+		}
+	}
+	for i := range s.plan.program.inputs {
+		in := &s.plan.program.inputs[i]
+		s.inputs = append(s.inputs, boundInput{to: s.tensors[in.value]})
+		if in.table != nil {
+			s.inputs[i].bytes = make([]byte, s.tensors[in.value].SizeBytes())
+		}
+	}
+	return nil
+}
+
+// add adds a step to the sequence.
+func (s *shape) add(of *step) error {
+	n := &s.plan.program.nodes[of.node]
+	inputs, outputs := make([]*tensor.Tensor, len(n.inputs)), make([]*tensor.Tensor, len(n.outputs))
+	for i, in := range n.inputs {
+		switch in.kind {
+		case ofValue:
+			inputs[i] = s.tensors[in.at]
+		case ofParameter:
+			inputs[i] = s.plan.program.parameters[in.at].tensor
+		}
+	}
+	for i, value := range n.outputs {
+		outputs[i] = backend.Unwanted
+		if value >= 0 {
+			outputs[i] = s.tensors[value]
+		}
+	}
+	var workspace *tensor.Tensor
+	if of.workspace >= 0 {
+		layout, err := strided.Contiguous(int64(s.plan.buffers[of.workspace].sizeBytes))
+		if err != nil {
+			return err
+		}
+		if workspace, err = s.arena.Part(s.plan.offsets[of.workspace], dtype.U8, layout); err != nil {
+			return err
+		}
+		defer func() { _ = workspace.Close() }() // the sequence has its own
+	}
+	if err := s.sequence.AddIn(n.op, inputs, outputs, workspace); err != nil {
+		return device.Errorf(device.CodeOf(err), opPlan, "node %q: %w", n.id, err)
+	}
+	return nil
+}
+
+// close ends the sequence and its tensors. After an error it can be called again.
+func (s *shape) close() error {
+	if s.sequence != nil {
+		if err := s.sequence.Close(); err != nil && !errors.Is(err, device.CodeInvalidState) {
+			return err
+		}
+		s.sequence = nil
+	}
+	return closeAll(append(s.tensors, s.arena))
+}
+
+// ruleBytes returns the elements of an input that a run does not give.
+func (s *shape) ruleBytes(in *input, at *boundInput) ([]byte, error) {
+	if at.rule != nil {
+		return at.rule, nil
+	}
+	layout := at.to.Layout()
+	lengths := layout.Shape()
+	last := uint64(1)
+	if len(lengths) > 0 {
+		last = max(uint64(lengths[len(lengths)-1]), 1)
+	}
+	rule := func(index uint64) float64 {
+		switch in.rule {
+		case ir.DefaultOnes:
+			return 1
+		case ir.DefaultPositions:
+			return float64(index % last)
+		}
+		return 0
+	}
+	bytes := make([]byte, at.to.SizeBytes())
+	wide := make([]byte, 8*layout.Elements())
+	if err := makeElements(in.kind, rule, 0, bytes, wide); err != nil {
+		return nil, device.Errorf(device.CodeOf(err), opRun, "input %q: %w", in.name, err)
+	}
+	at.rule = bytes
+	return bytes, nil
+}
