@@ -3,6 +3,7 @@ package ir
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"ferrum_mem/core/dtype"
 )
 
 // drawn is an output of a random model with its shape: a name such as "batch" stands for a dynamic
@@ -330,4 +333,53 @@ func TestEachMistakeIsFound(t *testing.T) {
 			require.Positive(t, made)
 		})
 	}
+}
+
+// Any number of mistakes in one model is safe: nothing panics, and what Validate lets pass can be
+// resolved and written.
+func TestManyMistakesAreSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, _ := drawModel(t)
+		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "place") }
+		for range rapid.IntRange(1, 6).Draw(t, "mistakes") {
+			switch kind := rapid.IntRange(0, 3).Draw(t, "kind"); {
+			case kind == 0 && len(m.Parameters) > 0:
+				p := &m.Parameters[pick(len(m.Parameters))]
+				p.Shape = rapid.SliceOfN(rapid.Int64(), 0, 9).Draw(t, "shape")
+				p.Parts = []Parameter{{Shape: rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 3).Draw(t, "part")}}
+				p.DType = dtype.DType(rapid.IntRange(-1, 300).Draw(t, "dtype"))
+			case kind == 1:
+				l := &m.Layers[pick(len(m.Layers))]
+				l.Inputs = append(l.Inputs, Tensor{Name: rapid.SampledFrom([]string{"", "in0", "x"}).Draw(t, "name"), Shape: rapid.SliceOfN(rapid.Int64(), 0, 9).Draw(t, "shape")})
+				l.Outputs = rapid.SampledFrom([][]Tensor{nil, l.Outputs, l.Inputs}).Draw(t, "outputs")
+			case kind == 2 && len(m.Graph.Edges) > 0:
+				e := &m.Graph.Edges[pick(len(m.Graph.Edges))]
+				e.Source = m.Graph.Nodes[pick(len(m.Graph.Nodes))].ID
+				e.TargetInput = at(rapid.Uint32Range(0, 3).Draw(t, "input"))
+			default:
+				n := &m.Graph.Nodes[pick(len(m.Graph.Nodes))]
+				n.LayerName = m.Layers[pick(len(m.Layers))].Name
+				n.Metadata = map[string]json.RawMessage{MetadataDims: json.RawMessage(rapid.SampledFrom([]string{"", "null", "[]", `["a","a"]`, `["batch",1]`}).Draw(t, "dims"))}
+			}
+		}
+		isStopped := slices.ContainsFunc(m.Validate(), func(i Issue) bool { return i.Severity > Warning })
+		m.Clone()
+		_, _ = m.JSON()
+		_, countErr := m.Count()
+		g, err := m.Resolve()
+		if err != nil {
+			require.True(t, isStopped)
+			return
+		}
+		dims := map[string]uint64{}
+		for i, name := range g.DynamicDims() {
+			dims[name] = uint64(i + 2)
+		}
+		shapes, err := g.Infer(dims)
+		require.True(t, err == nil || isStopped)
+		if err == nil && countErr == nil {
+			require.NoError(t, g.WriteText(io.Discard, shapes))
+		}
+		require.NoError(t, g.WriteDOT(io.Discard, nil))
+	})
 }

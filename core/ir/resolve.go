@@ -109,11 +109,17 @@ type resolvedLayer struct {
 // open is an operand that an edge must set.
 var open = Operand{Parameter: None, Node: None, Output: None}
 
+// maxTensors is the maximum number of inputs and outputs of all nodes. A short text can have many nodes
+// that share a layer with many outputs: the bound keeps the memory of Infer below 200 MiB.
+const maxTensors = 1 << 20
+
 // resolver resolves the names of a model.
 type resolver struct {
 	*findings
 	model *Model
 	graph *Resolved
+	// tensors counts the inputs and outputs of the nodes.
+	tensors int
 
 	parameters, layers, nodes             map[string]int
 	parameterNames, layerNames, nodeNames []string
@@ -180,6 +186,15 @@ func (r *resolver) node(at int) {
 	}
 	r.isUsedLayer[layer] = true
 	form := &r.forms[layer]
+	before := r.tensors
+	r.tensors += len(form.operands) + len(r.model.Layers[layer].Outputs)
+	if r.tensors > maxTensors {
+		if before <= maxTensors {
+			r.report(Critical, CategoryGraph, elementPath("graph.nodes", at), "the nodes up to %s have more than %d inputs and outputs", quoted(n.ID), maxTensors)
+		}
+		resolved.Layer, r.isBroken[at] = None, true
+		return
+	}
 	resolved.Layer, resolved.Operator, r.isBroken[at] = layer, form.operator, form.isBroken
 	resolved.Operands = append([]Operand(nil), form.operands...)
 }
@@ -198,7 +213,7 @@ func (r *resolver) edge(at int) {
 	operand := &r.graph.Nodes[target].Operands[e.input()]
 	if *operand != open {
 		r.isBroken[target] = true
-		r.fault(CategoryGraph, path, "input %d of the node %s is connected twice: from %s and from %s", e.input(), quoted(e.Target), quoted(r.sourceName(*operand)), quoted(e.Source)).
+		r.fault(CategoryGraph, path, "input %d of the node %s is connected twice: from %s and from %s", e.input(), quoted(e.Target), r.sourceName(*operand), quoted(e.Source)).
 			suggest("remove one of the edges")
 		return
 	}
@@ -209,12 +224,12 @@ func (r *resolver) edge(at int) {
 	*operand = Operand{Parameter: None, Node: source, Output: e.output()}
 }
 
-// sourceName returns the id of the node of an operand.
+// sourceName names the node of an operand in messages.
 func (r *resolver) sourceName(o Operand) string {
 	if o.Node == None {
 		return "an unknown node"
 	}
-	return r.nodeNames[o.Node]
+	return quoted(r.nodeNames[o.Node])
 }
 
 // output returns the position of the output at which the edge begins.

@@ -19,7 +19,7 @@ func (r *resolver) layer(at int) {
 		}
 	}
 	r.layerType(at)
-	r.layerParameters(at, r.tensors(at))
+	r.layerParameters(at, r.tensorsOf(at))
 }
 
 // layerType finds the operator of a layer.
@@ -94,9 +94,9 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// tensors checks the names, types and shapes of the inputs and outputs of a layer. It returns the
+// tensorsOf checks the names, types and shapes of the inputs and outputs of a layer. It returns the
 // positions of the inputs by name; outputs have the position None.
-func (r *resolver) tensors(at int) map[string]int {
+func (r *resolver) tensorsOf(at int) map[string]int {
 	l, path := &r.model.Layers[at], elementPath("layers", at)
 	names := make(map[string]int, len(l.Inputs)+len(l.Outputs))
 	check := func(side string, list []Tensor) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -279,6 +280,33 @@ func TestLargeGraphs(t *testing.T) {
 	assert.Regexp(t, `^\d+ further issues not listed$`, issues[maxIssues].Description)
 	assert.Equal(t, Error, issues[maxIssues].Severity)
 	assert.Less(t, time.Since(begin), 2*time.Minute)
+}
+
+// A short text cannot make the resolution or inference allocate much: many nodes with a wide layer.
+func TestWideGraphs(t *testing.T) {
+	s := newSketch()
+	s.input("x", "f32[4096]", "")
+	sizes := make([]int64, 4096)
+	for i := range sizes {
+		sizes[i] = 1
+	}
+	s.constant("sizes", sizes...)
+	s.node("first", "Split", `{"axis":0}`, strings.TrimSuffix(strings.Repeat("f32[1]|", 4096), "|"), "x", "sizes")
+	s.Graph.Outputs = []string{"first"}
+	require.Empty(t, s.Validate())
+	for i := range 10_000 {
+		id := "more_" + strconv.Itoa(i)
+		s.Graph.Nodes = append(s.Graph.Nodes, Node{ID: id, LayerName: "first"})
+		s.Graph.Edges = append(s.Graph.Edges, edgeOf("x", 0, id, 0))
+	}
+	before := allocated()
+	issues := s.Validate()
+	require.NotEmpty(t, issues)
+	assert.Equal(t, Critical, issues[0].Severity)
+	assert.Equal(t, `the nodes up to "more_254" have more than 1048576 inputs and outputs`, issues[0].Description)
+	_, err := s.Infer(nil)
+	require.ErrorIs(t, err, device.CodeInvalidConfig)
+	assert.Less(t, allocated()-before, uint64(512<<20))
 }
 
 // All families and strategies are known, and their texts are read again.
