@@ -11,10 +11,11 @@
 // pages are in host memory or a file until they wake.
 //
 // The package never touches the bytes of a page: the device zeroes pages that pass from
-// one owner to another, and copies the contents for sleep and wake. It never moves live
-// memory, and allocates nothing smaller than a page. It starts only these goroutines: the
-// worker of a Physical, which ends with it; those of the reclaim callbacks, which end with
-// their removal; and those of a Sleep or Wake, which end before the call does.
+// one owner to another, except those that a wake overwrites, and copies the contents for
+// sleep and wake. It never moves live memory, and allocates nothing smaller than a page.
+// It starts only these goroutines: the worker of a Physical, which ends with it; those of
+// the reclaim callbacks, which end with their removal; and those of a Sleep or Wake, which
+// end before the call does.
 //
 // # Cost of an allocation
 //

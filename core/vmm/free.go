@@ -314,8 +314,11 @@ func (s *space) settleParked(runs []pageset.Run, unmapped bool) {
 	defer s.mu.Unlock()
 	for _, r := range runs {
 		if unmapped {
-			numbers := s.table.numbers[r.Start:r.End()]
-			s.physical.arrive(s.owner, numbers)
+			numbers, owner := s.table.numbers[r.Start:r.End()], s.owner
+			if _, stuck := s.table.stuck.FirstIn(r); stuck {
+				owner = nil
+			}
+			s.physical.arrive(owner, numbers)
 			clear(numbers)
 			s.table.stuck.Remove(r)
 		} else {

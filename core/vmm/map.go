@@ -50,8 +50,8 @@ type claim struct {
 	// revived has the parked runs in the ranges, which keep their physical pages; fresh
 	// has the other runs.
 	revived, fresh []pageset.Run
-	// stuck states that some of the revived runs need access rights.
-	stuck bool
+	// stuck has the parts of revived that are stuck.
+	stuck []pageset.Run
 	// mapped has the runs of fresh that are mapped, pages the pages of fresh.
 	mapped []pageset.Run
 	pages  []device.Page
@@ -195,7 +195,7 @@ func (s *space) waitForRange(c *claim, held *target) error {
 
 // secure charges the pages of a claim that has its offsets, and adds its records.
 func (s *space) secure(c *claim) error {
-	c.revived, c.fresh, c.stuck = c.revived[:0], c.fresh[:0], false
+	c.revived, c.fresh, c.stuck = c.revived[:0], c.fresh[:0], c.stuck[:0]
 	pages, revived := uint64(0), uint64(0)
 	for _, run := range c.runs {
 		pages += run.Pages
@@ -212,8 +212,10 @@ func (s *space) secure(c *claim) error {
 		if at < run.End() {
 			c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: run.End() - at})
 		}
-		_, stuck := s.table.stuck.FirstIn(run)
-		c.stuck = c.stuck || stuck
+		s.table.stuck.RunsIn(run, func(r pageset.Run) bool {
+			c.stuck = append(c.stuck, r)
+			return true
+		})
 	}
 	if !s.physical.charge(pages, revived) {
 		return s.physical.overLimit(s.table.extent.Op(c.op), pages)
@@ -293,15 +295,25 @@ func (s *space) back(c *claim) error {
 			return err
 		}
 	}
-	if !c.stuck {
-		return nil
-	}
-	for _, r := range c.revived {
-		if err := s.table.grant(s.physical.virtual, r); err != nil {
+	for _, r := range c.stuck {
+		err := s.table.grant(s.physical.virtual, r)
+		if err == nil {
+			err = s.table.wipe(s.physical.engine.Device(), r)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wipe writes zeros to mapped pages.
+func (t *pageTable) wipe(on device.Device, r pageset.Run) error {
+	visible, ok := on.(device.HostVisible)
+	if !ok {
+		return t.extent.Fault(device.CodeUnsupported, "wipe", "the device cannot write zeros to a mapped page")
+	}
+	return visible.FillNow(t.extent.Addr(r.Start), 0, r.Pages*t.extent.PageBytes)
 }
 
 // grant gives the device, and the host, read and write access to a run.
@@ -326,7 +338,7 @@ func (s *space) commit(c *claim) {
 		s.table.records.all[record].left = uint32(run.Pages)
 	}
 	for _, run := range c.runs {
-		if c.stuck {
+		if len(c.stuck) > 0 {
 			s.table.stuck.Remove(run)
 		}
 		s.table.live.Add(run)

@@ -76,6 +76,81 @@ func TestPagesOfAFailedWakeAreZeroedForTheNextUse(t *testing.T) {
 	n.end(t)
 }
 
+// A Wake that fails half-way may leave mapped pages behind, whose contents are undefined or
+// belong to another model. Nobody reads them: neither the model that frees the range and
+// allocates it again, nor another model that gets the pages.
+func TestMappedPagesOfAFailedWakeAreZeroedForTheNextUse(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		for _, moves := range []bool{false, true} {
+			n := newNap(t, device.BackingMovable, 1)
+			next := n.party.model(t, "next", 0, 16, 0)
+			_, err := n.model.Sleep(background, SleepRequest{Tag: n.tag(1)})
+			require.NoError(t, err)
+			if taken {
+				n.leavePages(t, n.party.model(t, "former", 0, 16, 0))
+			}
+			n.dev.FailNth(devicetest.CopyFromHost, 1, nil)
+			for nth := 1; nth <= 3; nth++ {
+				n.dev.FailNth(devicetest.Unmap, nth, nil)
+			}
+			_, err = n.model.Wake(background, WakeRequest{Tag: n.tag(1), Streams: 1})
+			require.ErrorIs(t, err, device.CodeDevice)
+			n.dev.ClearFaults()
+			require.True(t, n.model.space.table.isMappedAt(4))
+			require.NoError(t, n.model.Free(4*page, 2*page, nil))
+			delete(n.values, 4)
+			delete(n.values, 5)
+			var at device.Addr
+			if moves {
+				_, err = n.shared.physical.unpark(maxWanted, nil)
+				require.NoError(t, err)
+				at = get(t, next, 2).Addr
+			} else {
+				a, err := n.model.AllocTaggedAt(AllocRequest{OffsetBytes: 4 * page, SizeBytes: 2 * page})
+				require.NoError(t, err)
+				at = a.Addr
+			}
+			_, other, err := n.dev.FirstOther(at, 0, 2*page)
+			require.NoError(t, err)
+			require.False(t, other, "pages of another model: %v, moved: %v", taken, moves)
+		}
+	}
+}
+
+// leavePages makes another model write to ten pages and free them. They are idle then.
+func (n *nap) leavePages(t *testing.T, former *Model) {
+	a := get(t, former, 10)
+	require.NoError(t, n.dev.FillNow(a.Addr, 0x77, 10*page))
+	free(t, former, a)
+	_, err := n.shared.physical.unpark(maxWanted, nil)
+	require.NoError(t, err)
+}
+
+// A Wake writes to all bytes of the pages that it gets, so it does not zero those of another
+// model. Pages that wake without contents are zeroed.
+func TestAWakeZeroesOnlyPagesThatItDoesNotOverwrite(t *testing.T) {
+	for backing, zeroed := range map[SleepBacking]bool{SleepToHost: false, SleepToFile: false, SleepDiscard: true} {
+		n := newNap(t, device.BackingMovable, 1)
+		next := n.party.model(t, "next", 0, 16, 0)
+		r := SleepRequest{Backing: backing}
+		if backing == SleepToFile {
+			r.Dir = n.dir
+		}
+		_, err := n.model.Sleep(background, r)
+		require.NoError(t, err)
+		n.leavePages(t, next)
+		calls := n.dev.Calls(devicetest.Zero)
+		_, err = n.model.Wake(background, WakeRequest{})
+		require.NoError(t, err)
+		require.Equal(t, zeroed, n.dev.Calls(devicetest.Zero) > calls, "backing %d", backing)
+		for at := range n.values {
+			n.lost[at] = backing == SleepDiscard
+		}
+		n.check(t)
+		n.end(t)
+	}
+}
+
 // A stream that cannot be closed keeps the memory that its copy may use until it can be
 // closed.
 func TestStreamsThatCannotBeClosed(t *testing.T) {

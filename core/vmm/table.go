@@ -20,7 +20,8 @@ type pageTable struct {
 	free   *pageset.FreeRuns
 	live   pageset.Set
 	parked pageset.Set
-	// stuck has parked pages without access rights, left by an undo that failed.
+	// stuck has parked pages that an undo could not unmap. They may lack access rights, and
+	// may have the contents of another owner, so they are zeroed before their next use.
 	stuck pageset.Set
 	// numbers has the physical page of each page that has one. allocated has the number
 	// of its allocation in records plus 1.

@@ -54,7 +54,8 @@ type fetching struct {
 	pages uint64
 	// zeros states that the pages must be zero, even if the owner itself wrote them.
 	zeros bool
-	// overwritten states that the caller writes to all bytes before the owner reads them.
+	// overwritten states that the caller writes to all bytes before the owner reads them, so
+	// pages of other owners are not zeroed. If the caller fails, the pages have no owner.
 	overwritten bool
 	// noWait states that the reclaim path must not run.
 	noWait bool
@@ -75,15 +76,14 @@ func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 	if errors.Is(err, device.CodeOutOfMemory) && !f.noWait {
 		err = ph.findRoom(f)
 	}
-	if err == nil && len(f.dirty) > 0 {
-		if err = ph.virtual.Zero(f.dirty); err == nil {
-			f.got, f.dirty = append(f.got, f.dirty...), nil
-		}
+	if err == nil && len(f.dirty) > 0 && !f.overwritten {
+		err = ph.virtual.Zero(f.dirty)
 	}
 	if err != nil {
 		ph.returnFetched(f)
 		return nil, err
 	}
+	f.got, f.dirty = append(f.got, f.dirty...), nil
 	if f.moved > 0 {
 		ph.noteMoved(f)
 	}
