@@ -10,6 +10,14 @@ import (
 // maxDepth is the largest number of elements of a query in the kernels of the instruction sets.
 const maxDepth = 512
 
+// Attention that keeps all scores in registers has at most fewKeys keys. For larger numbers than the
+// others, the kernel for any number of keys is as fast, or can use several threads.
+const (
+	fewKeys    = 16
+	fewQueries = 64
+	fewDepth   = 64
+)
+
 // Attention computes y = softmax(Scale q k^T + mask) v, for each head of each batch. It needs no
 // matrix of all scores: its workspace is below 1 MiB for each thread. The elements of a key that is
 // hidden from a query do not matter to it. A query that sees no key has the result 0.
@@ -68,10 +76,27 @@ func (r *Attention) kernel() kernel {
 	isMask := r.Mask == 0 || isInput(r.MaskType) || r.MaskType.isOf(dtype.Bool)
 	isFast := isInput(r.QType) && isInput(r.KType) && isInput(r.VType) && isOutput(r.YType) && isMask &&
 		r.Scores == 0 && r.Depth <= maxDepth
-	if isFast {
-		return kernelAttention
+	switch {
+	case !isFast:
+		return generalAttention
+	case r.isFew():
+		return kernelFew
 	}
-	return generalAttention
+	return kernelAttention
+}
+
+// isFew states whether all scores stay in registers. Elements are then read four at a time.
+func (r *Attention) isFew() bool {
+	inOrder := r.QStep == 1 && r.KStep == 1 && r.VStep == 1 && r.YStep == 1
+	areF32 := r.QType.isOf(dtype.F32) && r.KType.isOf(dtype.F32) && r.VType.isOf(dtype.F32) && r.YType.isOf(dtype.F32)
+	isPlain := r.Mask == 0 && r.Lengths == 0 && r.HasFirst == 0 && r.Softcap == 0
+	if !inOrder || !areF32 || !isPlain || r.Depth%4 != 0 || r.ValueDepth%4 != 0 {
+		return false
+	}
+	within := func(n, most int64) bool { return 1 <= n && n <= most }
+	return within(r.Keys, fewKeys) && within(r.Depth, fewDepth) && within(r.ValueDepth, fewDepth) &&
+		within(r.Batch, fewQueries) && within(r.Heads, fewQueries) && within(r.Queries, fewQueries) &&
+		r.Batch*r.Heads*r.Queries <= fewQueries
 }
 
 func (r *Attention) address() unsafe.Pointer { return unsafe.Pointer(r) }

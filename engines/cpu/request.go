@@ -29,6 +29,7 @@ const (
 	kernelMap
 	kernelRows
 	kernelAttention
+	kernelFew
 	kernelCopy
 	kernelGather
 	kernelReduce

@@ -13,5 +13,6 @@
 // # Files in reading order
 //
 // interface.h, vector.h, elements.h, math.h, map.h, panels.h, tile.h, vector_product.h, finish.h,
-// matmul.h, rows.h, turn.h, attention.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h, table.h, and source.go.
+// matmul.h, rows.h, turn.h, attention.h, few.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h,
+// table.h, and source.go.
 package kernels

@@ -174,9 +174,11 @@ struct fk_rows {
  * from mask_keys on are hidden. The elements of a hidden key do not matter. A query
  * that sees no key has the result 0.
  *
- * depth is at most 512; general: any. y overlaps no input. scores (or 0; general)
- * receives q k^T of stage 0, or its form after softcap (1), after the mask (2) or
- * after softmax (3).
+ * depth is at most 512; general: any. The kernel for few (FK_KERNEL_FEW) takes 1 to
+ * 16 keys, depth and value_depth that are multiples of 4, F32 with a step of 1, no
+ * mask, no lengths, no softcap, and has_first 0. y overlaps no input. scores (or 0;
+ * general) receives q k^T of stage 0, or its form after softcap (1), after the mask
+ * (2) or after softmax (3).
  */
 struct fk_attention {
     int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
@@ -295,6 +297,7 @@ enum {
     FK_KERNEL_MAP,
     FK_KERNEL_ROWS,
     FK_KERNEL_ATTENTION,
+    FK_KERNEL_FEW,
     FK_KERNEL_COPY,
     FK_KERNEL_GATHER,
     FK_KERNEL_REDUCE,

@@ -7,6 +7,7 @@
 
 #include "attention.h"
 #include "data.h"
+#include "few.h"
 #include "reduce.h"
 #include "rotary.h"
 #include "top.h"
@@ -25,6 +26,8 @@ const struct fk_table FK_TABLE = {
                                 NULL},
             [FK_KERNEL_ATTENTION] = {fk_attention_parts, fk_attention_workspace,
                                      fk_attention_run, NULL},
+            [FK_KERNEL_FEW] = {fk_one_part, fk_attention_workspace, fk_few_run,
+                               NULL},
             [FK_KERNEL_COPY] = {fk_copy_parts, fk_no_workspace, fk_copy_run,
                                 NULL},
             [FK_KERNEL_GATHER] = {fk_gather_parts, fk_no_workspace,

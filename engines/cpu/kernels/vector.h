@@ -110,6 +110,21 @@ FK_INLINE int fk_any(fk_vi mask) {
 #endif
 }
 
+/* Lanes i and j of each group of four lanes of a, and lanes k and l of that of b. */
+#if FK_LANES == 16
+#define FK_LANES_OF(a, b, i, j, k, l) \
+    ((fk_v)_mm512_shuffle_ps((__m512)(a), (__m512)(b), _MM_SHUFFLE(l, k, j, i)))
+#elif FK_LANES == 8
+#define FK_LANES_OF(a, b, i, j, k, l) \
+    ((fk_v)_mm256_shuffle_ps((__m256)(a), (__m256)(b), _MM_SHUFFLE(l, k, j, i)))
+#elif defined(__SSE2__)
+#define FK_LANES_OF(a, b, i, j, k, l) \
+    ((fk_v)_mm_shuffle_ps((__m128)(a), (__m128)(b), _MM_SHUFFLE(l, k, j, i)))
+#else
+#define FK_LANES_OF(a, b, i, j, k, l) \
+    __builtin_shufflevector(a, b, i, j, 4 + (k), 4 + (l))
+#endif
+
 /* Combines the upper half of the lanes with the lower one until one lane is left.
  * Through memory, each half would wait for the store of the one before. */
 #if defined(__SSE2__)

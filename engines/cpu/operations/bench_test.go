@@ -43,6 +43,9 @@ func onFew(b *testing.B) map[string]call {
 		"RotaryEmbedding":    callOf(b, operator.ONNX, "RotaryEmbedding", "", of(1, 1, 1, 16), of(1, 1, 8), of(1, 1, 8)),
 		"MatMul":             callOf(b, operator.ONNX, "MatMul", "", of(1, 16), of(16, 16)),
 		"linear":             callOf(b, operator.Ferrum, "linear", "", of(16), of(16, 16)),
+		"Attention":          callOf(b, operator.ONNX, "Attention", "", of(1, 1, 4, 4), of(1, 1, 4, 4), of(1, 1, 4, 4)),
+		"causal Attention":   callOf(b, operator.ONNX, "Attention", `{"is_causal":1}`, of(1, 1, 4, 4), of(1, 1, 4, 4), of(1, 1, 4, 4)),
+		"TopK":               callOf(b, operator.ONNX, "TopK", "", of(16), list(4)),
 	}
 }
 
