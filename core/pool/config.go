@@ -20,6 +20,9 @@ const (
 	MaxNameBytes = 63
 	// ThreadCacheAuto lets the export layer choose the size of the thread caches.
 	ThreadCacheAuto = math.MaxUint64
+	// InitialSizeAuto, as Config.InitialSizeBytes, means 1 GiB, or MaxSizeBytes where that is
+	// less.
+	InitialSizeAuto = math.MaxUint64
 	// NeverRelease, as Config.ReleaseThresholdBytes, keeps empty segments in the pool.
 	NeverRelease = math.MaxUint64
 
@@ -71,8 +74,8 @@ type Config struct {
 	// Strategy is the name of the placement strategy; "" means rangealloc.Default.
 	Strategy string
 	// InitialSizeBytes is the size of the first segment, which the first allocation
-	// reserves; 0 means GrowthIncrementBytes. The segment is smaller if the device has
-	// less free memory. In a paged pool it is only the bound of a pool that does not
+	// reserves: InitialSizeAuto, 0 (GrowthIncrementBytes, or MaxSizeBytes where that is less),
+	// or bytes. The segment is smaller if the device has less free memory. In a paged pool it is only the bound of a pool that does not
 	// grow, and the size that PreAlloc maps.
 	InitialSizeBytes uint64
 	// MaxSizeBytes is the largest size that the pool may hold; 0 means no bound.
@@ -134,14 +137,14 @@ type Config struct {
 // DefaultConfig returns the default settings of the C ABI.
 func DefaultConfig() Config {
 	return Config{
-		InitialSizeBytes: defaultInitialSizeBytes, GrowthIncrementBytes: 1 << 29,
+		InitialSizeBytes: InitialSizeAuto, GrowthIncrementBytes: 1 << 29,
 		AlignmentBytes: defaultAlignmentBytes, AutoExpansion: true, Stats: true,
 		ThreadCacheBytes: ThreadCacheAuto, ReleaseThresholdBytes: NeverRelease,
 	}
 }
 
-// withDefaults replaces each 0 by the default that it stands for. A caller who states only an
-// upper bound gets a first segment within it.
+// withDefaults replaces each 0, and InitialSizeAuto, by the default that it stands for. A caller
+// who states only an upper bound gets a first segment within it.
 func (c Config) withDefaults() Config {
 	if c.Strategy == "" {
 		c.Strategy = rangealloc.Default
@@ -149,11 +152,15 @@ func (c Config) withDefaults() Config {
 	if c.AlignmentBytes == 0 {
 		c.AlignmentBytes = defaultAlignmentBytes
 	}
-	isDefault := c.InitialSizeBytes == 0 || c.InitialSizeBytes == defaultInitialSizeBytes
-	if c.InitialSizeBytes == 0 {
+	switch c.InitialSizeBytes {
+	case InitialSizeAuto:
+		c.InitialSizeBytes = defaultInitialSizeBytes
+	case 0:
 		c.InitialSizeBytes = c.GrowthIncrementBytes
+	default:
+		return c
 	}
-	if isDefault && c.MaxSizeBytes != 0 {
+	if c.MaxSizeBytes != 0 {
 		c.InitialSizeBytes = min(c.InitialSizeBytes, c.MaxSizeBytes)
 	}
 	return c

@@ -33,7 +33,7 @@ func TestFirstSegmentIsTakenLazilyThenGrows(t *testing.T) {
 
 func TestDefaultFirstSegmentIsWithinTheUpperBound(t *testing.T) {
 	onSegments(t, "a paged pool takes nothing beforehand")
-	for name, initial := range map[string]uint64{"default": defaultInitialSizeBytes, "growth increment": 0} {
+	for name, initial := range map[string]uint64{"default": InitialSizeAuto, "growth increment": 0} {
 		b := newBench(devicetest.Config{}, engine.Options{})
 		p := b.pool(t, func(c *Config) { c.InitialSizeBytes, c.GrowthIncrementBytes, c.MaxSizeBytes = initial, 4*mib, mib })
 		mustAlloc(t, p, 1000)
@@ -48,6 +48,7 @@ func TestInvalidConfigIsRejected(t *testing.T) {
 		change func(*Config)
 	}{
 		"initial above max":         {device.CodeInvalidConfig, func(c *Config) { c.MaxSizeBytes = c.InitialSizeBytes - 1 }},
+		"1 GiB above max":           {device.CodeInvalidConfig, func(c *Config) { c.InitialSizeBytes, c.MaxSizeBytes = 1<<30, 512*mib }},
 		"expansion by nothing":      {device.CodeInvalidConfig, func(c *Config) { c.GrowthIncrementBytes = 0 }},
 		"nothing at all":            {device.CodeInvalidConfig, func(c *Config) { c.AutoExpansion, c.InitialSizeBytes, c.GrowthIncrementBytes = false, 0, 0 }},
 		"max below one segment":     {device.CodeInvalidConfig, func(c *Config) { c.InitialSizeBytes, c.MaxSizeBytes = 100, 100 }},
@@ -61,7 +62,7 @@ func TestInvalidConfigIsRejected(t *testing.T) {
 		"block of best_fit":         {device.CodeInvalidConfig, func(c *Config) { c.Strategy, c.FixedBlockBytes = "best_fit", 4096 }},
 		"page of best_fit":          {device.CodeInvalidConfig, func(c *Config) { c.Strategy, c.PageBytes = "best_fit", 4096 }},
 		"long name":                 {device.CodeInvalidConfig, func(c *Config) { c.Name = string(make([]byte, 64)) }},
-		"pre-allocation overflows":  {device.CodeOverflow, func(c *Config) { c.PreAlloc, c.InitialSizeBytes = true, math.MaxUint64 }},
+		"pre-allocation overflows":  {device.CodeOverflow, func(c *Config) { c.PreAlloc, c.InitialSizeBytes = true, math.MaxUint64-1 }},
 		"pre-allocation never fits": {device.CodeOutOfMemory, func(c *Config) { c.PreAlloc, c.InitialSizeBytes = true, 65*mib }},
 	}
 	b := newBench(devicetest.Config{}, engine.Options{})

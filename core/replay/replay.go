@@ -66,8 +66,11 @@ func Run(ctx context.Context, t *trace.Trace, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	capacity := max(config.MaxSizeBytes, config.InitialSizeBytes) + capacitySlack
-	e, err := o.Open(capacity)
+	capacity := config.MaxSizeBytes
+	if capacity == 0 {
+		capacity = config.InitialSizeBytes
+	}
+	e, err := o.Open(capacity + capacitySlack)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +173,6 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	}
 	if o.LimitBytes != 0 {
 		c.MaxSizeBytes = o.LimitBytes
-		c.InitialSizeBytes = min(c.InitialSizeBytes, o.LimitBytes)
 		if c.Paging = o.Paging; c.Paging != pool.PagingOff {
 			c.PhysicalPageBytes = PageBytes
 		}

@@ -56,14 +56,14 @@ typedef struct ferrum_pool_config {
      *  @bool
      *  @go AutoExpansion */
     uint32_t enable_auto_expansion;
-    /** Size of the first segment, which the first allocation takes from the device;
-     *  0: growth_increment_bytes. 0 and the default become max_size_bytes where that
-     *  is less; another size above max_size_bytes is an error. The segment is smaller
-     *  where the device has less memory, and an eighth of the device where it would
-     *  be more than half of the device. A paged pool takes nothing beforehand: for
-     *  a paged pool this is the upper bound if it does not grow, and the size for
-     *  pre_allocate.
-     *  @none 0 */
+    /** Size of the first segment, which the first allocation takes from the device:
+     *  FERRUM_INITIAL_SIZE_AUTO (1 GiB), 0 (growth_increment_bytes), or bytes. The
+     *  first two become max_size_bytes where that is less; bytes above max_size_bytes
+     *  are an error. The segment is smaller where the device has less memory, and an
+     *  eighth of the device where it would be more than half of the device. A paged
+     *  pool takes nothing beforehand: for a paged pool this is the upper bound if it
+     *  does not grow, and the size for pre_allocate.
+     *  @none FERRUM_INITIAL_SIZE_AUTO */
     uint64_t initial_size_bytes;
     /** Upper bound of the memory that the pool holds; 0: none.
      *  @none 0 */
@@ -159,6 +159,9 @@ typedef struct ferrum_pool_config {
     uint32_t reserved;
 } ferrum_pool_config;
 
+/** 1 GiB, or the upper bound where that is less. */
+#define FERRUM_INITIAL_SIZE_AUTO UINT64_MAX
+
 /** The library chooses. */
 #define FERRUM_READY_PAGES_AUTO 0xffffffffu
 /** All idle pages stay in the pool. They are released only on request. */
@@ -182,7 +185,7 @@ typedef struct ferrum_pool_config {
 #define FERRUM_DEBUG_ALL 0xfu
 
 /* clang-format off */
-#define FERRUM_POOL_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0, FERRUM_SEGMENTS_PLAIN, 0}
+#define FERRUM_POOL_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_pool_config), 1, FERRUM_INITIAL_SIZE_AUTO, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0, FERRUM_SEGMENTS_PLAIN, 0}
 /* clang-format on */
 
 /**

@@ -638,6 +638,9 @@ CHANGE(shape_no_heads, ferrum_model_shape, c->num_heads = 0;)
 CHANGE(shape_huge, ferrum_model_shape, c->hidden_size = UINT64_MAX;)
 CHANGE(initial_above_max, ferrum_pool_config, c->initial_size_bytes = 2 << 20;
        c->max_size_bytes = 1 << 20;)
+CHANGE(gibibyte_above_max, ferrum_pool_config,
+       c->initial_size_bytes = UINT64_C(1) << 30;
+       c->max_size_bytes = UINT64_C(512) << 20;)
 CHANGE(no_increment, ferrum_pool_config, c->growth_increment_bytes = 0;)
 CHANGE(odd_alignment, ferrum_pool_config, c->alignment_bytes = 48;)
 CHANGE(huge_alignment, ferrum_pool_config,
@@ -888,6 +891,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(stream_destroy_default, INVALID_ARGUMENT, "default", ({ ferrum_stream s; MUST(ferrum_stream_default(f->device, &s)); ferrum_stream_destroy(s, 0); })) \
     X(event_elapsed_two_devices, INVALID_ARGUMENT, "", ({ ferrum_event e; MUST(ferrum_event_record(f->other_stream, &e)); MUST(ferrum_event_synchronize(e, FERRUM_WAIT_FOREVER)); ferrum_status s = ferrum_event_elapsed(f->event, e, OUT(int64_t, {0})); MUST(ferrum_event_destroy(e)); s; })) \
     X(pool_create_initial_above_max, INVALID_CONFIG, "max", pool_with(f, change_initial_above_max)) \
+    X(pool_create_gibibyte_above_max, INVALID_CONFIG, "max", pool_with(f, change_gibibyte_above_max)) \
     X(pool_create_no_increment, INVALID_CONFIG, "increment", pool_with(f, change_no_increment)) \
     X(pool_create_odd_alignment, INVALID_ALIGNMENT, "48", pool_with(f, change_odd_alignment)) \
     X(pool_create_huge_alignment, INVALID_ALIGNMENT, "2147483648", pool_with(f, change_huge_alignment)) \

@@ -173,6 +173,7 @@ def test_busy_and_force(device):
     ("settings", "expected"),
     [
         ({"initial_size_bytes": 2 * MIB, "max_size_bytes": MIB}, fm.InvalidConfigError),
+        ({"initial_size_bytes": 1 << 30, "max_size_bytes": MIB}, fm.InvalidConfigError),
         ({"growth_increment_bytes": 0}, fm.InvalidConfigError),
         ({"alignment_bytes": 3}, fm.InvalidAlignmentError),
         ({"strategy": "worst_fit"}, fm.NotFoundError),

@@ -188,7 +188,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 16
+FERRUM_ABI_VERSION = 17
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -285,6 +285,8 @@ FERRUM_SEGMENTS_PLAIN = 0
 # waits only for work that uses the segment; otherwise the runtime may wait for other work too. The
 # runtime's pool belongs to this device alone and caches nothing.
 FERRUM_SEGMENTS_STREAM_ORDERED = 1
+# 1 GiB, or the upper bound where that is less.
+FERRUM_INITIAL_SIZE_AUTO = 0xFFFFFFFFFFFFFFFF
 # The library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
 # All idle pages stay in the pool. They are released only on request.
@@ -1924,7 +1926,7 @@ INITIAL = {
     "ferrum_pool_config": {
         "struct_size": 136,
         "enable_auto_expansion": 1,
-        "initial_size_bytes": 1073741824,
+        "initial_size_bytes": 18446744073709551615,
         "growth_increment_bytes": 536870912,
         "alignment_bytes": 256,
         "enable_stats": 1,

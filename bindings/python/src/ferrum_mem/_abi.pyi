@@ -129,7 +129,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 16
+FERRUM_ABI_VERSION = 17
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -226,6 +226,8 @@ FERRUM_SEGMENTS_PLAIN = 0
 # waits only for work that uses the segment; otherwise the runtime may wait for other work too. The
 # runtime's pool belongs to this device alone and caches nothing.
 FERRUM_SEGMENTS_STREAM_ORDERED = 1
+# 1 GiB, or the upper bound where that is less.
+FERRUM_INITIAL_SIZE_AUTO = 0xFFFFFFFFFFFFFFFF
 # The library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
 # All idle pages stay in the pool. They are released only on request.
@@ -913,12 +915,12 @@ class ferrum_pool_config(ctypes.Structure):
     struct_size: int
     # Grow when full (1), or stay within the initial size (0).
     enable_auto_expansion: int
-    # Size of the first segment, which the first allocation takes from the device; 0:
-    # growth_increment_bytes. 0 and the default become max_size_bytes where that is less; another
-    # size above max_size_bytes is an error. The segment is smaller where the device has less
-    # memory, and an eighth of the device where it would be more than half of the device. A paged
-    # pool takes nothing beforehand: for a paged pool this is the upper bound if it does not grow,
-    # and the size for pre_allocate.
+    # Size of the first segment, which the first allocation takes from the device:
+    # FERRUM_INITIAL_SIZE_AUTO (1 GiB), 0 (growth_increment_bytes), or bytes. The first two become
+    # max_size_bytes where that is less; bytes above max_size_bytes are an error. The segment is
+    # smaller where the device has less memory, and an eighth of the device where it would be more
+    # than half of the device. A paged pool takes nothing beforehand: for a paged pool this is the
+    # upper bound if it does not grow, and the size for pre_allocate.
     initial_size_bytes: int
     # Upper bound of the memory that the pool holds; 0: none.
     max_size_bytes: int

@@ -250,11 +250,11 @@ class PoolConfig:
     Attributes:
         enable_auto_expansion: grow when full, or stay within the initial size.
         initial_size_bytes: size of the first segment, which the first allocation takes from the
-            device; 0: growth_increment_bytes. 0 and the default become max_size_bytes where that is
-            less; another size above max_size_bytes is an error. The segment is smaller where the
-            device has less memory, and an eighth of the device where it would be more than half of
-            the device. A paged pool takes nothing beforehand: for a paged pool this is the upper
-            bound if it does not grow, and the size for pre_allocate.
+            device: None (1 GiB), 0 (growth_increment_bytes), or bytes. The first two become
+            max_size_bytes where that is less; bytes above max_size_bytes are an error. The segment
+            is smaller where the device has less memory, and an eighth of the device where it would
+            be more than half of the device. A paged pool takes nothing beforehand: for a paged pool
+            this is the upper bound if it does not grow, and the size for pre_allocate.
         max_size_bytes: upper bound of the memory that the pool holds; 0: none.
         growth_increment_bytes: size of each further segment. A segment is larger if a request needs
             it, and smaller under the same conditions as the first segment. A paged pool grows by
@@ -300,7 +300,7 @@ class PoolConfig:
     """
 
     enable_auto_expansion: bool = True
-    initial_size_bytes: int = 1 << 30
+    initial_size_bytes: int | None = None
     max_size_bytes: int = 0
     growth_increment_bytes: int = 1 << 29
     alignment_bytes: int = 256
@@ -324,7 +324,11 @@ class PoolConfig:
         """The C struct, which keeps the texts that it points to."""
         raw = _abi.ferrum_pool_config.init()
         raw.enable_auto_expansion = bool(self.enable_auto_expansion)
-        raw.initial_size_bytes = u64("initial_size_bytes", self.initial_size_bytes)
+        raw.initial_size_bytes = (
+            _abi.FERRUM_INITIAL_SIZE_AUTO
+            if self.initial_size_bytes is None
+            else u64("initial_size_bytes", self.initial_size_bytes)
+        )
         raw.max_size_bytes = u64("max_size_bytes", self.max_size_bytes)
         raw.growth_increment_bytes = u64("growth_increment_bytes", self.growth_increment_bytes)
         raw.alignment_bytes = u64("alignment_bytes", self.alignment_bytes)

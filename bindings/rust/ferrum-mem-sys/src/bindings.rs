@@ -189,7 +189,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
 /// the header's can serve a program that was built with that header, as long as the
 /// SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 16;
+pub const FERRUM_ABI_VERSION: u32 = 17;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: end the object although it is in
@@ -290,6 +290,8 @@ pub const FERRUM_SEGMENTS_PLAIN: ferrum_segment_source = 0;
 /// the runtime may wait for other work too. The runtime's pool belongs to this
 /// device alone and caches nothing.
 pub const FERRUM_SEGMENTS_STREAM_ORDERED: ferrum_segment_source = 1;
+/// 1 GiB, or the upper bound where that is less.
+pub const FERRUM_INITIAL_SIZE_AUTO: u64 = u64::MAX;
 /// The library chooses.
 pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
 /// All idle pages stay in the pool. They are released only on request.
@@ -1399,13 +1401,13 @@ pub struct ferrum_pool_config {
     pub struct_size: u32,
     /// Grow when full (1), or stay within the initial size (0).
     pub enable_auto_expansion: u32,
-    /// Size of the first segment, which the first allocation takes from the device;
-    /// 0: growth_increment_bytes. 0 and the default become max_size_bytes where that
-    /// is less; another size above max_size_bytes is an error. The segment is smaller
-    /// where the device has less memory, and an eighth of the device where it would
-    /// be more than half of the device. A paged pool takes nothing beforehand: for
-    /// a paged pool this is the upper bound if it does not grow, and the size for
-    /// pre_allocate.
+    /// Size of the first segment, which the first allocation takes from the device:
+    /// FERRUM_INITIAL_SIZE_AUTO (1 GiB), 0 (growth_increment_bytes), or bytes. The
+    /// first two become max_size_bytes where that is less; bytes above max_size_bytes
+    /// are an error. The segment is smaller where the device has less memory, and an
+    /// eighth of the device where it would be more than half of the device. A paged
+    /// pool takes nothing beforehand: for a paged pool this is the upper bound if it
+    /// does not grow, and the size for pre_allocate.
     pub initial_size_bytes: u64,
     /// Upper bound of the memory that the pool holds; 0: none.
     pub max_size_bytes: u64,
@@ -1487,7 +1489,7 @@ impl ferrum_pool_config {
     pub const INIT: Self = Self {
         struct_size: size_of::<ferrum_pool_config>() as u32,
         enable_auto_expansion: 1,
-        initial_size_bytes: 1_073_741_824,
+        initial_size_bytes: 18_446_744_073_709_551_615,
         max_size_bytes: 0,
         growth_increment_bytes: 536_870_912,
         alignment_bytes: 256,

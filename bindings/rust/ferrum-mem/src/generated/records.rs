@@ -357,13 +357,13 @@ impl AddressCopy {
 pub struct PoolConfig {
     /// Grow when full, or stay within the initial size.
     pub auto_expansion: bool,
-    /// Size of the first segment, which the first allocation takes from the device;
-    /// `None`: `growth_increment_bytes`. 0 and the default become `max_size_bytes` where that
-    /// is less; another size above `max_size_bytes` is an error. The segment is smaller
-    /// where the device has less memory, and an eighth of the device where it would
-    /// be more than half of the device. A paged pool takes nothing beforehand: for
-    /// a paged pool this is the upper bound if it does not grow, and the size for
-    /// `pre_allocate`.
+    /// Size of the first segment, which the first allocation takes from the device:
+    /// `None` (1 GiB), 0 (`growth_increment_bytes`), or bytes. The
+    /// first two become `max_size_bytes` where that is less; bytes above `max_size_bytes`
+    /// are an error. The segment is smaller where the device has less memory, and an
+    /// eighth of the device where it would be more than half of the device. A paged
+    /// pool takes nothing beforehand: for a paged pool this is the upper bound if it
+    /// does not grow, and the size for `pre_allocate`.
     pub initial_size_bytes: Option<u64>,
     /// Upper bound of the memory that the pool holds; `None`: none.
     pub max_size_bytes: Option<u64>,
@@ -444,7 +444,8 @@ impl Default for PoolConfig {
         let raw = sys::ferrum_pool_config::INIT;
         Self {
             auto_expansion: raw.enable_auto_expansion != 0,
-            initial_size_bytes: (raw.initial_size_bytes != 0).then_some(raw.initial_size_bytes),
+            initial_size_bytes: (raw.initial_size_bytes != sys::FERRUM_INITIAL_SIZE_AUTO)
+                .then_some(raw.initial_size_bytes),
             max_size_bytes: (raw.max_size_bytes != 0).then_some(raw.max_size_bytes),
             growth_increment_bytes: raw.growth_increment_bytes,
             alignment_bytes: (raw.alignment_bytes != 0).then_some(raw.alignment_bytes),
@@ -479,7 +480,9 @@ impl PoolConfig {
         let name = optional_text(function, "name", self.name.as_deref())?;
         call(&sys::ferrum_pool_config {
             enable_auto_expansion: self.auto_expansion.into(),
-            initial_size_bytes: self.initial_size_bytes.unwrap_or(0),
+            initial_size_bytes: self
+                .initial_size_bytes
+                .unwrap_or(sys::FERRUM_INITIAL_SIZE_AUTO),
             max_size_bytes: self.max_size_bytes.unwrap_or(0),
             growth_increment_bytes: self.growth_increment_bytes,
             alignment_bytes: self.alignment_bytes.unwrap_or(0),
