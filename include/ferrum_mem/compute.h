@@ -299,8 +299,8 @@ FERRUM_API ferrum_status ferrum_op_infer(ferrum_op op,
  * @return FERRUM_ERROR_INVALID_ARGUMENT for tensors that do not fit, with the operator, the
  *         input and both shapes; FERRUM_ERROR_UNSUPPORTED; FERRUM_ERROR_UNSUPPORTED_DEVICE
  *         for a tensor of another device; FERRUM_ERROR_PERMISSION_DENIED for a read-only
- *         output; FERRUM_ERROR_BUSY for a tensor whose memory sleeps;
- *         FERRUM_ERROR_OUT_OF_MEMORY. After an error outputs are as before.
+ *         output; FERRUM_ERROR_BUSY for a tensor whose memory sleeps, also if the tensors
+ *         do not fit; FERRUM_ERROR_OUT_OF_MEMORY. After an error outputs are as before.
  *
  * @waits
  * @optional stream

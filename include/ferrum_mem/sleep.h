@@ -27,7 +27,8 @@ extern "C" {
  * FERRUM_ERROR_INVALID_STATE, or waits if it requests that (asleep_wait_ns). While
  * everything is asleep, this holds for every tag that was not woken by itself. When
  * the last range that is asleep is woken by its tag, the whole pool or model is
- * awake: from then on allocations with every tag are possible.
+ * awake: from then on allocations with every tag are possible. What was put to sleep
+ * stays asleep until it is woken, also if all of its ranges are freed before.
  *
  * Both calls are all or nothing. If a call fails, for any reason and at any moment,
  * every page and every byte is where it was: a sleep releases no memory before all

@@ -9024,8 +9024,8 @@ extern "C" {
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for tensors that do not fit, with the operator, the
     /// input and both shapes; FERRUM_ERROR_UNSUPPORTED; FERRUM_ERROR_UNSUPPORTED_DEVICE
     /// for a tensor of another device; FERRUM_ERROR_PERMISSION_DENIED for a read-only
-    /// output; FERRUM_ERROR_BUSY for a tensor whose memory sleeps;
-    /// FERRUM_ERROR_OUT_OF_MEMORY. After an error outputs are as before.
+    /// output; FERRUM_ERROR_BUSY for a tensor whose memory sleeps, also if the tensors
+    /// do not fit; FERRUM_ERROR_OUT_OF_MEMORY. After an error outputs are as before.
     pub fn ferrum_op_run(
         op: ferrum_op,
         inputs: *const ferrum_tensor,
