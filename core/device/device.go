@@ -97,8 +97,8 @@ type Device interface {
 // are multiples of WidthBytes.
 type Pattern struct {
 	// Value holds the pattern in its low WidthBytes bytes.
-	Value uint32
-	// WidthBytes is 1, 2 or 4.
+	Value uint64
+	// WidthBytes is 1, 2, 4 or 8.
 	WidthBytes int
 }
 

@@ -12,7 +12,7 @@ import (
 
 func fillOf(h MemoryHandle, offset, size uint64, value uint32, width int) Fill {
 	return Fill{Memory: h, OffsetBytes: offset, SizeBytes: size,
-		Pattern: device.Pattern{Value: value, WidthBytes: width}}
+		Pattern: device.Pattern{Value: uint64(value), WidthBytes: width}}
 }
 
 func TestCopyMovesTheRangeThatIsAskedFor(t *testing.T) {

@@ -199,7 +199,7 @@ func (m *model) fill(t *rapid.T) {
 	m.order(t, on, b)
 	require.NoError(t, m.r.factory.FillAsync(manager.Fill{
 		Memory: b.handle, OffsetBytes: uint64(first * width), SizeBytes: uint64(count * width),
-		Pattern: device.Pattern{Value: value, WidthBytes: width},
+		Pattern: device.Pattern{Value: uint64(value), WidthBytes: width},
 	}, on))
 	for i := first * width; i < (first+count)*width; i++ {
 		b.content[i], b.defined[i] = byte(value>>(8*(i%width))), true
@@ -296,7 +296,7 @@ func TestOnDeviceLinkedBlocks(t *testing.T) {
 			handles := []manager.MemoryHandle{one, other}
 			value := byte(round + 1)
 			require.NoError(t, r.factory.FillAsync(manager.Fill{Memory: handles[from], SizeBytes: size,
-				Pattern: device.Pattern{Value: uint32(value), WidthBytes: 1}}, streams[from]))
+				Pattern: device.Pattern{Value: uint64(value), WidthBytes: 1}}, streams[from]))
 			done, err := r.factory.RecordEvent(streams[from])
 			require.NoError(t, err)
 			require.NoError(t, r.factory.WaitEvent(streams[to], done))

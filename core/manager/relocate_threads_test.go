@@ -100,7 +100,7 @@ func (w *worker) step() {
 		h := w.pick()
 		w.mark += 16
 		must(w.r.factory.FillAsync(manager.Fill{Memory: h, SizeBytes: uint64(len(w.bytes[h])),
-			Pattern: device.Pattern{Value: uint32(w.mark), WidthBytes: 1}}, w.stream))
+			Pattern: device.Pattern{Value: uint64(w.mark), WidthBytes: 1}}, w.stream))
 		w.bytes[h] = bytes.Repeat([]byte{w.mark}, len(w.bytes[h]))
 	case 8:
 		if w.dead == 0 {

@@ -75,7 +75,7 @@ func (f Fill) check(op string, start device.Addr) error {
 		return device.Errorf(device.CodeInvalidArgument, op,
 			"pattern_bytes %d is not 1, 2 or 4", f.Pattern.WidthBytes)
 	}
-	if width < 4 && f.Pattern.Value>>(8*width) != 0 {
+	if f.Pattern.Value>>(8*width) != 0 {
 		return device.Errorf(device.CodeInvalidArgument, op,
 			"pattern %#x does not fit pattern_bytes %d", f.Pattern.Value, width)
 	}

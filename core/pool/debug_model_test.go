@@ -77,7 +77,7 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 		if on.Queued() > 0 {
 			// Queued work still writes its mark. Poison written before that would look
 			// like a write after the free.
-			require.NoError(t, on.Fill(block.Addr, device.Pattern{Value: uint32(block.mark), WidthBytes: 1}, block.RequestedBytes))
+			require.NoError(t, on.Fill(block.Addr, device.Pattern{Value: uint64(block.mark), WidthBytes: 1}, block.RequestedBytes))
 		}
 		require.NoError(t, d.p.FreeSized(block.Addr, block.RequestedBytes, on))
 	}
@@ -104,7 +104,7 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 			_, block := d.pick(t)
 			on := stream(t)
 			require.NoError(t, d.p.RecordStream(block.Addr, on))
-			require.NoError(t, on.Fill(block.Addr, device.Pattern{Value: uint32(block.mark), WidthBytes: 1}, block.SizeBytes))
+			require.NoError(t, on.Fill(block.Addr, device.Pattern{Value: uint64(block.mark), WidthBytes: 1}, block.SizeBytes))
 		},
 		"step":           func(t *rapid.T) { stream(t).Step(rapid.IntRange(1, 4).Draw(t, "pieces")) },
 		"complete frees": func(*rapid.T) { d.p.CompleteFrees() },

@@ -64,7 +64,7 @@ func (p *streamsProgram) alloc(t *rapid.T) {
 func (p *streamsProgram) fill(b *streamsBlock, s device.Stream) {
 	p.next++
 	b.value = p.next
-	require.NoError(p.t, s.Fill(b.Addr, device.Pattern{Value: uint32(b.value), WidthBytes: 1}, b.SizeBytes))
+	require.NoError(p.t, s.Fill(b.Addr, device.Pattern{Value: uint64(b.value), WidthBytes: 1}, b.SizeBytes))
 }
 
 // look copies the ends of the block to the host, in the order of a stream.

@@ -36,7 +36,7 @@ func TestGraphsOfManyThreads(t *testing.T) {
 			var inside [4]device.Addr
 			assert.NoError(t, g.pool.AllocBatch(Request{SizeBytes: 8 * kib, Stream: s}, inside[:]))
 			for _, addr := range inside {
-				assert.NoError(t, s.Fill(addr, device.Pattern{Value: uint32(round), WidthBytes: 1}, 8*kib))
+				assert.NoError(t, s.Fill(addr, device.Pattern{Value: uint64(round), WidthBytes: 1}, 8*kib))
 			}
 			assert.NoError(t, g.pool.FreeBatch(inside[:3], s))
 			assert.NoError(t, g.pool.Free(outside.Addr, s))

@@ -13,9 +13,8 @@ const opFill = "tensor.fill"
 
 // Fill queues work on stream that gives every element a value, converted by the rules of
 // core/dtype. On a device whose memory the host cannot address, the elements must lie in at
-// most 4096 adjacent parts, and the bytes of an element must be a pattern of at most 4 bytes:
-// an element of 8 bytes is one whose halves are equal, such as 0. Errors: CodeUnsupported; those
-// of Write.
+// most 4096 adjacent parts, and the bytes of an element must be a pattern of at most 8 bytes.
+// Errors: CodeUnsupported; those of Write.
 func (t *Tensor) Fill(value float64, stream device.Stream) error {
 	if err := t.mayWrite(opFill); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (c *copying) fill(block []byte, stream device.Stream) error {
 
 // patternOf returns the pattern that repeats in elements with these bytes.
 func (t *Tensor) patternOf(block []byte) (device.Pattern, error) {
-	for _, width := range []int{1, 2, 4} {
+	for _, width := range []int{1, 2, 4, 8} {
 		if len(block)%width != 0 {
 			continue
 		}
@@ -100,12 +99,12 @@ func (t *Tensor) patternOf(block []byte) (device.Pattern, error) {
 			repeats = repeats && block[i] == block[i%width]
 		}
 		if repeats {
-			var low [4]byte
+			var low [8]byte
 			copy(low[:], block[:width])
-			return device.Pattern{Value: binary.LittleEndian.Uint32(low[:]), WidthBytes: width}, nil
+			return device.Pattern{Value: binary.LittleEndian.Uint64(low[:]), WidthBytes: width}, nil
 		}
 	}
-	return device.Pattern{}, device.Errorf(device.CodeUnsupported, opFill, "this device fills with patterns of at most 4 bytes, and an element has the bytes %x", block).
+	return device.Pattern{}, device.Errorf(device.CodeUnsupported, opFill, "this device fills with patterns of at most 8 bytes, and an element has the bytes %x", block).
 		On(t.storage.engine.ID())
 }
 

@@ -79,7 +79,7 @@ func TestOnDeviceRetiringPagesAreZeros(t *testing.T) {
 			require.NoError(t, err)
 			g.holds(t, got.Addr, 0, got.SizeBytes)
 			for value := range 4 {
-				pattern := device.Pattern{Value: uint32(value + round + 1), WidthBytes: 1}
+				pattern := device.Pattern{Value: uint64(value + round + 1), WidthBytes: 1}
 				require.NoError(t, on.Fill(got.Addr, pattern, got.SizeBytes))
 			}
 			require.NoError(t, m.Free(got.OffsetBytes, got.SizeBytes, on))

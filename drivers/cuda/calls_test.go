@@ -184,6 +184,9 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 		{name: "query the memory of the device", do: func() error { _, err := o.Memory(); return err }},
 		{name: "create a stream", do: func() (err error) { s, err = o.NewPriorityStream(0); return err }},
 		{name: "fill", do: func() error { return s.Fill(addr, one, 4096) }},
+		{name: "fill with a pattern of 8 bytes", do: func() error {
+			return s.Fill(addr, device.Pattern{Value: 1 << 40, WidthBytes: 8}, 4096)
+		}},
 		{name: "copy within the device", do: func() error { return s.Copy(addr, addr+4096, 4096) }},
 		{name: "copy from the host", do: func() error { return s.CopyFromHost(addr, pinned.HostAddr, 4096) }},
 		{name: "copy to the host", do: func() error { return s.CopyToHost(pinned.HostAddr, addr, 4096) }},

@@ -54,7 +54,7 @@ func (d *pooledDevice) part(t require.TestingT, s device.Stream) device.Addr {
 }
 
 func fill(t require.TestingT, s device.Stream, addr device.Addr, value byte) {
-	require.NoError(t, s.Fill(addr, device.Pattern{Value: uint32(value), WidthBytes: 1}, partBytes))
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: uint64(value), WidthBytes: 1}, partBytes))
 }
 
 // work captures a graph that uses one block for two purposes, one after the other. The

@@ -212,17 +212,34 @@ func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 }
 
 func (s *stream) fill(op string, dst uint64, pattern device.Pattern, size uint64) error {
+	if pattern.WidthBytes == 8 {
+		return s.fillHalves(op, dst, pattern.Value, size)
+	}
 	call := map[int]*dl.Function{1: &s.owner.ctx.api.fill8, 2: &s.owner.ctx.api.fill16, 4: &s.owner.ctx.api.fill32}[pattern.WidthBytes]
 	return s.owner.ctx.call(op, fmt.Sprintf("destination %#x, size %d", dst, size), call,
 		uintptr(dst), uintptr(pattern.Value), uintptr(size/uint64(pattern.WidthBytes)), s.handle)
 }
 
+// fillHalves fills with 8 bytes. The driver fills with at most 4, so each half is a column of its own: rows
+// of 8 bytes of which 4 are written.
+func (s *stream) fillHalves(op string, dst, value, size uint64) error {
+	const rowBytes, columnBytes = 8, 4
+	for _, half := range []uint64{0, 1} {
+		err := s.owner.ctx.call(op, fmt.Sprintf("destination %#x, size %d", dst, size), &s.owner.ctx.api.fillColumn32,
+			uintptr(dst+half*columnBytes), rowBytes, uintptr(uint32(value>>(32*half))), 1, uintptr(size/rowBytes), s.handle)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
 	o, width := s.owner, uint64(pattern.WidthBytes)
-	if width != 1 && width != 2 && width != 4 {
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
+	if width != 1 && width != 2 && width != 4 && width != 8 {
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2, 4 or 8 bytes", pattern.WidthBytes)
 	}
-	if uint64(pattern.Value)>>(8*width) != 0 {
+	if pattern.Value>>(8*width) != 0 {
 		return o.ctx.errorf(device.CodeInvalidArgument, op,
 			"pattern %#x: does not fit its width of %v", pattern.Value, device.Size(width))
 	}

@@ -97,7 +97,7 @@ func TestAnAdoptedStreamOrdersWorkAndIsNotDestroyed(t *testing.T) {
 	for i, native := range []uint64{uint64(theirs), 1} {
 		s, err := o.AdoptStream(device.ForeignStream{Native: native})
 		require.NoError(t, err)
-		require.NoError(t, s.Fill(addr, device.Pattern{Value: uint32(i + 1), WidthBytes: 1}, 64<<10))
+		require.NoError(t, s.Fill(addr, device.Pattern{Value: uint64(i + 1), WidthBytes: 1}, 64<<10))
 		e, err := s.RecordEvent()
 		require.NoError(t, err)
 		require.NoError(t, o.DefaultStream().WaitEvent(e))

@@ -30,10 +30,10 @@ func TestCopiesAndFillsEqualSlices(t *testing.T) {
 			n := rapid.SampledFrom([]int{1, 3, 64, 4096, 100 << 10, 200 << 10}).Draw(t, "bytes")
 			dst := rapid.IntRange(0, size-n).Draw(t, "dst")
 			if rapid.Bool().Draw(t, "fill") {
-				width := rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "width")
-				dst, n = dst&^3, max(n&^3, 4)
+				width := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "width")
+				dst, n = dst&^7, max(n&^7, 8)
 				dst = min(dst, size-n)
-				value := rapid.Uint32().Draw(t, "value") >> (32 - 8*width)
+				value := rapid.Uint64().Draw(t, "value") >> (64 - 8*width)
 				require.NoError(t, s.Fill(addr+device.Addr(dst), device.Pattern{Value: value, WidthBytes: width}, uint64(n)))
 				for i := range n {
 					want[dst+i] = byte(value >> (8 * (i % width)))

@@ -20,8 +20,8 @@ type api struct {
 	orderedAlloc, orderedFree           dl.Function
 	hostAlloc, hostFree, hostPointer    dl.Function
 
-	copyWithin, copyIn, copyOut, fill8, fill16, fill32 dl.Function
-	canAccessPeer, copyPeer                            dl.Function
+	copyWithin, copyIn, copyOut, fill8, fill16, fill32, fillColumn32 dl.Function
+	canAccessPeer, copyPeer                                          dl.Function
 
 	streamCreate, streamDestroy, streamQuery, streamSynchronize, streamWait, hostFunction dl.Function
 
@@ -77,6 +77,7 @@ func (a *api) table() []dl.Row {
 		{Name: "cuMemsetD8Async", To: &a.fill8, Since: 3020},
 		{Name: "cuMemsetD16Async", To: &a.fill16, Since: 3020},
 		{Name: "cuMemsetD32Async", To: &a.fill32, Since: 3020},
+		{Name: "cuMemsetD2D32Async", To: &a.fillColumn32, Since: 3020},
 		{Name: "cuDeviceCanAccessPeer", To: &a.canAccessPeer, Since: 4000, Group: groupPeer},
 		{Name: "cuMemcpyPeerAsync", To: &a.copyPeer, Since: 4000, Group: groupPeer},
 		{Name: "cuStreamCreateWithPriority", To: &a.streamCreate, Since: 5050},

@@ -173,7 +173,7 @@ func TestThreadsMapAtTheSameTime(t *testing.T) {
 					func() error { return o.Map(at, pages) },
 					func() error { return o.SetAccess(at, 2*page, device.AccessReadWrite) },
 					func() error {
-						return o.DefaultStream().Fill(at+page-8, device.Pattern{Value: uint32(number), WidthBytes: 1}, 16)
+						return o.DefaultStream().Fill(at+page-8, device.Pattern{Value: uint64(number), WidthBytes: 1}, 16)
 					},
 					func() error { return o.DefaultStream().Synchronize(device.Forever) },
 					func() error { return o.Unmap(at, 2*page) },

@@ -128,7 +128,7 @@ func (p *program) fill(index int, dst *slot) {
 	width := rapid.SampledFrom([]int{1, 2, 4}).Draw(p.t, "width")
 	value := rapid.Uint32().Draw(p.t, "value") & uint32(1<<(8*width)-1)
 	at, size := p.part(width)
-	require.NoError(p.t, p.streams[index].Fill(dst.addr+device.Addr(at), device.Pattern{Value: value, WidthBytes: width}, uint64(size)))
+	require.NoError(p.t, p.streams[index].Fill(dst.addr+device.Addr(at), device.Pattern{Value: uint64(value), WidthBytes: width}, uint64(size)))
 	for i := range size {
 		dst.model[at+i] = byte(value >> (8 * (i % width)))
 	}

@@ -22,7 +22,7 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 		return err
 	}
 	defer used.Release()
-	streams.Fill(mapping.Bytes(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
+	streams.Fill(mapping.Bytes(uint64(addr), size), device.Pattern{Value: uint64(value), WidthBytes: 1})
 	return nil
 }
 

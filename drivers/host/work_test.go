@@ -52,7 +52,7 @@ func TestBadOperationsAreRejectedAndChangeNothing(t *testing.T) {
 		"fill width 0":       {device.CodeInvalidArgument, s.Fill(addr, device.Pattern{}, 4)},
 		"fill width 3":       {device.CodeInvalidArgument, s.Fill(addr, device.Pattern{WidthBytes: 3}, 3)},
 		"fill width -4":      {device.CodeInvalidArgument, s.Fill(addr, device.Pattern{WidthBytes: -4}, 4)},
-		"fill width 8":       {device.CodeInvalidArgument, s.Fill(addr, device.Pattern{WidthBytes: 8}, 8)},
+		"fill width 16":      {device.CodeInvalidArgument, s.Fill(addr, device.Pattern{WidthBytes: 16}, 16)},
 		"fill wide value":    {device.CodeInvalidArgument, s.Fill(addr, device.Pattern{Value: 256, WidthBytes: 1}, 1)},
 		"no function":        {device.CodeNullPointer, s.HostFunction(nil)},
 		"no event":           {device.CodeNullPointer, s.WaitEvent(nil)},

@@ -35,7 +35,7 @@ func (b *Bytes) Fill(addr device.Addr, value byte, size uint64) error {
 		return visible.FillNow(addr, value, size)
 	}
 	stream := b.dev.DefaultStream()
-	if err := stream.Fill(addr, device.Pattern{Value: uint32(value), WidthBytes: 1}, size); err != nil {
+	if err := stream.Fill(addr, device.Pattern{Value: uint64(value), WidthBytes: 1}, size); err != nil {
 		return err
 	}
 	return stream.Synchronize(device.Forever)

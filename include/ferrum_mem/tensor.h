@@ -347,9 +347,8 @@ FERRUM_API ferrum_status ferrum_tensor_write(ferrum_tensor tensor,
 /**
  * Queues work that gives every element the value, converted to the type of the tensor.
  *
- * @return FERRUM_ERROR_UNSUPPORTED for a type to which numbers are not converted, and for a
- *         device whose memory the host cannot address: if the elements lie in more than
- *         4096 parts, or the bytes of an element of 8 bytes do not repeat after 4 bytes;
+ * @return FERRUM_ERROR_UNSUPPORTED for a type to which numbers are not converted, and for
+ *         elements in more than 4096 parts on a device whose memory the host cannot address;
  *         otherwise errors of ferrum_tensor_write.
  *
  * @optional stream

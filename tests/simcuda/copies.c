@@ -64,11 +64,12 @@ CUresult run_fill(Op *op) {
     char *to = range_host(op->to);
     if (zero_by_holes(to, op))
         return CUDA_SUCCESS;
-    if (op->value_size == 1)
-        memset(to, (int)op->value, op->size);
-    else
-        for (size_t at = 0; at < op->size; at += op->value_size)
-            memcpy(to + at, &op->value, op->value_size);
+    for (size_t row = 0; row < op->rows; row++, to += op->pitch)
+        if (op->value_size == 1)
+            memset(to, (int)op->value, op->row_size);
+        else
+            for (size_t at = 0; at < op->row_size; at += op->value_size)
+                memcpy(to + at, &op->value, op->value_size);
     return CUDA_SUCCESS;
 }
 

@@ -143,6 +143,7 @@ struct Op {
     bool even_spoilt; /* runs also after a sticky error */
     size_t size;
     unsigned value, value_size;
+    size_t rows, row_size, pitch; /* of a fill */
     void *pointer, *user_data;
     struct Payload *payload;
 };

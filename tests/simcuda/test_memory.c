@@ -150,6 +150,39 @@ static void copy_rules(void) {
 }
 
 /* The host cannot read the memory of a device. */
+/* A matrix has rows, which are pitch bytes apart, and a part of each is filled. */
+static void columns_are_filled(void) {
+    begin();
+    CUdeviceptr a;
+    CUstream stream;
+    uint32_t host[64];
+    OK(cuMemAlloc(&a, sizeof host));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemsetD8Async(a, 0, sizeof host, stream));
+    OK(cuMemsetD2D32Async(a, 8, 0x01020304, 1, 32, stream));
+    OK(cuMemsetD2D32Async(a + 4, 8, 5, 1, 31, stream));
+    OK(cuMemsetD2D32Async(a + 16, 16, 7, 2, 2, stream));
+    OK(cuMemsetD2D32Async(a + 252, 3, 9, 1, 1, stream)); /* no second row */
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(host, a, sizeof host));
+    for (unsigned i = 0; i < 63; i++)
+        if (i == 4 || i == 5 || i == 8 || i == 9)
+            EXPECT(host[i] == 7);
+        else
+            EXPECT(host[i] == (i % 2 == 0 ? 0x01020304 : 5));
+    EXPECT(host[63] == 9);
+    OK(cuMemsetD2D32Async(a, 8, 1, 1, 0, stream));
+    OK(cuMemsetD2D32Async(a, 8, 1, 0, 9, stream));
+    INVALID(cuMemsetD2D32Async(a + 2, 8, 1, 1, 2, stream));
+    INVALID(cuMemsetD2D32Async(a, 10, 1, 1, 2, stream));
+    INVALID(cuMemsetD2D32Async(a, 8, 1, 1, 33, stream));
+    INVALID(cuMemsetD2D32Async(a, 8, 1, SIZE_MAX / 2, 1, stream));
+    OPEN(CUDA_ERROR_INVALID_VALUE, cuMemsetD2D32Async(a, 4, 1, 2, 2, stream));
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(a));
+    end();
+}
+
 static void device_memory_is_apart(void) {
     begin();
     CUdeviceptr a;
@@ -462,6 +495,7 @@ static const Case cases[] = {
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"allocation rules", allocation_rules, 0, NULL},
     {"copy rules", copy_rules, 0, NULL},
+    {"columns are filled", columns_are_filled, 0, NULL},
     {"device memory is apart", device_memory_is_apart, 128 + 11, NULL},
     {"fresh memory is not zero", fresh_memory_is_not_zero, 0, NULL},
     {"pinned rules", pinned_rules, 0, NULL},

@@ -170,8 +170,8 @@ func (d *Device) fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 		to.write(nil)
 		return nil
 	}
-	var value [4]byte
-	binary.LittleEndian.PutUint32(value[:], pattern.Value)
+	var value [8]byte
+	binary.LittleEndian.PutUint64(value[:], pattern.Value)
 	bytes := make([]byte, size)
 	for i := range bytes {
 		bytes[i] = value[i%pattern.WidthBytes]

@@ -12,13 +12,13 @@ import (
 )
 
 // one is a pattern of single bytes.
-func one(value uint32) device.Pattern { return device.Pattern{Value: value, WidthBytes: 1} }
+func one(value uint64) device.Pattern { return device.Pattern{Value: value, WidthBytes: 1} }
 
 // fill fills a range on the default stream and waits for it.
 func fill(t testing.TB, dev device.Device, addr device.Addr, value uint32, size uint64) {
 	t.Helper()
 	s := dev.DefaultStream()
-	require.NoError(t, s.Fill(addr, one(value), size))
+	require.NoError(t, s.Fill(addr, one(uint64(value)), size))
 	require.NoError(t, s.Synchronize(device.Forever))
 }
 

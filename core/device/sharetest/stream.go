@@ -117,7 +117,7 @@ func (a AdoptedStream) ends(t *testing.T, dev device.Device, adopter device.Stre
 		s, err := adopter.AdoptStream(owner.Stream())
 		require.NoError(t, err)
 		requireCode(t, device.CodeBusy, dev.Close())
-		require.NoError(t, s.Fill(at, one(round), size))
+		require.NoError(t, s.Fill(at, one(uint64(round)), size))
 		require.NoError(t, s.Close())
 		requireBytes(t, dev, at, byte(round), size)
 		requireCode(t, device.CodeInvalidState, s.Close())

@@ -145,8 +145,8 @@ func (p *program) batch(stream int, dst, src *slot) {
 
 func (p *program) fill(stream int, dst *slot) {
 	p.use(stream, dst)
-	width := rapid.SampledFrom([]int{1, 2, 4}).Draw(p.t, "width")
-	value := rapid.Uint32().Draw(p.t, "value") & uint32(1<<(8*width)-1)
+	width := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(p.t, "width")
+	value := rapid.Uint64().Draw(p.t, "value") & (uint64(1)<<(8*width) - 1)
 	at, size := p.part(width)
 	pattern := device.Pattern{Value: value, WidthBytes: width}
 	require.NoError(p.t, p.streams[stream].Fill(dst.addr+device.Addr(at), pattern, uint64(size)))

@@ -101,6 +101,8 @@ func refusals(t *testing.T, dev device.Device) {
 	refused(device.CodeInvalidArgument, s.Fill(addr+2, pattern, 8))
 	refused(device.CodeInvalidArgument, s.Fill(addr, device.Pattern{Value: 256, WidthBytes: 1}, 8))
 	refused(device.CodeInvalidArgument, s.Fill(addr, device.Pattern{WidthBytes: 3}, 9))
+	refused(device.CodeInvalidArgument, s.Fill(addr+4, device.Pattern{WidthBytes: 8}, 8))
+	refused(device.CodeInvalidSize, s.Fill(addr, device.Pattern{WidthBytes: 8}, 12))
 	refused(device.CodeInvalidAddress, s.Fill(end-4, pattern, 8))
 	refused(device.CodeInvalidSize, s.Copy(addr, addr, 0))
 	refused(device.CodeInvalidAddress, s.Copy(end, addr, 8))

@@ -50,7 +50,7 @@ func (p *program) fill(*rapid.T) {
 	value := rapid.Byte().Draw(p.t, "value")
 	var err error
 	if rapid.Bool().Draw(p.t, "stream") {
-		err = p.queued(p.dev.DefaultStream().Fill(addr, device.Pattern{Value: uint32(value), WidthBytes: 1}, size))
+		err = p.queued(p.dev.DefaultStream().Fill(addr, device.Pattern{Value: uint64(value), WidthBytes: 1}, size))
 	} else {
 		err = p.dev.visible.FillNow(addr, value, size)
 	}

@@ -28,7 +28,7 @@ var failing = []string{
 	"cuMemHostRegister_v2", "cuMemHostUnregister",
 	"cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
 	"cuMemGetInfo_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyPeerAsync",
-	"cuMemsetD8Async", "cuMemsetD32Async", "cuLaunchHostFunc", "cuStreamCreateWithPriority", "cuStreamDestroy_v2",
+	"cuMemsetD8Async", "cuMemsetD32Async", "cuMemsetD2D32Async", "cuLaunchHostFunc", "cuStreamCreateWithPriority", "cuStreamDestroy_v2",
 	"cuStreamQuery", "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuEventQuery",
 	"cuEventSynchronize", "cuCtxEnablePeerAccess", "cuModuleLoadDataEx", "cuLaunchKernel",
 }

@@ -77,6 +77,12 @@ func poolProgram(paged bool) func(r *rig) []step {
 				}
 				return s.Fill(blocks[2].Addr, device.Pattern{Value: 7, WidthBytes: 1}, blocks[2].SizeBytes)
 			})},
+			{"work of 8 bytes", have(func() error {
+				if blocks[1].Addr == 0 {
+					return errMissing
+				}
+				return s.Fill(blocks[1].Addr, device.Pattern{Value: 1<<40 | 7, WidthBytes: 8}, blocks[1].SizeBytes)
+			})},
 			{"free", free(2)},
 			{"allocate again", alloc(2, 7*half)},
 			{"allocate more", alloc(3, 5*half)},

@@ -132,10 +132,10 @@ func (s *Stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 
 func (s *Stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
 	width := uint64(pattern.WidthBytes)
-	if width != 1 && width != 2 && width != 4 {
-		return s.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
+	if width != 1 && width != 2 && width != 4 && width != 8 {
+		return s.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2, 4 or 8 bytes", pattern.WidthBytes)
 	}
-	if uint64(pattern.Value)>>(8*width) != 0 {
+	if pattern.Value>>(8*width) != 0 {
 		return s.errorf(device.CodeInvalidArgument, op,
 			"pattern %#x: does not fit its width of %v", pattern.Value, device.Size(width))
 	}

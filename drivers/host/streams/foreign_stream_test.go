@@ -65,7 +65,7 @@ func adoptExecutor(t *testing.T, o *opened) (*executor, *Stream) {
 }
 
 func fillWith(t *testing.T, s *Stream, addr device.Addr, value uint32) {
-	require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: 1}, 1))
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: uint64(value), WidthBytes: 1}, 1))
 }
 
 // Work of the owner counts when the end of the queue is marked, although the device does

@@ -50,14 +50,16 @@ func Fill(dst []byte, pattern device.Pattern) {
 		}
 		return
 	}
-	var value [4]byte
+	var value [8]byte
 	switch pattern.WidthBytes {
 	case 1:
 		value[0] = byte(pattern.Value)
 	case 2:
 		binary.NativeEndian.PutUint16(value[:], uint16(pattern.Value))
+	case 4:
+		binary.NativeEndian.PutUint32(value[:], uint32(pattern.Value))
 	default:
-		binary.NativeEndian.PutUint32(value[:], pattern.Value)
+		binary.NativeEndian.PutUint64(value[:], pattern.Value)
 	}
 	laid, cached := copy(dst, value[:pattern.WidthBytes]), min(len(dst), patternBytes)
 	for laid < cached {

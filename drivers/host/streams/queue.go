@@ -76,7 +76,7 @@ type operation struct {
 	kind kind
 	// width and value are the pattern of kindFill.
 	width uint8
-	value uint32
+	value uint64
 	// dst, src and size are the ranges of kindMove, kindFill and kindPrefetch.
 	dst, src, size uint64
 	// dstHeld and srcHeld are the segments or pages of the ranges, held until the operation

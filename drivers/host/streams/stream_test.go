@@ -69,7 +69,7 @@ func TestFillPatternsAndSizes(t *testing.T) {
 				memory := view(addr, uint64(size)+16)
 				scramble(memory[size:], 3)
 				guard := append([]byte(nil), memory[size:]...)
-				require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: width}, uint64(size)))
+				require.NoError(t, s.Fill(addr, device.Pattern{Value: uint64(value), WidthBytes: width}, uint64(size)))
 				require.NoError(t, s.Synchronize(device.Forever))
 				for at := 0; at < size; at++ {
 					// The test machines are little-endian.

@@ -8814,9 +8814,8 @@ extern "C" {
 
     /// Queues work that gives every element the value, converted to the type of the tensor.
     ///
-    /// Returns FERRUM_ERROR_UNSUPPORTED for a type to which numbers are not converted, and for a
-    /// device whose memory the host cannot address: if the elements lie in more than
-    /// 4096 parts, or the bytes of an element of 8 bytes do not repeat after 4 bytes;
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a type to which numbers are not converted, and for
+    /// elements in more than 4096 parts on a device whose memory the host cannot address;
     /// otherwise errors of ferrum_tensor_write.
     pub fn ferrum_tensor_fill(
         tensor: ferrum_tensor,
