@@ -134,6 +134,6 @@ func (e InferenceMemoryEstimate) ActivationMB() float64 {
 
 // String returns a summary in one line.
 func (e InferenceMemoryEstimate) String() string {
-	return fmt.Sprintf("model %.2f MB + KV cache %.2f MB + activations %.2f MB = %.2f MB (%.2f GB)",
+	return fmt.Sprintf("model %.2f MiB + KV cache %.2f MiB + activations %.2f MiB = %.2f MiB (%.2f GiB)",
 		e.ModelMB(), e.KVCacheMB(), e.ActivationMB(), e.TotalMB(), e.TotalGB())
 }

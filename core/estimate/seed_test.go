@@ -43,7 +43,7 @@ func TestSeedEstimateInUnits(t *testing.T) {
 	assert.Equal(t, 0.25, e.ActivationMB())
 	assert.Equal(t, 2.75, e.TotalMB())
 	assert.Equal(t, 2.75/1024, e.TotalGB())
-	assert.Equal(t, "model 1.50 MB + KV cache 1.00 MB + activations 0.25 MB = 2.75 MB (0.00 GB)", e.String())
+	assert.Equal(t, "model 1.50 MiB + KV cache 1.00 MiB + activations 0.25 MiB = 2.75 MiB (0.00 GiB)", e.String())
 }
 
 func TestSeedKVCache(t *testing.T) {

@@ -11,6 +11,7 @@ import gc
 import random
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import ferrum_mem as fm
 import pytest
@@ -180,6 +181,55 @@ def test_streams_are_closed_once_their_work_is_done(device, gate):
         assert stream.closed
 
     asyncio.run(main())
+
+
+def test_async_with_waits_for_the_work_of_a_stream(device, gate):
+    async def main() -> None:
+        async def use() -> None:
+            async with fm.Manager(device, ORDINARY) as manager, fm.Stream(device) as stream:
+                opened.extend((manager, stream))
+                with manager.alloc(64) as block:
+                    stream.host_function(gate.wait)
+                    block.fill_async(5, stream=stream)
+                    async with await block.map_async() as mapping:
+                        opened.append(mapping)
+
+        using = asyncio.ensure_future(use())
+        await reached(gate)
+        gate.open()
+        await using
+        assert [each.closed for each in opened] == [True] * 3
+
+    opened: list[Any] = []
+    asyncio.run(main())
+
+
+def test_async_with_keeps_the_first_error(device):
+    async def main() -> None:
+        async with fm.Manager(device, ORDINARY) as manager:
+            blocks.append(manager.alloc(64))
+            raise KeyError("first")
+
+    blocks: list[Any] = []
+    with pytest.raises(KeyError, match="first") as caught:
+        asyncio.run(main())
+    if hasattr(caught.value, "__notes__"):
+        assert "could not be closed: BusyError" in caught.value.__notes__[0]
+    blocks[0].close()
+    gc.collect()
+
+
+def test_async_with_raises_what_close_raises(device):
+    async def main() -> None:
+        async with fm.Manager(device, ORDINARY) as manager:
+            blocks.append(manager.alloc(64))
+
+    blocks: list[Any] = []
+    with pytest.raises(fm.BusyError):
+        asyncio.run(main())
+    manager = blocks[0].manager
+    blocks[0].close()
+    manager.close()
 
 
 def test_async_calls_raise_the_errors_of_sync_calls(device, manager, stream):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import operator
 import threading
 import weakref
 from typing import Any
@@ -362,6 +363,23 @@ def test_operators_of_tensors(device, numbers):
     gc.collect()
     # The backend of the operators has ended with the last tensor.
     assert [leak.kind for leak in fm.leak_report().leaks] == ["device"]
+
+
+def test_elements_are_not_compared_by_accident(device, numbers):
+    with (
+        fm.Tensor.from_numpy(numbers(2), device=device) as x,
+        fm.Tensor.from_numpy(numbers(2), device=device) as y,
+    ):
+        assert x == x  # noqa: PLR0124
+        assert (x == None, x == "x", x != None) == (False, False, True)  # noqa: E711
+        for other in (y, x[:], numpy.zeros(2, "f4"), numpy.float32(1), 1, 1.5, True):
+            for compare in (operator.eq, operator.ne):
+                for pair in ((x, other), (other, x)):
+                    with pytest.raises(TypeError, match=r"numpy\.array_equal"):
+                        compare(*pair)
+        assert {x: 1, y: 2}[y] == 2
+        assert len({x, y, x}) == 2
+        assert [x, y].index(x) == 0
 
 
 def test_operators_open_one_backend(device, numbers):

@@ -35,7 +35,7 @@ def test_units_and_text():
     assert found.activation_mb() == 0.25
     assert found.total_mb() == 2.75
     assert str(found) == (
-        "model 1.50 MB + KV cache 1.00 MB + activations 0.25 MB = 2.75 MB (0.00 GB)"
+        "model 1.50 MiB + KV cache 1.00 MiB + activations 0.25 MiB = 2.75 MiB (0.00 GiB)"
     )
 
 

@@ -22,12 +22,13 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _abi, _callbacks, _native
-from ._owned import end_beside, in_background
+from ._owned import R, Resource, end_beside, in_background, note_failure
 from ._values import NS_PER_SECOND, wait_limit_ns
 from .errors import FerrumTimeoutError
 
 if TYPE_CHECKING:
     import asyncio
+    from types import TracebackType
 
 T = TypeVar("T")
 
@@ -267,3 +268,29 @@ class TransferSlots:
             self.release()
         else:
             granted.set_result(None)
+
+
+class AsyncResource(Resource):
+    """A resource that `async with` closes without blocking the event loop."""
+
+    async def close_async(self) -> None:
+        """The same as close()."""
+        await in_thread(self.close)
+
+    async def __aenter__(self: R) -> R:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            await self.close_async()
+            return
+        try:
+            await self.close_async()
+        except Exception as failure:
+            note_failure(error, self._owned.label, failure)
+            self._postpone()

@@ -333,15 +333,20 @@ def end_beside(error: BaseException, label: str, end: Callable[[], object]) -> b
     try:
         end()
     except Exception as failure:
-        text = f"{label} could not be closed: {type(failure).__name__}: {failure}"
-        add_note = getattr(error, "add_note", None)
-        if add_note is not None:
-            add_note(text)
-            return False
-        with contextlib.suppress(ResourceWarning):
-            warnings.warn(text, ResourceWarning, stacklevel=3)
+        note_failure(error, label, failure)
         return False
     return True
+
+
+def note_failure(error: BaseException, label: str, failure: Exception) -> None:
+    """Notes the failure to close an object while another exception propagates."""
+    text = f"{label} could not be closed: {type(failure).__name__}: {failure}"
+    add_note = getattr(error, "add_note", None)
+    if add_note is not None:
+        add_note(text)
+        return
+    with contextlib.suppress(ResourceWarning):
+        warnings.warn(text, ResourceWarning, stacklevel=4)
 
 
 @contextlib.contextmanager

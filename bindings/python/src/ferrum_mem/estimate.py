@@ -49,9 +49,9 @@ class InferenceMemoryEstimate(_records.InferenceMemoryEstimate):
 
     def __str__(self) -> str:
         return (
-            f"model {self.model_mb():.2f} MB + KV cache {self.kv_cache_mb():.2f} MB"
-            f" + activations {self.activation_mb():.2f} MB"
-            f" = {self.total_mb():.2f} MB ({self.total_gb():.2f} GB)"
+            f"model {self.model_mb():.2f} MiB + KV cache {self.kv_cache_mb():.2f} MiB"
+            f" + activations {self.activation_mb():.2f} MiB"
+            f" = {self.total_mb():.2f} MiB ({self.total_gb():.2f} GiB)"
         )
 
 

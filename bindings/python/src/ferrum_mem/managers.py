@@ -43,7 +43,7 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
     return raw, kept
 
 
-class Manager(ManagerCalls, SharingManager):
+class Manager(ManagerCalls, SharingManager, _async.AsyncResource):
     """A memory manager of a device. It allocates blocks by handle.
 
     Args:

@@ -15,7 +15,7 @@ from ._records import AccessStats
 from ._values import size_text, u64
 
 
-class HostMapping(HostBuffer):
+class HostMapping(HostBuffer, _async.AsyncResource):
     """A range of a block that the host can address. Memory.map() creates it.
 
     view(), as_numpy() and buffer show it. unmap(), or the end of the context, ends the
@@ -49,10 +49,6 @@ class HostMapping(HostBuffer):
     def close(self) -> None:
         """The same as unmap()."""
         self.unmap()
-
-    async def close_async(self) -> None:
-        """The same as close(), which may have to write a staging copy back."""
-        await _async.in_thread(self.close)
 
     def view(self) -> memoryview:
         """The range as a memoryview of bytes. It is writable unless the access is READ_ONLY."""

@@ -41,7 +41,7 @@ def named_handle(stream: Stream | None, device: Device) -> _abi.ferrum_stream:
     return optional_handle(device.default_stream if stream is None else stream)
 
 
-class Stream(StreamCalls):
+class Stream(StreamCalls, _async.AsyncResource):
     """An ordered queue of work on a device. Its thread starts with the first work.
 
     Args:

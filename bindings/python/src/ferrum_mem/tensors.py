@@ -69,7 +69,8 @@ class Tensor(Viewed):
 
     The operators + - * / @ compute on a backend of the device that the package opens for them.
     Both tensors have one type; a number gets the type of the tensor. Division of integers drops
-    the fraction.
+    the fraction. == and != compare no elements: with another tensor, an array or a number they
+    raise TypeError. A tensor can be a key of a dictionary and a member of a set.
 
     Args:
         memory: a pool, a virtual pool, a model of an elastic pool, or a block of a manager,
@@ -462,6 +463,24 @@ class Tensor(Viewed):
 
     def __rmatmul__(self, other: Any) -> Tensor:
         return self._compute("MatMul", other, self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are one object. Elements are not compared.
+
+        Raises:
+            TypeError: other is another tensor, an array or a number.
+        """
+        if self is other:
+            return True
+        if isinstance(other, (Tensor, int, float, complex)) or hasattr(other, "__array__"):
+            raise TypeError(
+                "== does not compare the elements of tensors: compare arrays, as in"
+                " numpy.array_equal(a, b); `is` tells whether two names are of one tensor"
+            )
+        return NotImplemented
+
+    # Equal objects are one object.
+    __hash__ = Viewed.__hash__
 
     def copy_from(self, source: Tensor, *, stream: Stream | None = None) -> Queued:
         """Queues a copy of the elements of a tensor of the same shape on the same device. Elements

@@ -44,7 +44,7 @@ impl fmt::Display for InferenceMemoryEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "model {:.2} MB + KV cache {:.2} MB + activations {:.2} MB = {:.2} MB ({:.2} GB)",
+            "model {:.2} MiB + KV cache {:.2} MiB + activations {:.2} MiB = {:.2} MiB ({:.2} GiB)",
             self.model_mb(),
             self.kv_cache_mb(),
             self.activation_mb(),

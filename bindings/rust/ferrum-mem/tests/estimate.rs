@@ -43,7 +43,7 @@ fn the_worked_example_of_the_short_formulas() {
     assert_eq!(estimate_kv_cache_memory(&cache).unwrap(), 1073741824);
     assert_eq!(
         found.to_string(),
-        "model 27625.02 MB + KV cache 1024.00 MB + activations 0.25 MB = 28649.27 MB (27.98 GB)"
+        "model 27625.02 MiB + KV cache 1024.00 MiB + activations 0.25 MiB = 28649.27 MiB (27.98 GiB)"
     );
     let half = estimate_inference_memory(&mistral(2)).unwrap();
     assert_eq!(half.total_bytes, 15020466176);
