@@ -36,9 +36,17 @@ func Errorf(code Code, op, format string, args ...any) *Error {
 	return e
 }
 
-// On sets the device that the error is about, and returns the error.
+// On sets the device that the error is about, and returns the error. The message does not repeat
+// the device of a cause.
 func (e *Error) On(id ID) *Error {
 	e.Device = id.String()
+	for err := e.Err; err != nil; err = errors.Unwrap(err) {
+		if cause, ok := err.(*Error); ok && cause.Device == e.Device {
+			text := cause.Error()
+			e.Message = strings.Replace(e.Message, text, strings.TrimPrefix(text, e.Device+": "), 1)
+			break // the cause repeats none either
+		}
+	}
 	return e
 }
 
