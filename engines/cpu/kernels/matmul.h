@@ -19,10 +19,10 @@
 #include "tile.h"
 #include "vector_product.h"
 
-/* The most rows of a block. Their copy has at most 208 KiB, which leaves room in
+/* The most rows of a block. Their copy has at most 225 KiB, which leaves room in
  * the L2 cache for a panel, and bounds the workspace of each thread. */
 #if FK_LANES == 16
-#define FK_BLOCK_ROWS 96
+#define FK_BLOCK_ROWS 144
 #else
 #define FK_BLOCK_ROWS 192
 #endif

@@ -12,7 +12,7 @@
  * columns and the rows of a tile fit into an L1 cache of 32 KiB. A panel of
  * AVX-512 is read from the L2 cache, which is fast enough for its tiles. */
 #if FK_LANES == 16
-#define FK_DEPTH 512
+#define FK_DEPTH 384
 #else
 #define FK_DEPTH 256
 #endif
@@ -20,6 +20,11 @@
  * constant distance makes every row an offset of one register. An odd number of
  * cache lines places the rows in different sets of the cache. */
 #define FK_A_ROW (FK_DEPTH + 16)
+
+/* How many bytes before their use a panel is asked for, into the L2 cache. The
+ * processor looks ahead by itself, but only within a page, and a tile reads a panel
+ * faster than that brings it from the L3 cache. */
+#define FK_PANEL_AHEAD 4096
 
 /* y = a b, or y += a b if adds is set. */
 typedef void fk_tile_run(int64_t k, const float *a, const float *b, float *y,
@@ -34,6 +39,8 @@ FK_INLINE void fk_tile(const int rows, int64_t k, const float *a, int64_t a_row,
     FK_UNROLL for (int r = 0; r < rows; r++)
         __builtin_prefetch(y + r * y_row, 1);
     _Pragma("GCC unroll 4") for (int64_t i = 0; i < k; i++) {
+        FK_UNROLL for (int at = 0; at < 4 * FK_WIDTH; at += 64)
+            __builtin_prefetch((const char *)b + FK_PANEL_AHEAD + at, 0, 2);
         fk_v column[FK_VECTORS];
         FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) column[v] =
             fk_load(b + v * FK_LANES);
