@@ -162,7 +162,7 @@ func (d *draft) readSentence() {
 // unknown adds the issue of weights without a configuration, or of an unknown architecture in GGUF.
 func (d *draft) unknown(source *weights.Source) error {
 	if name := source.Values()["general.architecture"]; name.IsText() {
-		d.add(d.path, unsupported("general.architecture", "use a model of the type "+strings.Join(ModelTypes(), ", "),
+		d.add(d.path, unsupported("general.architecture", useOfKnown(),
 			"the architecture %.60q is not known; the nearest is %s", name.Text, similar.Names(name.Text, ModelTypes(), 1)[0]))
 		return nil
 	}

@@ -200,7 +200,7 @@ func TestWrongSettings(t *testing.T) {
 		{map[string]any{"num_attention_heads": 5}, device.CodeInvalidFormat, "num_attention_heads", "5 does not divide the hidden size of 12"},
 		{map[string]any{"hidden_size": nil, "model_type": "llama"}, device.CodeInvalidFormat, "hidden_size", "is missing"},
 		{map[string]any{"hidden_size": "12"}, device.CodeInvalidFormat, "hidden_size", "not a whole number"},
-		{map[string]any{"model_type": "brt"}, device.CodeInvalidFormat, "model_type", "the nearest known are bert"},
+		{map[string]any{"model_type": "brt"}, device.CodeUnsupported, "model_type", "the nearest known are bert"},
 		{map[string]any{"model_type": nil}, device.CodeInvalidFormat, "model_type", "is missing"},
 		{map[string]any{"hidden_act": "quick_gelu"}, device.CodeUnsupported, "hidden_act", `"quick_gelu" has no operator`},
 		{map[string]any{"hidden_act": 3}, device.CodeInvalidFormat, "hidden_act", "not a text"},

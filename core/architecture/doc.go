@@ -28,5 +28,5 @@
 //
 // # Files in reading order
 //
-// issues.go, family.go, graph.go, encoder.go, bind.go, definition.go, sentence.go.
+// issues.go, family.go, graph.go, encoder.go, bind.go, sentence.go, definition.go.
 package architecture

@@ -60,10 +60,13 @@ func ModelTypes() []string { return slices.Sorted(maps.Keys(table())) }
 // maxLayers bounds the layers of a definition. Published encoders have at most 48.
 const maxLayers = 1024
 
+// useOfKnown suggests the model types whose definitions can be made.
+func useOfKnown() string { return "use a model of the type " + strings.Join(ModelTypes(), ", ") }
+
 // refuse returns why a family has no definition here.
 func refuse(m *estimate.Model) (finding, bool) {
 	_, known := table()[m.Type]
-	fix := "use a model of the type " + strings.Join(ModelTypes(), ", ")
+	fix := useOfKnown()
 	switch {
 	case known:
 		return finding{}, false

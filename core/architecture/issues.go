@@ -53,11 +53,16 @@ func (s *issues) addRead(err error) error {
 	if field == "" || !errors.As(err, &typed) {
 		return err
 	}
-	s.list = append(s.list, ir.Issue{
+	issue := ir.Issue{
 		Severity: ir.Critical, Category: categoryConfiguration, Description: typed.Message, ConfigPath: field,
 		SuggestedFix: fmt.Sprintf("correct %s, or take the file as it was published with the model", field),
-	})
+	}
 	s.stop = err
+	if estimate.IsUnknownFamily(err) {
+		issue.Category, issue.SuggestedFix = categoryUnsupported, useOfKnown()
+		s.stop = device.Errorf(device.CodeUnsupported, opDefine, "%s", typed.Message)
+	}
+	s.list = append(s.list, issue)
 	return nil
 }
 

@@ -57,6 +57,7 @@ func TestErrorsHaveTheirField(t *testing.T) {
 		_, err := ReadConfig("x", []byte(text))
 		require.Error(t, err, text)
 		assert.Equal(t, field, FieldOf(err), "%v", err)
+		assert.Equal(t, text == `{"model_type":"bort"}`, IsUnknownFamily(err))
 	}
 	assert.Empty(t, FieldOf(device.Errorf(device.CodeIO, "x", "y")))
 	assert.Empty(t, FieldOf(nil))

@@ -217,13 +217,23 @@ func (o *object) wrong(field, format string, args ...any) *device.Error {
 }
 
 // fieldError is the cause of an error about one field of a file.
-type fieldError struct{ path string }
+type fieldError struct {
+	path string
+	// isUnknownFamily states that the file can be right, and the table of families lacks its model_type.
+	isUnknownFamily bool
+}
 
 func (e *fieldError) Error() string { return e.path + " is wrong" }
 
 func aboutField(path string, e *device.Error) *device.Error {
-	e.Err = &fieldError{path}
+	e.Err = &fieldError{path: path}
 	return e
+}
+
+// IsUnknownFamily reports whether an error of this package is about a model_type that is not known.
+func IsUnknownFamily(err error) bool {
+	var field *fieldError
+	return errors.As(err, &field) && field.isUnknownFamily
 }
 
 // FieldOf returns the path of the field that an error of this package is about, such as

@@ -20,8 +20,10 @@ func unknownFamily(o *object, name string) error {
 	if len(missing) > 0 {
 		lacks = "lacks " + listed(missing)
 	}
-	return o.wrong("model_type", "%s is not a known family, so the contents of its layers are unknown; the nearest known are %s; a model like %s needs %s, and this file %s",
+	e := o.wrong("model_type", "%s is not a known family, so the contents of its layers are unknown; the nearest known are %s; a model like %s needs %s, and this file %s",
 		quote(name), listed(near), near[0], listed(needed), lacks)
+	e.Err = &fieldError{path: o.path + "model_type", isUnknownFamily: true}
+	return e
 }
 
 // needed lists the fields for which a family has no default, by its names for them.
