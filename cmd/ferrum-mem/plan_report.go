@@ -83,13 +83,21 @@ func (r *planReport) verdict() string {
 	case !r.Fits && r.LowerBoundBytes > r.LimitBytes:
 		return fmt.Sprintf("The buffers do not fit: no arena is smaller than %v.", device.Size(r.LowerBoundBytes))
 	case !r.Fits:
-		return "No arena within the limit was found. A longer search may find one."
+		return "No arena within the limit was found." + r.outlook()
 	case r.Optimal:
 		return "No smaller arena is possible."
 	case r.LimitBytes > 0:
 		return "The buffers fit. A smaller arena may be possible."
 	}
-	return "A smaller arena may be possible. A longer search may find it."
+	return "A smaller arena may be possible." + r.outlook()
+}
+
+// outlook states whether more time can help.
+func (r *planReport) outlook() string {
+	if r.Steps == 0 && len(r.Buffers) > plan.MaxSearched {
+		return " There are too many buffers for a search."
+	}
+	return " A longer search may find one."
 }
 
 // fullest returns the buffers that live at the first moment at which most bytes live, the

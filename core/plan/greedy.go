@@ -11,7 +11,8 @@ import (
 // taken is the place of a buffer in the arena.
 type taken struct {
 	offset, top uint64
-	item        int32
+	// first and end are the sections of the buffer.
+	first, end int32
 }
 
 // contextEvery is the number of buffers after which the greedy placement looks at the
@@ -34,7 +35,7 @@ func greedy(ctx context.Context, items []item, order []int32, offsets []uint64) 
 			if other.offset >= offset+it.size {
 				break // The gap below this item, and below all after it, is large enough.
 			}
-			if other.top > offset && it.overlaps(&items[other.item]) {
+			if other.top > offset && it.first < other.end && other.first < it.end {
 				offset = up(other.top, it.align)
 			}
 		}
@@ -45,7 +46,7 @@ func greedy(ctx context.Context, items []item, order []int32, offsets []uint64) 
 		offsets[i] = offset
 		height = max(height, top)
 		at, _ := slices.BinarySearchFunc(placed, offset, func(p taken, offset uint64) int { return cmp.Compare(p.offset, offset) })
-		placed = slices.Insert(placed, at, taken{offset, top, i})
+		placed = slices.Insert(placed, at, taken{offset, top, it.first, it.end})
 	}
 	return height, nil
 }

@@ -205,7 +205,7 @@ func TestContextEndsTheSearch(t *testing.T) {
 // Progress reports better and better arenas; the last one is the result.
 func TestProgress(t *testing.T) {
 	var all []Progress
-	p := place(t, hard(), Options{Steps: 100_000, Progress: func(p Progress) { all = append(all, p) }})
+	p := place(t, cut(rand.New(rand.NewPCG(11, 12)), 400, 1000, 1<<30), Options{Steps: 10_000, Progress: func(p Progress) { all = append(all, p) }})
 	require.NotEmpty(t, all)
 	for i, now := range all {
 		assert.LessOrEqual(t, now.LowerBoundBytes, now.ArenaBytes)
@@ -221,7 +221,7 @@ func TestProgress(t *testing.T) {
 // A part with more items than a search takes keeps its greedy placement.
 func TestLargePartsAreNotSearched(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	p := place(t, cut(random, maxSearched+1, 5000, 1<<40), Options{Time: time.Hour})
+	p := place(t, cut(random, MaxSearched+1, 5000, 1<<40), Options{Time: time.Hour})
 	assert.Zero(t, p.Steps)
 	assert.Equal(t, p.GreedyBytes, p.ArenaBytes)
 }

@@ -42,7 +42,13 @@ type part struct {
 	// offsets is the best placement so far, by item, and height its highest end.
 	offsets []uint64
 	height  uint64
+	// caution: the search tries to lower the height by 1/2^caution of the distance to its
+	// goal.
+	caution int
 }
+
+// firstCaution makes the first attempts easy. Successes are cheap, failures are not.
+const firstCaution = 6
 
 // problem is the argument of Place after all checks.
 type problem struct {
@@ -123,7 +129,7 @@ func (p *problem) divide(buffers []Buffer, items []item, ends []int32) error {
 		ended++
 	}
 	closePart := func(to int) {
-		p.parts = append(p.parts, part{items: items[from:to:to], sections: section, peak: peak, bound: peak})
+		p.parts = append(p.parts, part{items: items[from:to:to], sections: section, peak: peak, bound: peak, caution: firstCaution})
 		from, section, peak = to, 0, 0
 	}
 	for k := range items {

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// maxSearched is the most items of a part that is searched. The stack of a run has at
+	// MaxSearched is the most items of a part that is searched. The stack of a run has at
 	// most half the square of this number of entries, which are 32 MiB. Larger parts keep
 	// their greedy placement.
-	maxSearched = 2048
+	MaxSearched = 2048
 	// shuffledOrders is the number of random orders of each round.
 	shuffledOrders = 3
 	// lookEvery is the number of steps between two looks at the clock and the context.
@@ -65,7 +65,7 @@ func (s *search) hopeless() bool {
 }
 
 // searched states whether a search can help a part.
-func (s *search) searched(p *part) bool { return p.height > s.goal() && len(p.items) <= maxSearched }
+func (s *search) searched(p *part) bool { return p.height > s.goal() && len(p.items) <= MaxSearched }
 
 // improve searches until the goal is reached or the search has ended.
 func (s *search) improve() {
@@ -105,33 +105,27 @@ func (s *search) improvePart(i, n, round int) {
 	}
 	s.consider(p, order)
 	budget := uint64(len(p.items)) << min(round+2, 32)
-	for kind := 0; ; kind++ {
-		capacity, ok := s.capacity(p, kind)
-		if !ok || s.ended {
+	name = name<<32 | uint64(i)
+	unit := s.problem.unit
+	if p.height <= s.goal() {
+		return
+	}
+	s.try(p, s.goal()/unit*unit, order, name, budget)
+	if s.options.LimitBytes > 0 {
+		return
+	}
+	// Between the goal and the height so far, each success makes the next attempt lower,
+	// and each failure makes it less low.
+	for !s.ended && p.height > s.goal() {
+		less := max((p.height-s.goal())>>p.caution/unit*unit, unit)
+		switch s.try(p, p.height-less, order, name, budget) {
+		case found:
+			p.caution = max(p.caution-1, 1)
+		case paused:
+			p.caution = min(p.caution+1, 63)
 			return
 		}
-		// An improvement at one height is often followed by another one.
-		for capacity < p.height && s.try(p, capacity, order, name<<32|uint64(i), budget) == found {
-			capacity, _ = s.capacity(p, kind)
-		}
 	}
-}
-
-// capacity returns a height to try: the goal; without a limit, then half-way to it, and
-// the next lower height. Lower ones come first, because they can end the search.
-func (s *search) capacity(p *part, kind int) (capacity uint64, ok bool) {
-	unit := s.problem.unit
-	goal := s.goal() / unit * unit
-	switch {
-	case kind == 0:
-		return goal, p.height > goal
-	case s.options.LimitBytes > 0:
-		return 0, false
-	case kind == 1:
-		capacity = goal + (p.height-goal)/2/unit*unit
-		return capacity, p.height > goal
-	}
-	return p.height - unit, kind == 2 && p.height > goal
 }
 
 // consider keeps the greedy placement by an order if it is better.
