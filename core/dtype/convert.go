@@ -13,11 +13,11 @@ const tile = 1024
 
 // Convert converts the elements of from, of type fromType, to toType and writes them into to. Both
 // have whole bytes of the same number of elements, and they do not overlap. doc.go documents the
-// rules. Errors: CodeUnsupported for a type that is stored and never converted, CodeInvalidArgument
-// for sizes that do not agree. After an error to is unchanged.
+// rules. Errors: CodeUnsupported for a type that is stored and never converted, and for integers that are
+// to be quantised; CodeInvalidArgument for sizes that do not agree. After an error to is unchanged.
 func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 	for _, t := range []DType{fromType, toType} {
-		if !t.IsConvertible() {
+		if !t.IsConvertible() && !(t == toType && t.CanQuantise()) {
 			return device.Errorf(device.CodeUnsupported, opDType, "values of type %s cannot be converted", t)
 		}
 	}
@@ -31,6 +31,9 @@ func Convert(toType DType, to []byte, fromType DType, from []byte) error {
 	if fromType == toType {
 		copy(to, from)
 		return nil
+	}
+	if toType.CanQuantise() {
+		return quantise(toType, to, fromType, from)
 	}
 	if convertFast(toType, to, fromType, from) {
 		return nil
@@ -79,42 +82,32 @@ func convertFast(toType DType, to []byte, fromType DType, from []byte) bool {
 	return true
 }
 
-// halfToSingle widens an F16. Multiplying by a power of two adjusts the exponent, and normalises
-// subnormal numbers.
-func halfToSingle(half uint16) uint32 {
-	const toBias = 0x1p+112 // 2^(127-15)
-	sign := uint32(half&0x8000) << 16
-	magnitude := uint32(half&0x7FFF) << 13
-	if magnitude >= 0x7C00<<13 {
-		return sign | 0x7F800000 | magnitude&0x7FFFFF
+// quantise converts floating-point elements to whole blocks, a tile at a time. The sizes agree.
+func quantise(toType DType, to []byte, fromType DType, from []byte) error {
+	source, isPlain := plainOf(fromType)
+	if !isPlain || source.class != float {
+		return device.Errorf(device.CodeUnsupported, opDType, "values of type %s are not quantised: floating-point values are", fromType)
 	}
-	return sign | math.Float32bits(math.Float32frombits(magnitude)*toBias)
-}
-
-// singleToBrain rounds an F32 to BF16: it adds half of the last bit, minus one if the last bit is
-// even.
-func singleToBrain(single uint32) uint16 {
-	if single&0x7FFFFFFF > 0x7F800000 {
-		return uint16(single>>16)&0x8000 | 0x7FC0
+	write := quantiser(toType)
+	each, width := toType.Block()
+	var wide [4 * tile]byte
+	var elements [tile]float32
+	for len(to) > 0 {
+		blocks := min(tile/each, uint64(len(to))/width)
+		count := blocks * each
+		bytes := count * uint64(source.bits) / 8
+		if err := Convert(F32, wide[:4*count], fromType, from[:bytes]); err != nil {
+			return err
+		}
+		for i := range elements[:count] {
+			elements[i] = math.Float32frombits(binary.LittleEndian.Uint32(wide[4*i:]))
+		}
+		for i := range blocks {
+			write(to[i*width:(i+1)*width], elements[i*each:(i+1)*each])
+		}
+		to, from = to[blocks*width:], from[bytes:]
 	}
-	return uint16((single + 0x7FFF + single>>16&1) >> 16)
-}
-
-// singleToHalf rounds an F32 to F16.
-func singleToHalf(single uint32) uint16 {
-	sign := uint16(single >> 16 & 0x8000)
-	magnitude := single & 0x7FFFFFFF
-	switch {
-	case magnitude > 0x7F800000:
-		return sign | 0x7E00
-	case magnitude >= 0x47800000: // 65536 and more
-		return sign | 0x7C00
-	case magnitude < 0x38800000: // below 2^-14: adding a half rounds to units of 2^-24
-		return sign | uint16(math.Float32bits(math.Float32frombits(magnitude)+0.5)-math.Float32bits(0.5))
-	}
-	// A carry out of the mantissa gives the next exponent. After the largest exponent it gives
-	// infinity.
-	return sign | uint16((magnitude-(127-15)<<23+0xFFF+magnitude>>13&1)>>13)
+	return nil
 }
 
 // convertFloats converts through 64-bit floating point, which can store every value of every

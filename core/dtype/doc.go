@@ -22,12 +22,13 @@
 // The rules for floating point are those of the Python package ml_dtypes, which the tests
 // compare with.
 //
-// Dequantise reads the block types of GGUF.
+// Dequantise reads the block types of GGUF. Convert rounds floating-point elements to blocks of Q8_0 and
+// Q4_0: a block has one scale, so its elements depend on each other.
 //
 // The package owns nothing and starts nothing. All functions may be called from any number
 // of threads.
 //
 // # Files in reading order
 //
-// dtype.go, small_floats.go, convert.go, gguf_blocks.go.
+// dtype.go, small_floats.go, gguf_blocks.go, quantise.go, convert.go.
 package dtype

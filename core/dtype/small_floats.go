@@ -109,3 +109,41 @@ func decodePower(code uint32) float64 {
 	}
 	return math.Ldexp(1, int(code)-powerBias)
 }
+
+// halfToSingle widens an F16. Multiplying by a power of two adjusts the exponent, and normalises
+// subnormal numbers.
+func halfToSingle(half uint16) uint32 {
+	const toBias = 0x1p+112 // 2^(127-15)
+	sign := uint32(half&0x8000) << 16
+	magnitude := uint32(half&0x7FFF) << 13
+	if magnitude >= 0x7C00<<13 {
+		return sign | 0x7F800000 | magnitude&0x7FFFFF
+	}
+	return sign | math.Float32bits(math.Float32frombits(magnitude)*toBias)
+}
+
+// singleToBrain rounds an F32 to BF16: it adds half of the last bit, minus one if the last bit is
+// even.
+func singleToBrain(single uint32) uint16 {
+	if single&0x7FFFFFFF > 0x7F800000 {
+		return uint16(single>>16)&0x8000 | 0x7FC0
+	}
+	return uint16((single + 0x7FFF + single>>16&1) >> 16)
+}
+
+// singleToHalf rounds an F32 to F16.
+func singleToHalf(single uint32) uint16 {
+	sign := uint16(single >> 16 & 0x8000)
+	magnitude := single & 0x7FFFFFFF
+	switch {
+	case magnitude > 0x7F800000:
+		return sign | 0x7E00
+	case magnitude >= 0x47800000: // 65536 and more
+		return sign | 0x7C00
+	case magnitude < 0x38800000: // below 2^-14: adding a half rounds to units of 2^-24
+		return sign | uint16(math.Float32bits(math.Float32frombits(magnitude)+0.5)-math.Float32bits(0.5))
+	}
+	// A carry out of the mantissa gives the next exponent. After the largest exponent it gives
+	// infinity.
+	return sign | uint16((magnitude-(127-15)<<23+0xFFF+magnitude>>13&1)>>13)
+}

@@ -52,8 +52,8 @@ type ConvertOptions struct {
 // Without Replace, a file that another program creates under the name meanwhile is kept, and Convert
 // returns CodeAlreadyExists.
 //
-// Convert ignores Memory and Into of the specs. GGUF accepts plain types, and blocks that are
-// copied unchanged; Convert does not quantise. Errors: the errors of Load for specs;
+// Convert ignores Memory and Into of the specs. GGUF accepts plain types, blocks that are copied
+// unchanged, and the blocks that a Cast makes. Errors: the errors of Load for specs;
 // CodeUnsupported for a format that cannot be written, and for a type that the format does not
 // have; CodeAlreadyExists; CodeResourceExhausted for a disk without enough free space;
 // CodeInvalidArgument, CodePermissionDenied, CodeIO, CodeCancelled.

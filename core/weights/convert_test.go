@@ -129,6 +129,24 @@ func TestConvertsWithTransformationsAndTexts(t *testing.T) {
 	}
 }
 
+// A file of GGUF has the blocks that a load with the same cast makes.
+func TestConvertsToBlocks(t *testing.T) {
+	q80, _ := dtype.GGUF(8)
+	m := newModel(t, 6400)
+	specs := func(*weights.Source) []weights.Spec {
+		list := []weights.Transformation{{Kind: weights.Cast, Type: dtype.F32}, {Kind: weights.Reshape, Shape: []uint64{100, 64}}, {Kind: weights.Cast, Type: q80}}
+		return []weights.Spec{{Name: "a", Tensor: m.order[0], Transformations: list, Type: &q80}}
+	}
+	want, s := contents(t, m.path, weights.Options{}, specs)
+	require.Len(t, want["a"], 6400/32*34)
+	path := filepath.Join(t.TempDir(), "t.gguf")
+	require.NoError(t, s.Convert(context.Background(), specs(s), path, weights.ConvertOptions{Format: header.GGUF}))
+	got, _ := contents(t, path, weights.Options{}, nil)
+	assert.Equal(t, want, got)
+	path = filepath.Join(t.TempDir(), "t.safetensors")
+	require.ErrorIs(t, s.Convert(context.Background(), specs(s), path, weights.ConvertOptions{Format: header.Safetensors}), device.CodeUnsupported)
+}
+
 // After any failure no new file remains, and a file that was to be replaced is unchanged.
 func TestConversionsThatFail(t *testing.T) {
 	m := newModel(t, 9<<20, 300)

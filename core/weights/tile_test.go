@@ -231,6 +231,40 @@ func TestTilesOfBlocks(t *testing.T) {
 	}
 }
 
+// Elements are quantised after all changes of the shape, in blocks along the rows of the result.
+func TestTilesAreQuantised(t *testing.T) {
+	for _, number := range []dtype.DType{2, 8} {
+		kind := dtype.GGUFBase + number
+		source := tensorOf(t, dtype.BF16, 64, 6)
+		factor := Transformation{Kind: Scale, Factor: 0.5}
+		p, err := planOf(source, []Transformation{{Kind: Transpose, Dim1: 1}, {Kind: Cast, Type: dtype.F32}, factor})
+		require.NoError(t, err)
+		singles := wholeOf(t, p)
+		want := make([]byte, wholeSize(t, kind, 6*64))
+		require.NoError(t, dtype.Convert(kind, want, dtype.F32, singles))
+		p, err = planOf(source, []Transformation{{Kind: Transpose, Dim1: 1}, {Kind: Cast, Type: dtype.F32}, factor, {Kind: Cast, Type: kind}})
+		require.NoError(t, err)
+		assert.Equal(t, kind, p.kind)
+		assert.Equal(t, []uint64{6, 64}, p.shape)
+		assert.Equal(t, want, wholeOf(t, p))
+		tiles, err := p.open()
+		require.NoError(t, err)
+		var pieces []byte
+		for first := uint64(0); first < 6*64; first += 96 {
+			piece := make([]byte, wholeSize(t, kind, 96))
+			require.NoError(t, tiles.read(piece, first, 96))
+			pieces = append(pieces, piece...)
+		}
+		assert.Equal(t, want, pieces)
+	}
+}
+
+func wholeSize(t *testing.T, kind dtype.DType, elements uint64) uint64 {
+	size, err := kind.Size(elements)
+	require.NoError(t, err)
+	return size
+}
+
 func TestTilesOfEncodedTensors(t *testing.T) {
 	deflated, err := OpenMemory("deflated.npz", read(t, "deflated.npz"), Options{})
 	require.NoError(t, err)
@@ -267,6 +301,7 @@ func TestRefusedTransformations(t *testing.T) {
 	source := tensorOf(t, dtype.F32, 4, 6)
 	ints := tensorOf(t, dtype.I8, 4, 6)
 	opaque := tensorOf(t, dtype.C64, 4, 6)
+	rows := tensorOf(t, dtype.F32, 64, 32)
 	one, three, nine := uint64(1), uint64(3), uint64(9)
 	for _, refused := range []struct {
 		of   *Tensor
@@ -288,6 +323,11 @@ func TestRefusedTransformations(t *testing.T) {
 		{source, []Transformation{{Kind: "turn"}}, device.CodeInvalidArgument, "not a kind of transformation"},
 		{opaque, []Transformation{{Kind: Cast, Type: dtype.F32}}, device.CodeUnsupported, "values of type c64 cannot be read"},
 		{source, []Transformation{{Kind: Cast, Type: dtype.C64}}, device.CodeUnsupported, "values of type c64 cannot be made"},
+		{source, []Transformation{{Kind: Cast, Type: dtype.GGUFBase + 8}}, device.CodeUnsupported, "rows of a shape of [4, 6] are not whole blocks of 32 elements of q8_0"},
+		{source, []Transformation{{Kind: Cast, Type: dtype.GGUFBase + 12}}, device.CodeUnsupported, "values of type q4_k cannot be made"},
+		{ints, []Transformation{{Kind: Cast, Type: dtype.GGUFBase + 8}}, device.CodeUnsupported, "values of type q8_0 cannot be made"},
+		{rows, []Transformation{{Kind: Cast, Type: dtype.GGUFBase + 8}, {Kind: Transpose, Dim1: 1}}, device.CodeUnsupported, "transformation 1, transpose: the elements are blocks of q8_0 already: the cast must be the last transformation"},
+		{rows, []Transformation{{Kind: Cast, Type: dtype.GGUFBase + 2}, {Kind: Cast, Type: dtype.F32}}, device.CodeUnsupported, "blocks of q4_0 already"},
 		{source, []Transformation{{Kind: Slice, End: &one}, {Kind: Slice, Dim0: 1, End: &one}, {Kind: Cast, Type: dtype.I4}}, device.CodeInvalidArgument, "not a whole number of bytes"},
 	} {
 		_, err := planOf(refused.of, refused.list)

@@ -105,9 +105,9 @@ func (p *plan) pieces() pieces {
 		return pieces{first: others, others: others}
 	}
 	_, width := p.tensor.Type.Block()
-	whole := func(bytes uint64) uint64 {
-		return bytes / width * p.unit / 2 * 2 // whole bytes of a result of 4 bits
-	}
+	each, _ := p.kind.Block()
+	each = max(each, 2) // whole bytes of a result of 4 bits
+	whole := func(bytes uint64) uint64 { return bytes / width * p.unit / each * each }
 	c := pieces{first: whole(chunkBytes-begin%chunkBytes) % others, others: others, slack: whole(slackBytes)}
 	if c.first <= c.slack {
 		c.first += others

@@ -33,6 +33,8 @@ func jobsOf(t *testing.T) (jobs []*job, want [][]byte) {
 		{tensorOf(t, dtype.I8, 500, 300), []Transformation{{Kind: Transpose, Dim1: 1}}},
 		{tensorOf(t, dtype.F16, 0, 8), nil},
 		{tensorOf(t, dtype.U4, 2, 7), nil},
+		{tensorOf(t, dtype.F32, 3, 1<<19), []Transformation{{Kind: Cast, Type: dtype.GGUFBase + 8}}},
+		{tensorOf(t, dtype.F16, 96, 64), []Transformation{{Kind: Transpose, Dim1: 1}, {Kind: Cast, Type: dtype.GGUFBase + 2}}},
 	} {
 		p, err := planOf(of.source, of.list)
 		require.NoError(t, err)

@@ -34,7 +34,8 @@ type Transformation struct {
 	Dim0, Dim1 int
 	// Shape is the new shape of Reshape. It must have the same number of elements.
 	Shape []uint64
-	// Type is the new type of Cast; package dtype has the rules of rounding.
+	// Type is the new type of Cast; package dtype has the rules of rounding. Q8_0 and Q4_0 are possible
+	// for floating-point tensors whose rows are whole blocks; no transformation may follow.
 	Type dtype.DType
 	// Factor is the factor of Scale. The product is rounded once, to the type that the tensor has
 	// at that point.
@@ -121,6 +122,9 @@ func (p *plan) countBlocks(stored *header.Tensor, each uint64) error {
 
 func (p *plan) add(at int, of Transformation) error {
 	t := p.tensor
+	if p.quantises() {
+		return t.cannot(at, of, "the elements are blocks of %s already: the cast must be the last transformation", p.kind)
+	}
 	switch of.Kind {
 	case Transpose:
 		a, okA := p.dimension(of.Dim0)
@@ -218,8 +222,17 @@ func (p *plan) slice(at int, of Transformation) error {
 	return nil
 }
 
+// quantises states whether the last step makes blocks.
+func (p *plan) quantises() bool { return len(p.steps) > 0 && p.kind.CanQuantise() }
+
 func (p *plan) cast(at int, of Transformation) error {
+	each, _ := of.Type.Block()
+	shape := p.view.shape()
 	switch {
+	case of.Type.CanQuantise() && p.kind.IsFloat():
+		if len(shape) == 0 || shape[len(shape)-1]%each != 0 {
+			return p.tensor.cannot(at, of, "rows of a shape of %s are not whole blocks of %d elements of %s", strided.Text(shape), each, of.Type)
+		}
 	case !of.Type.IsConvertible() && of.Type != p.kind:
 		return p.tensor.cannot(at, of, "values of type %s cannot be made", of.Type)
 	case !p.kind.IsConvertible() && of.Type != p.kind:

@@ -114,7 +114,7 @@ func (o *Order) list(from *order) error {
 			spec.Shape = append([]uint64{}, *given.Shape...)
 		}
 		if given.DType != nil {
-			kind, err := o.text.dtypeOf(where, *given.DType)
+			kind, err := o.text.resultOf(where, *given.DType)
 			if err != nil {
 				return err
 			}

@@ -99,11 +99,19 @@ func (t *text) transformationOf(where string, from *transformation) (made weight
 	case weights.Reshape:
 		made.Shape = *from.Shape
 	case weights.Cast:
-		made.Type, err = t.dtypeOf(where, *from.DType)
+		made.Type, err = t.resultOf(where, *from.DType)
 	case weights.Scale:
 		made.Factor = *from.Factor
 	}
 	return made, err
+}
+
+// resultOf returns the type of a result, which may have blocks.
+func (t *text) resultOf(where, name string) (dtype.DType, error) {
+	if kind, err := dtype.Named(name); err == nil {
+		return kind, nil
+	}
+	return t.dtypeOf(where, name)
 }
 
 func (t *text) dtypeOf(where, name string) (dtype.DType, error) {

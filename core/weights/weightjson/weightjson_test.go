@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/weights"
 	"ferrum_mem/core/weights/header"
 	"ferrum_mem/core/weights/weightjson"
 	"ferrum_mem/tests/mutation"
@@ -45,6 +46,22 @@ func TestRefusedTextsNameTheirArgument(t *testing.T) {
 	_, err := weightjson.ParseOrder("text", make([]byte, weightjson.MaxBytes+1))
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	assert.Contains(t, err.Error(), "at most 16 MiB")
+}
+
+// A cast and the type of a result may have blocks; the type of all floating-point tensors may not.
+func TestOrdersOfBlocks(t *testing.T) {
+	q80, _ := dtype.GGUF(8)
+	order, err := weightjson.ParseOrder("text", []byte(`{"tensors": [{"name": "a", "dtype": "q8_0", "transformations": [{"kind": "cast", "dtype": "q8_0"}]}]}`))
+	require.NoError(t, err)
+	specs, err := order.Specs(nil, make([]weights.Memory, 1))
+	require.NoError(t, err)
+	assert.Equal(t, q80, *specs[0].Type)
+	assert.Equal(t, q80, specs[0].Transformations[0].Type)
+	for _, text := range []string{`{"float_dtype": "q8_0"}`, `{"tensors": [{"name": "a", "dtype": "q8"}]}`} {
+		_, err := weightjson.ParseOrder("text", []byte(text))
+		require.ErrorIs(t, err, device.CodeInvalidArgument)
+		assert.ErrorContains(t, err, "which is not a dtype")
+	}
 }
 
 func FuzzOrders(f *testing.F) {
