@@ -63,9 +63,16 @@ func TestInferReportsLengths(t *testing.T) {
 		require.ErrorIs(t, err, c.code)
 		assert.ErrorContains(t, err, c.says)
 	}
+	fixed := newSketch()
+	fixed.input("x", "f32[3]")
+	fixed.Graph.Nodes[0].Metadata = nil
+	fixed.node("y", "Relu", "", "f32[3]", "x")
+	fixed.Graph.Outputs = []string{"y"}
+	_, err := fixed.Infer(map[string]uint64{"batch": 1})
+	require.ErrorContains(t, err, `the dimension "batch" is not known: the inputs of the model have no named dimension`)
 	m := small()
 	m.Graph.Nodes[0].Metadata = nil
-	_, err := m.Infer(map[string]uint64{"ids.0": 2, "ids.1": 3})
+	_, err = m.Infer(map[string]uint64{"ids.0": 2, "ids.1": 3})
 	assert.NoError(t, err, "dimensions without a name are named after their input")
 	m = small()
 	m.Layers[0].Outputs[0].Shape[1] = 7
@@ -159,6 +166,11 @@ func TestInputs(t *testing.T) {
 	s.node("other", "Relu", "", "i64[?, ?]", "ids")
 	s.Graph.Outputs = []string{"other", "sum"}
 	require.Empty(t, s.Validate())
+	s.Layers[1].Outputs[0].DType = dtype.Bool
+	s.Graph.Nodes[1].Metadata[MetadataDefault] = rawOf(DefaultPositions)
+	assert.Equal(t, `the input "mask" has the type bool: it cannot have positions`, s.Validate()[0].Description)
+	s.Layers[1].Outputs[0].DType = dtype.I64
+	s.Graph.Nodes[1].Metadata[MetadataDefault] = rawOf(DefaultOnes)
 	g, err := s.Resolve()
 	require.NoError(t, err)
 	assert.Equal(t, []Input{{Node: 0, Dims: []string{"batch", "ids.1"}}, {Node: 1, Dims: []string{"mask.0", ""}, Default: DefaultOnes}}, g.Inputs)

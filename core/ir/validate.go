@@ -6,9 +6,9 @@ import (
 )
 
 // Validate checks the whole definition: names, dimensions, parameters, layers, the graph, and the types
-// and shapes of all tensors for two choices of small lengths of the dynamic dimensions. It returns at most 1001
-// issues. A definition without an Error or Critical can be resolved. It takes O(n log n) time for n
-// nodes and edges.
+// and shapes of all tensors for two choices of small lengths of the dynamic dimensions. It returns at
+// most 1001 issues. A definition without an Error or Critical can be resolved. What is unused is
+// reported for such a definition only. It takes O(n log n) time for n nodes and edges.
 func (m *Model) Validate() []Issue {
 	f := &findings{}
 	f.metadata(&m.Metadata)
@@ -19,7 +19,10 @@ func (m *Model) Validate() []Issue {
 	f.tied(m.Parameters)
 	g, r := f.resolve(m)
 	r.infer(g)
-	r.unused()
+	// A name that is wrong makes what it should refer to unused.
+	if f.err(opValidate) == nil {
+		r.unused()
+	}
 	return f.all()
 }
 

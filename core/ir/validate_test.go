@@ -196,6 +196,23 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
+// The edge that has no source still holds its input.
+func TestEdgeFromAnUnknownNode(t *testing.T) {
+	m := small()
+	m.Graph.Edges = append(m.Graph.Edges, m.Graph.Edges[2])
+	m.Graph.Edges[2].Source = "hiden"
+	issues := m.Validate()
+	require.Len(t, issues, 2)
+	assert.Equal(t, `input 0 of the node "sum" is connected twice: from an unknown node and from "hidden"`, issues[1].Description)
+
+	m = small()
+	m.Parameters[1].Source = ""
+	m.Parameters[1].Parts = []Parameter{{Name: "part", Shape: []int64{8, 8}, Source: "p", Value: []int64{1}}}
+	issues = m.Validate()
+	require.Len(t, issues, 1)
+	assert.Equal(t, `the part "part" of the parameter "weight" has a value or parts`, issues[0].Description)
+}
+
 func TestWrongDimensions(t *testing.T) {
 	d := func(change func(d *Dimensions)) func(m *Model) {
 		return func(m *Model) { change(&m.Architecture.Dimensions) }
