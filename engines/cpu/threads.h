@@ -14,10 +14,6 @@ struct fk_threads *fk_threads_open(int count, int *error);
 /* Ends the threads and waits for them. No run may be in progress. */
 void fk_threads_close(struct fk_threads *threads);
 
-/* The parts of a request for each thread. A thread that has completed a part takes
- * another one, so one that others disturb does less. */
-#define FK_PARTS_OF_THREAD 2
-
 /* Computes all parts. workspace has step bytes for each thread, or for each part if
  * there are fewer. It may be called by any thread. If the threads are in use by
  * another call, or after a fork, the caller computes all parts alone, with the same

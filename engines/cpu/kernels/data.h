@@ -145,8 +145,8 @@ static void fk_copy_run(const void *request, int64_t part, int64_t parts,
     const struct fk_plan p = fk_plan_of(r);
     const struct fk_map *m = &p.map;
     const int64_t last = m->rank - 1, bytes = r->bytes;
-    for (int64_t b = part * p.blocks / parts; b < (part + 1) * p.blocks / parts;
-         b++) {
+    const struct fk_range blocks = fk_range_of(p.blocks, part, parts);
+    for (int64_t b = blocks.first; b < blocks.end; b++) {
         int64_t column = b % p.column_blocks * p.columns, rest = b;
         rest /= p.column_blocks;
         int64_t row = rest % p.row_blocks * p.rows;
@@ -218,8 +218,8 @@ static void fk_gather_run(const void *request, int64_t part, int64_t parts,
                           char *workspace) {
     (void)workspace;
     const struct fk_gather *r = request;
-    const int64_t runs = fk_gather_runs(r);
-    for (int64_t i = part * runs / parts; i < (part + 1) * runs / parts; i++) {
+    const struct fk_range runs = fk_range_of(fk_gather_runs(r), part, parts);
+    for (int64_t i = runs.first; i < runs.end; i++) {
         int64_t at = i % r->count, rest = i / r->count;
         int64_t index = fk_index_at(r->indices, r->is_short, at);
         index += index < 0 ? r->length : 0;

@@ -68,6 +68,18 @@ FK_INLINE uint16_t fk_float_to_f16(float value) {
     return (uint16_t)(sign | magnitude >> 13);
 }
 
+/* The things, of n, that a part computes. One part has all of them, without a
+ * division, which takes as long as a short request. */
+struct fk_range {
+    int64_t first, end;
+};
+
+FK_INLINE struct fk_range fk_range_of(int64_t n, int64_t part, int64_t parts) {
+    if (parts == 1)
+        return (struct fk_range){0, n};
+    return (struct fk_range){part * n / parts, (part + 1) * n / parts};
+}
+
 /* The address of an element. */
 FK_INLINE const char *fk_at(uint64_t base, int64_t type, int64_t index) {
     return (const char *)(uintptr_t)base + index * fk_bytes(type);

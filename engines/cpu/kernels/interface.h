@@ -318,6 +318,10 @@ enum {
     FK_GENERALS
 };
 
+/* The parts of a request for each thread. A thread that has completed a part takes
+ * another one, so one that others disturb does less. */
+#define FK_PARTS_OF_THREAD 2
+
 typedef void fk_run_part(const void *request, int64_t part, int64_t parts,
                          char *workspace);
 

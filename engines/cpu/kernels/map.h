@@ -273,8 +273,8 @@ static void fk_map_run_part(const void *request, int64_t part, int64_t parts,
     const int64_t tiles = elements / (inner * r.dims[split]) * each;
     tile.rank = r.rank - split;
     memcpy(tile.dims, r.dims + split, 8 * (size_t)tile.rank);
-    for (int64_t i = part * tiles / parts; i < (part + 1) * tiles / parts;
-         i++) {
+    const struct fk_range range = fk_range_of(tiles, part, parts);
+    for (int64_t i = range.first; i < range.end; i++) {
         int64_t from = i % each * rows, rest = i / each;
         int64_t x = from * r.x_strides[split], z = from * r.z_strides[split];
         int64_t y = from * r.y_strides[split];

@@ -28,6 +28,8 @@
 #endif
 /* Parts with fewer rows share the rows, and divide the panels. */
 #define FK_PART_ROWS 120
+/* With fewer columns a part spends more than 5 % of its time on copying rows. */
+#define FK_PART_COLUMNS 256
 /* Bytes of sums for an output that is not F32. */
 #define FK_SUMS_BYTES (2 << 20)
 
@@ -69,18 +71,25 @@ static struct fk_share fk_share_of(const struct fk_matmul *r, int64_t part,
                                    int64_t parts) {
     const int64_t batches = fk_batches(r), panels = fk_panels(r->n);
     struct fk_share s = {0, batches, 0, r->m, 0, panels};
-    if (parts == 1)
-        return s;
     if (batches >= parts) {
-        s.batch = part * batches / parts;
-        s.batch_end = (part + 1) * batches / parts;
+        const struct fk_range range = fk_range_of(batches, part, parts);
+        s.batch = range.first;
+        s.batch_end = range.end;
     } else if (r->m >= parts * FK_PART_ROWS || panels < parts) {
         const int64_t tiles = fk_round_up(r->m, FK_ROWS) / FK_ROWS;
-        s.row = part * tiles / parts * FK_ROWS;
-        s.row_end = fk_least(r->m, (part + 1) * tiles / parts * FK_ROWS);
+        const struct fk_range range = fk_range_of(tiles, part, parts);
+        s.row = range.first * FK_ROWS;
+        s.row_end = fk_least(r->m, range.end * FK_ROWS);
     } else {
-        s.panel = part * panels / parts;
-        s.panel_end = (part + 1) * panels / parts;
+        /* Each part copies the rows of a. Where it would have few columns, one part
+         * of a thread computes those of the others too. */
+        const int is_narrow = r->m > 1 && r->n < parts * FK_PART_COLUMNS &&
+                              parts >= 2 * FK_PARTS_OF_THREAD;
+        const int64_t joined = is_narrow ? FK_PARTS_OF_THREAD : 1;
+        const struct fk_range range =
+            fk_range_of(panels, part / joined, (parts + joined - 1) / joined);
+        s.panel = range.first;
+        s.panel_end = part % joined == 0 ? range.end : range.first;
     }
     return s;
 }
@@ -253,7 +262,7 @@ static void fk_one_panel(const struct fk_product *p, int64_t panel,
     for (int64_t i = 0; i < k; i += FK_DEPTH) {
         int64_t depth = fk_least(FK_DEPTH, k - i);
         fk_panel_rows(p, panel, i, depth, space);
-        fk_packed_product(FK_F32, 1, depth, a + i, (char *)space, part);
+        fk_packed_product(FK_F32, FK_WIDTH, depth, a + i, (char *)space, part);
         for (int c = 0; c < FK_WIDTH; c++)
             y[c] += part[c];
     }
@@ -289,12 +298,14 @@ static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
         } else if (r->b_packed) {
             const char *b = (const char *)(uintptr_t)p->b +
                             j / FK_WIDTH * fk_panel_bytes(r->b_type, r->k);
-            fk_packed_product(r->b_type, fk_panels(columns), r->k, a, b, to);
+            fk_packed_product(r->b_type, columns, r->k, a, b, to);
         } else {
             fk_one_panel(p, j / FK_WIDTH, a, space, to);
         }
         const struct fk_sums of = {y, 0, 0, 1, j, columns, 0, 1};
-        if (is_buffered)
+        if (is_buffered && is_direct)
+            memcpy((char *)fk_at(p->y, FK_F32, j), y, 4 * (size_t)columns);
+        else if (is_buffered)
             fk_finish(p, &of);
     }
 }
@@ -305,6 +316,8 @@ static void fk_matmul_run(const void *request, int64_t part, int64_t parts,
     if (r->m == 0 || r->n == 0)
         return;
     const struct fk_share share = fk_share_of(r, part, parts);
+    if (share.panel == share.panel_end)
+        return;
     for (int64_t batch = share.batch; batch < share.batch_end; batch++) {
         struct fk_product p = fk_product_of(r, batch);
         if (r->m == 1 && share.row < share.row_end)

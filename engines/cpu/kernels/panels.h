@@ -163,8 +163,8 @@ static void fk_pack_run(const void *request, int64_t part, int64_t parts,
     const struct fk_pack *r = request;
     int64_t panels = fk_panels(r->n), size = fk_panel_bytes(r->b_type, r->k);
     char *packed = (char *)(uintptr_t)r->packed;
-    for (int64_t p = part * panels / parts; p < (part + 1) * panels / parts;
-         p++) {
+    const struct fk_range range = fk_range_of(panels, part, parts);
+    for (int64_t p = range.first; p < range.end; p++) {
         int64_t first = p * FK_WIDTH;
         int64_t columns = r->n - first < FK_WIDTH ? r->n - first : FK_WIDTH;
         char *to = packed + p * size;

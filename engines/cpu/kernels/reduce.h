@@ -117,8 +117,9 @@ static void fk_reduce_run(const void *request, int64_t part, int64_t parts,
     const int has_runs = kept.x_strides[last] == 1 && kept.dims[last] > 1 &&
                          count > 0 && reduced.x_strides[reduced.rank - 1] != 1;
     const double start = r->op == FK_REDUCE_MAX ? -__builtin_inf() : 0;
-    const int64_t end = (part + 1) * results / parts;
-    for (int64_t i = part * results / parts; i < end;) {
+    const struct fk_range range = fk_range_of(results, part, parts);
+    const int64_t end = range.end;
+    for (int64_t i = range.first; i < end;) {
         double values[FK_RESULTS];
         float narrow[FK_RESULTS];
         int64_t n = 1, y = 0, rest = i, x = fk_offset_of(&kept, i, 0);

@@ -63,8 +63,9 @@ static void fk_rotary_run(const void *request, int64_t part, int64_t parts,
                           char *workspace) {
     (void)workspace;
     const struct fk_rotary *r = request;
-    const int64_t rows = r->batch * r->heads * r->rows;
-    for (int64_t i = part * rows / parts; i < (part + 1) * rows / parts; i++) {
+    const struct fk_range rows =
+        fk_range_of(r->batch * r->heads * r->rows, part, parts);
+    for (int64_t i = rows.first; i < rows.end; i++) {
         int64_t row = i % r->rows, head = i / r->rows % r->heads;
         int64_t batch = i / r->rows / r->heads;
         int64_t angles = batch * r->angle_batch + row * r->angle_row;

@@ -239,8 +239,8 @@ static void fk_rows_run(const void *request, int64_t part, int64_t parts,
                         char *workspace) {
     (void)workspace;
     const struct fk_rows *r = request;
-    const int64_t rows = fk_rows_count(r);
-    for (int64_t i = part * rows / parts; i < (part + 1) * rows / parts; i++) {
+    const struct fk_range rows = fk_range_of(fk_rows_count(r), part, parts);
+    for (int64_t i = rows.first; i < rows.end; i++) {
         int64_t x = 0, residual = 0, y = 0, sum = 0, rest = i;
         for (int64_t d = r->rank - 1; d >= 0; d--) {
             int64_t at = rest % r->dims[d];

@@ -78,11 +78,11 @@ static void fk_offer_tile(struct fk_heap *h, const float *x, int64_t first,
 static void fk_top_run(const void *request, int64_t part, int64_t parts,
                        char *workspace) {
     const struct fk_top *r = request;
-    const int64_t lines = fk_top_lines(r), bytes = fk_bytes(r->x_type);
+    const struct fk_range lines = fk_range_of(fk_top_lines(r), part, parts);
+    const int64_t bytes = fk_bytes(r->x_type);
     float buffer[FK_TILE_ELEMENTS];
     struct fk_heap heap;
-    for (int64_t i = part * lines / parts; i < (part + 1) * lines / parts;
-         i++) {
+    for (int64_t i = lines.first; i < lines.end; i++) {
         int64_t x = 0, values = 0, indices = 0, rest = i;
         for (int64_t d = r->rank - 1; d >= 0; d--) {
             const int64_t at = rest % r->dims[d];

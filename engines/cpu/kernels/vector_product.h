@@ -31,7 +31,7 @@ FK_INLINE fk_v fk_load_type(const int type, const char *from) {
 #define FK_SUMMED 512
 
 /* How many bytes before their use a stream is asked for. */
-#define FK_AHEAD 2048
+#define FK_AHEAD 1024
 
 /* Asks for later bytes of a stream. The processor looks ahead by itself, but only
  * within a page, and a stream of few bytes in each step leaves it too little time. */
@@ -103,46 +103,70 @@ FK_INLINE void fk_load_numbers(const int type, const char *at, int64_t upper,
     }
 }
 
-/* The same for a block type: the scale multiplies the sum of a group once. */
-FK_INLINE void fk_block_product(const int type, const int streams, int64_t k,
-                                const float *a, const char *b, int64_t distance,
-                                float *y) {
+/* The lower and the upper rows of a group have sums of their own where there are
+ * registers for both, because one sum would wait for each product. */
+#if FK_LANES == 16
+#define FK_HALVES 2
+#else
+#define FK_HALVES 1
+#endif
+
+/* The same for a block type: the scale multiplies the sum of a group once. It
+ * computes some vectors of each panel. */
+FK_INLINE void fk_block_product(const int type, const int streams,
+                                const int vectors, int64_t k, const float *a,
+                                const char *b, int64_t distance, float *y) {
     const int64_t upper = 16 * FK_WIDTH;
     memset(y, 0, 4 * (size_t)(streams * FK_WIDTH));
     for (int64_t group = 0; group < k / FK_BLOCK; group++, a += FK_BLOCK) {
         const char *numbers = b + 2 * FK_WIDTH;
-        fk_v sum[FK_STREAMS][FK_VECTORS];
-        FK_UNROLL for (int s = 0; s < streams; s++)
-            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[s][v] =
-                fk_splat(0);
+        fk_v sum[FK_HALVES][FK_STREAMS][FK_VECTORS];
+        FK_UNROLL for (int h = 0; h < FK_HALVES; h++)
+            FK_UNROLL for (int s = 0; s < streams; s++)
+                FK_UNROLL for (int v = 0; v < vectors; v++) sum[h][s][v] =
+                    fk_splat(0);
         for (int i = 0; i < FK_BLOCK / 2; i++, numbers += FK_WIDTH) {
             fk_v left = fk_splat(a[i]), right = fk_splat(a[i + 16]);
             const int each = type == FK_Q8_0 ? 2 * FK_WIDTH : FK_WIDTH;
             FK_UNROLL for (int s = 0; s < streams; s++)
                 fk_ask_for(b + s * distance + i * each, each);
             FK_UNROLL for (int s = 0; s < streams; s++)
-                FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
+                FK_UNROLL for (int v = 0; v < vectors; v++) {
                 fk_v low, high;
                 fk_load_numbers(type, numbers + s * distance + v * FK_LANES,
                                 upper, &low, &high);
-                sum[s][v] += left * low;
-                sum[s][v] += right * high;
+                sum[0][s][v] += left * low;
+                sum[FK_HALVES - 1][s][v] += right * high;
             }
         }
         FK_UNROLL for (int s = 0; s < streams; s++)
-            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) {
+            FK_UNROLL for (int v = 0; v < vectors; v++) {
             float *to = y + s * FK_WIDTH + v * FK_LANES;
             fk_v scale =
                 fk_from_f16(fk_load_h(b + s * distance + 2 * v * FK_LANES));
-            fk_store(to, fk_load(to) + sum[s][v] * scale);
+            fk_v both = sum[0][s][v];
+            if (FK_HALVES == 2)
+                both += sum[FK_HALVES - 1][s][v];
+            fk_store(to, fk_load(to) + both * scale);
         }
         b = numbers + (type == FK_Q8_0 ? upper : 0);
     }
 }
 
-/* Columns of 1 to FK_STREAMS panels of a packed matrix with k rows. */
-FK_NOINLINE void fk_packed_product(int64_t type, int64_t panels, int64_t k,
+FK_INLINE void fk_block_panel(int64_t type, const int vectors, int64_t k,
+                              const float *a, const char *b, int64_t distance,
+                              float *y) {
+    if (type == FK_Q8_0)
+        fk_block_product(FK_Q8_0, 1, vectors, k, a, b, distance, y);
+    else
+        fk_block_product(FK_Q4_0, 1, vectors, k, a, b, distance, y);
+}
+
+/* Columns of 1 to FK_STREAMS panels of a packed matrix with k rows. y has place for
+ * whole panels; what is behind the columns is of no use. */
+FK_NOINLINE void fk_packed_product(int64_t type, int64_t columns, int64_t k,
                                    const float *a, const char *b, float *y) {
+    const int64_t panels = fk_panels(columns);
     const int64_t distance = fk_panel_bytes(type, k);
     switch (type) {
     case FK_F32:
@@ -160,16 +184,18 @@ FK_NOINLINE void fk_packed_product(int64_t type, int64_t panels, int64_t k,
     }
     if (panels == FK_STREAMS) {
         if (type == FK_Q8_0)
-            fk_block_product(FK_Q8_0, FK_STREAMS, k, a, b, distance, y);
+            fk_block_product(FK_Q8_0, FK_STREAMS, FK_VECTORS, k, a, b, distance,
+                             y);
         else
-            fk_block_product(FK_Q4_0, FK_STREAMS, k, a, b, distance, y);
+            fk_block_product(FK_Q4_0, FK_STREAMS, FK_VECTORS, k, a, b, distance,
+                             y);
         return;
     }
     for (int64_t p = 0; p < panels; p++, b += distance, y += FK_WIDTH)
-        if (type == FK_Q8_0)
-            fk_block_product(FK_Q8_0, 1, k, a, b, distance, y);
+        if (columns - p * FK_WIDTH <= FK_LANES)
+            fk_block_panel(type, 1, k, a, b, distance, y);
         else
-            fk_block_product(FK_Q4_0, 1, k, a, b, distance, y);
+            fk_block_panel(type, FK_VECTORS, k, a, b, distance, y);
 }
 
 /* The number of columns of a b that is not packed that are computed together.

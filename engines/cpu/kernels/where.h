@@ -76,8 +76,9 @@ static void fk_where_run(const void *request, int64_t part, int64_t parts,
         r.dims[r.rank++] = 1;
     fk_merge_where(&r);
     const int64_t last = r.rank - 1, inner = r.dims[last];
-    const int64_t end = (part + 1) * elements / parts;
-    for (int64_t i = part * elements / parts; i < end;) {
+    const struct fk_range range = fk_range_of(elements, part, parts);
+    const int64_t end = range.end;
+    for (int64_t i = range.first; i < end;) {
         int64_t n = inner - i % inner, rest = i;
         n = n < end - i ? n : end - i;
         int64_t c = 0, x = 0, z = 0, y = 0;
