@@ -32,7 +32,7 @@ func TestTheDefaultManagerConfigurationIsTheDocumentedOne(t *testing.T) {
 
 func TestTheDefaultPoolConfigurationIsTheDocumentedOne(t *testing.T) {
 	c := pool.DefaultConfig()
-	require.EqualValues(t, 1<<30, c.InitialSizeBytes)
+	require.EqualValues(t, uint64(pool.InitialSizeAuto), c.InitialSizeBytes)
 	require.Zero(t, c.MaxSizeBytes)
 	require.EqualValues(t, 512<<20, c.GrowthIncrementBytes)
 	require.True(t, c.AutoExpansion)

@@ -42,6 +42,15 @@ func TestDefaultFirstSegmentIsWithinTheUpperBound(t *testing.T) {
 	}
 }
 
+func TestDefaultFirstSegmentHasAGibibyte(t *testing.T) {
+	onSegments(t, "a paged pool takes nothing beforehand")
+	b := newBench(devicetest.Config{TotalBytes: 64 << 30}, engine.Options{})
+	p := b.pool(t, func(c *Config) { c.InitialSizeBytes = DefaultConfig().InitialSizeBytes })
+	mustAlloc(t, p, 1000)
+	require.EqualValues(t, 1<<30, b.dev.HeldBytes())
+	quiet(t, b, p)
+}
+
 func TestInvalidConfigIsRejected(t *testing.T) {
 	cases := map[string]struct {
 		code   device.Code
