@@ -93,7 +93,7 @@ const (
 )
 
 // copyBytes is how much memory the calibration copies.
-const copyBytes = 8 << 20
+const copyBytes = 4 << 20
 
 // calibrate measures the machine if nothing is measured yet. The caller holds mu.
 func (s *speed) calibrate() {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ferrum_mem/core/architecture"
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/passes"
 	"ferrum_mem/core/weights"
@@ -91,22 +92,28 @@ func (b *Builder) EstimateBuildTime(definition *ir.Model) BuildTimeEstimate {
 	return b.speed.estimate(workOf(definition))
 }
 
-// Plan computes the memory of the activations of a definition without building it, for a backend of which
-// only the operations are used. Errors: those of Executor.Plan; CodeInvalidConfig for a definition with
-// issues.
-func Plan(ctx context.Context, r Settings, dims map[string]uint64) (*MemoryPlan, error) {
-	if err := checkDefinition(r.Definition); err != nil {
+// Plan computes the memory of a definition without building it. Only ID, Definition, Weights, Backend and
+// Plain of the settings are used. Errors: those of Executor.Plan; CodeInvalidConfig for a definition with
+// issues; those of New about parameters.
+func Plan(ctx context.Context, s Settings, dims map[string]uint64) (*MemoryPlan, error) {
+	if s.Definition == nil || s.Backend == nil {
+		return nil, device.Errorf(device.CodeInvalidArgument, opPlan, "a definition and a backend are required")
+	}
+	if err := checkDefinition(s.Definition); err != nil {
 		return nil, err
 	}
-	p, err := compile(r.Definition, r.Backend)
+	p, err := compile(s.Definition, s.Backend)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	if err := p.chooseForms(!r.Plain); err != nil {
+	if err := p.findOrigins(s.Weights); err != nil {
 		return nil, err
 	}
-	x := &Executor{id: r.ID, definition: r.Definition, backend: r.Backend, program: p}
+	if err := p.chooseForms(!s.Plain); err != nil {
+		return nil, err
+	}
+	x := &Executor{id: s.ID, definition: s.Definition, backend: s.Backend, program: p}
 	if err := x.checkDims(dims); err != nil {
 		return nil, err
 	}

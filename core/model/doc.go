@@ -29,7 +29,7 @@
 // Lock order: Registry.mu is held while no other lock is taken. Executor.turn is held by the one call that
 // uses a model, and comes before Executor.mu, the locks of the backend and those of the pool.
 // filling.telling and then reporter.telling are held while progress is told, and nothing else is.
-// Executor.mu and speed.mu are leaves.
+// Executor.mu comes before the locks of the pool too, speed.mu is a leaf.
 //
 // # Files in reading order
 //

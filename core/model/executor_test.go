@@ -287,36 +287,6 @@ func TestWrongInputsAreNamed(t *testing.T) {
 	r.closeAll(tensors{"a": good, "b": long, "c": other, "d": low, "e": high, "f": flat, "g": floats, "h": small})
 }
 
-func TestTiedParametersAreInMemoryOnce(t *testing.T) {
-	r := newRig(t)
-	b := irtest.New(t)
-	x := b.Input("x", dtype.F32, "batch", 8)
-	one, other := b.Parameter("one", 8, 8), b.Add(ir.Parameter{Name: "other", Shape: []int64{8, 8}, Source: "weights.one"})
-	b.Output(b.Node("out", "MatMul", "", b.Node("middle", "MatMul", "", x, one), other))
-	m := b.Model()
-	m.Parameters[0].Initialization = ir.Initialization{}
-	for _, isPlain := range []bool{true, false} {
-		s := r.settings(m)
-		s.Plain = isPlain
-		e := r.start(s)
-		info := e.Info()
-		assert.Equal(t, uint64(64), info.Parameters)
-		if isPlain {
-			assert.Equal(t, uint64(256), info.ParameterBytes)
-			assert.Zero(t, info.PackedBytes)
-		} else {
-			assert.NotZero(t, info.PackedBytes)
-			assert.Equal(t, info.PackedBytes, info.ParameterBytes)
-		}
-		inputs, err := irtest.Inputs(m, map[string]uint64{"batch": 4})
-		require.NoError(t, err)
-		want, err := irtest.Run(m, inputs, func(p *ir.Parameter) (*reference.Tensor, error) { return irtest.Elements(&m.Parameters[0]) })
-		require.NoError(t, err)
-		require.NoError(t, irtest.Difference(want, values(t, want, r.run(e, inputs)), 1e-5))
-		require.NoError(t, e.Close(false))
-	}
-}
-
 func TestSettingsThatAreWrong(t *testing.T) {
 	r := newRig(t)
 	m := chain(t)

@@ -62,31 +62,6 @@ const (
 	batchBytes = 4 << 20
 )
 
-// place gives each parameter its place in the segment, in the order of the files, and returns the size of
-// the segment.
-func (p *program) place() uint64 {
-	order := slices.Clone(p.parameters)
-	slices.SortStableFunc(order, func(a, b *parameter) int { return cmp.Compare(a.origin.start(), b.origin.start()) })
-	size := uint64(0)
-	for _, of := range order {
-		if of.same == nil {
-			of.offset = size
-			size += up(max(of.sizeBytes, 1), alignmentBytes)
-		}
-	}
-	return size
-}
-
-// start returns where the first tensor begins in its file.
-func (o *origin) start() uint64 {
-	for i := range o.pieces {
-		if o.pieces[i].tensor != nil {
-			return o.pieces[i].tensor.Offset
-		}
-	}
-	return 0
-}
-
 // scratchBytes is the scratch memory that a parameter needs.
 func (p *parameter) scratchBytes() uint64 {
 	if p.packing == "" {

@@ -61,8 +61,9 @@ type DescribedInput struct {
 // Info returns the state of the model. It does not wait for the call that uses the model.
 func (x *Executor) Info() Info {
 	x.mu.Lock()
-	isClosed, awake, counters, arenaBytes, shapes := x.isClosed, x.awake, x.counters, x.arenaBytes, x.shapesNow
+	isClosed, counters, arenaBytes, shapes := x.isClosed, x.counters, x.arenaBytes, x.shapesNow
 	x.mu.Unlock()
+	sleeps := x.IsAsleep()
 	about := &x.definition.Metadata
 	made := Info{
 		ID: x.id, Name: about.Name, Type: about.ModelType, Family: about.Family, Device: x.backend.Device().ID().String(), Backend: x.backend.Name(),
@@ -75,7 +76,7 @@ func (x *Executor) Info() Info {
 	switch {
 	case isClosed:
 		made.State = StateClosed
-	case awake != nil:
+	case sleeps:
 		made.State = StateAsleep
 	}
 	for i := range x.program.inputs {

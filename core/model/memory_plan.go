@@ -22,6 +22,8 @@ type MemoryPlan struct {
 	ArenaBytes      uint64 `json:"arena_bytes"`
 	LowerBoundBytes uint64 `json:"lower_bound_bytes"`
 	SumBytes        uint64 `json:"sum_bytes"`
+	// ParameterBytes is the memory of the parameters, which all shapes share.
+	ParameterBytes uint64 `json:"parameter_bytes"`
 	// Steps are the operations in the order in which they run.
 	Steps   []PlannedStep   `json:"steps"`
 	Buffers []PlannedBuffer `json:"buffers"`
@@ -70,7 +72,7 @@ type planned struct {
 
 // searchSteps bounds the search for a smaller arena. It is a number of attempts and not a time, so that a
 // shape has the same plan in every process.
-const searchSteps = 200_000
+const searchSteps = 20_000
 
 // planOf computes the plan of a shape. Errors: those of draftOf; CodeOverflow; CodeCancelled and
 // CodeTimeout for ctx.
@@ -110,7 +112,10 @@ const bufferAlignmentBytes = 64
 
 // describe returns the plan for people and programs.
 func (p *planned) describe() *MemoryPlan {
-	made := &MemoryPlan{Dimensions: maps.Clone(p.dims), ArenaBytes: p.arenaBytes, LowerBoundBytes: p.lowerBound, Steps: []PlannedStep{}, Buffers: []PlannedBuffer{}}
+	made := &MemoryPlan{
+		Dimensions: maps.Clone(p.dims), ArenaBytes: p.arenaBytes, LowerBoundBytes: p.lowerBound, ParameterBytes: p.program.place(),
+		Steps: []PlannedStep{}, Buffers: []PlannedBuffer{},
+	}
 	if made.Dimensions == nil {
 		made.Dimensions = map[string]uint64{}
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -197,6 +198,31 @@ func (of *piece) load(name string, memory weights.Memory, to device.Addr) weight
 		made.Transformations = []weights.Transformation{{Kind: weights.Cast, Type: of.spec.DType}}
 	}
 	return made
+}
+
+// place gives each parameter its place in the segment, in the order of the files, and returns the size of
+// the segment.
+func (p *program) place() uint64 {
+	order := slices.Clone(p.parameters)
+	slices.SortStableFunc(order, func(a, b *parameter) int { return cmp.Compare(a.origin.start(), b.origin.start()) })
+	size := uint64(0)
+	for _, of := range order {
+		if of.same == nil {
+			of.offset = size
+			size += up(max(of.sizeBytes, 1), alignmentBytes)
+		}
+	}
+	return size
+}
+
+// start returns where the first tensor begins in its file.
+func (o *origin) start() uint64 {
+	for i := range o.pieces {
+		if o.pieces[i].tensor != nil {
+			return o.pieces[i].tensor.Offset
+		}
+	}
+	return 0
 }
 
 // tie is equal for two tensors with the same elements in the files.

@@ -92,7 +92,8 @@ func (x *Executor) sleep(ctx context.Context, o SleepOptions) (report SleepRepor
 	return report, nil
 }
 
-// Wake wakes a sleeping model: its memory is at the same addresses with the same parameters. Errors:
+// Wake wakes a model that Sleep, or a Sleep of its memory through the pool, has put to sleep: its memory is
+// at the same addresses with the same parameters. Errors:
 // CodeInvalidState if the model is awake or closed; those of vmm.Model.Wake, after which it sleeps as
 // before.
 func (x *Executor) Wake(ctx context.Context, r vmm.WakeRequest) (vmm.WakeReport, error) {
@@ -106,7 +107,7 @@ func (x *Executor) Wake(ctx context.Context, r vmm.WakeRequest) (vmm.WakeReport,
 	switch {
 	case isClosed:
 		return vmm.WakeReport{}, x.closed(opWake)
-	case !sleeps:
+	case !sleeps && !x.parameters.isAsleep() && !x.arena.isAsleep():
 		return vmm.WakeReport{}, x.fail(device.CodeInvalidState, opWake, "it is awake")
 	}
 	report := vmm.WakeReport{}
@@ -119,14 +120,16 @@ func (x *Executor) Wake(ctx context.Context, r vmm.WakeRequest) (vmm.WakeReport,
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	close(x.awake)
-	x.awake = nil
+	if x.awake != nil {
+		close(x.awake)
+		x.awake = nil
+	}
 	return report, nil
 }
 
-// IsAsleep states whether the model sleeps.
+// IsAsleep states whether the model sleeps, also if its memory was put to sleep through the pool.
 func (x *Executor) IsAsleep() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.awake != nil
+	return x.awake != nil || !x.isClosed && (x.model.IsAsleep(ParametersTag) || x.model.IsAsleep(ArenaTag))
 }

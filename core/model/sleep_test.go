@@ -172,3 +172,28 @@ func TestTheBooksAreAsBeforeAfterFailedSleepsAndWakes(t *testing.T) {
 	}
 	require.Equal(t, want, r.run(x, given))
 }
+
+func TestAModelThatThePoolHasPutToSleep(t *testing.T) {
+	r := newRig(t)
+	m := chain(t)
+	x := r.start(r.settings(m))
+	ctx := context.Background()
+	inputs, err := irtest.Inputs(m, lengths[0])
+	require.NoError(t, err)
+	want := r.run(x, inputs)
+	_, err = r.pool.Sleep(ctx, "test", vmm.SleepRequest{})
+	require.NoError(t, err)
+	assert.True(t, x.IsAsleep())
+	assert.Equal(t, model.StateAsleep, x.Info().State)
+	in := map[string]*tensor.Tensor{"x": r.put(inputs["x"])}
+	requireError(t, device.CodeBusy, x.Run(ctx, in, map[string]*tensor.Tensor{"third": nil}, model.RunOptions{}))
+	larger, err := irtest.Inputs(m, map[string]uint64{"batch": 50, "sequence": 60})
+	require.NoError(t, err)
+	long := map[string]*tensor.Tensor{"x": r.put(larger["x"])}
+	requireError(t, device.CodeBusy, x.Run(ctx, long, map[string]*tensor.Tensor{"third": nil}, model.RunOptions{}))
+	_, err = x.Wake(ctx, vmm.WakeRequest{})
+	require.NoError(t, err)
+	require.Equal(t, want, r.run(x, inputs))
+	r.closeAll(in)
+	r.closeAll(long)
+}

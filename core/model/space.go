@@ -64,7 +64,11 @@ func (z *zone) grow(bytes uint64, stream device.Stream) error {
 	more := up(bytes, z.model.PageBytes()) - z.bytes
 	got, err := z.model.AllocTaggedAt(vmm.AllocRequest{OffsetBytes: z.offset + z.bytes, SizeBytes: more, Tag: z.tag, Stream: stream})
 	if err != nil {
-		return device.Errorf(device.CodeOf(err), opPlan, "model %q: memory %q: %w", z.model.ID(), z.tag, err).On(z.engine.ID()).OfModel(z.model.ID())
+		code := device.CodeOf(err)
+		if code == device.CodeInvalidState && z.model.IsAsleep(z.tag) {
+			code = device.CodeBusy // somebody has put the memory to sleep through the pool
+		}
+		return device.Errorf(code, opPlan, "model %q: memory %q: %w", z.model.ID(), z.tag, err).On(z.engine.ID()).OfModel(z.model.ID())
 	}
 	z.pieces = append(z.pieces, got)
 	z.bytes += more
