@@ -8,8 +8,8 @@
 //	...
 //	fmt.Println(d.Model.Architecture.Name, len(d.Model.Parameters), d.Issues)
 //
-// The families are encoders: bert, roberta, xlm-roberta, camembert, distilbert, and bert in GGUF files.
-// Every other family is CodeUnsupported. The parameters of a definition are as many as those of
+// The families are encoders: bert, electra, roberta, xlm-roberta, camembert, distilbert, and bert in GGUF
+// files. Every other family is CodeUnsupported. The parameters of a definition are as many as those of
 // estimate.Model.Parameters. Weights without the dense layer at the end of an encoder (the pooler) make
 // a definition without it.
 //

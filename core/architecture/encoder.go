@@ -26,13 +26,13 @@ const (
 
 // encoder writes the graph of an encoder with absolute positions and norms after its parts:
 //
-//	x = norm(words[ids] + types[token types] + positions[positions])
+//	x = norm(words[ids] + types[token types] + positions[positions]), and a dense layer if its width differs
 //	for each layer:
 //		x = norm(x + attended(attention(query(x), key(x), value(x))))
 //		x = norm(x + outer(activation(inner(x))))
 //	pooler output = tanh(pooler(x of the first token))
 //
-// This is BERT (Devlin et al., 2018). RoBERTa and DistilBERT differ in their tables and names.
+// This is BERT (Devlin et al., 2018). ELECTRA, RoBERTa and DistilBERT differ in their tables and names.
 type encoder struct {
 	graph
 	of    *estimate.Model
@@ -79,13 +79,16 @@ func (e *encoder) embeddings(ids value) value {
 		positions = e.node(step{layer: "embeddings.skip_unused_positions", operator: "Add", dtype: dtype.I64, shape: positions.shape}, positions.operand(), unused)
 	}
 	x = e.sum("embeddings.add_positions", x, e.look(e.names.positions, m.Positions+m.PositionsMore, positions))
-	return e.norm("", e.names.norm, x)
+	if x = e.norm("", e.names.norm, x); m.EmbeddingWidth != m.Hidden {
+		x = e.linear(e.names.project, x, m.Hidden, true)
+	}
+	return x
 }
 
 // look returns the rows of a table that the indices select.
 func (e *encoder) look(name string, rows uint64, indices value) value {
-	table := e.floats(name+".weight", e.normal(), rows, e.of.Hidden)
-	return e.node(step{layer: name, operator: "Gather", dtype: e.dtype, shape: width(e.of.Hidden)}, table, indices.operand())
+	table := e.floats(name+".weight", e.normal(), rows, e.of.EmbeddingWidth)
+	return e.node(step{layer: name, operator: "Gather", dtype: e.dtype, shape: width(e.of.EmbeddingWidth)}, table, indices.operand())
 }
 
 func (e *encoder) sum(name string, a, b value) value {
@@ -93,9 +96,10 @@ func (e *encoder) sum(name string, a, b value) value {
 }
 
 func (e *encoder) norm(id, name string, x value) value {
-	inputs := []operand{x.operand(), e.floats(name+".weight", ones(), e.of.Hidden)}
+	elements := uint64(x.shape[len(x.shape)-1])
+	inputs := []operand{x.operand(), e.floats(name+".weight", ones(), elements)}
 	if e.of.NormBias {
-		inputs = append(inputs, e.floats(name+".bias", zeros(), e.of.Hidden))
+		inputs = append(inputs, e.floats(name+".bias", zeros(), elements))
 	}
 	attributes := map[string]any{"epsilon": e.of.Encoding.NormEpsilon}
 	return e.node(step{id: id, layer: name, operator: "LayerNormalization", attributes: attributes, dtype: e.dtype, shape: x.shape}, inputs...)

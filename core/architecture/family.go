@@ -18,6 +18,8 @@ type names struct {
 	query, key, value, attended, attendedNorm string
 	inner, outer, outerNorm                   string
 	pooler                                    string
+	// project is the dense layer after embeddings of another width.
+	project string
 }
 
 // table returns the names of each family. The definitions of the families are the modelling files of
@@ -30,10 +32,10 @@ func table() map[string]names {
 		query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
 		attended: "attention.output.dense", attendedNorm: "attention.output.LayerNorm",
 		inner: "intermediate.dense", outer: "output.dense", outerNorm: "output.LayerNorm",
-		pooler: "pooler.dense",
+		pooler: "pooler.dense", project: "embeddings_project",
 	}
 	return map[string]names{
-		"bert": bert, "roberta": bert, "xlm-roberta": bert, "camembert": bert,
+		"bert": bert, "electra": bert, "roberta": bert, "xlm-roberta": bert, "camembert": bert,
 		"distilbert": {
 			words: "embeddings.word_embeddings", positions: "embeddings.position_embeddings", norm: "embeddings.LayerNorm",
 			layer: "transformer.layer.%d.",

@@ -55,7 +55,7 @@ func define(t *testing.T, path string) *architecture.Definition {
 func TestSmallModelsComputeWhatTheOracleComputes(t *testing.T) {
 	var told map[string]expected
 	readTestdata(t, "small.json", &told)
-	require.Len(t, told, 5)
+	require.Len(t, told, 6)
 	kinds := map[string]dtype.DType{"roberta": dtype.F16}
 	for name, want := range told {
 		t.Run(name, func(t *testing.T) {

@@ -101,6 +101,12 @@ func (r reader) sizes(m *Model) error {
 }
 
 func (r reader) embeddings(m *Model) (err error) {
+	m.EmbeddingWidth = m.Hidden
+	if _, ok := r.family.defaults["embedding_size"]; ok {
+		if m.EmbeddingWidth, err = r.get("embedding_size"); err != nil {
+			return err
+		}
+	}
 	m.Positions, err = r.numberOr(r.name("max_position_embeddings"), 1, r.family.defaults["max_position_embeddings"])
 	if err != nil {
 		return err

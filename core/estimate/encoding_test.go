@@ -42,6 +42,23 @@ func TestRulesOfEncoders(t *testing.T) {
 	assert.Equal(t, "num_attention_heads", FieldName("bert", "num_attention_heads"))
 }
 
+// A dense layer follows embeddings of another width.
+func TestWidthOfEmbeddings(t *testing.T) {
+	count := func(text string) int {
+		m, err := ReadConfig("x", []byte(text))
+		require.NoError(t, err)
+		n, err := m.Parameters()
+		require.NoError(t, err)
+		return int(n)
+	}
+	assert.Equal(t, 13483008, count(`{"model_type":"electra"}`), "the defaults are those of the small model")
+	same, wide := count(`{"model_type":"electra","embedding_size":256}`), count(`{"model_type":"electra","embedding_size":257}`)
+	assert.Equal(t, 30522+512+2+2+257*256+256, wide-same)
+	_, err := ReadConfig("x", []byte(`{"model_type":"electra","embedding_size":0}`))
+	assert.Equal(t, "embedding_size", FieldOf(err))
+	assert.Equal(t, readConfig(t, "bert-base-uncased").Hidden, readConfig(t, "bert-base-uncased").EmbeddingWidth)
+}
+
 func TestErrorsHaveTheirField(t *testing.T) {
 	for text, field := range map[string]string{
 		`{"model_type":"bert","layer_norm_eps":"x"}`:                   "layer_norm_eps",

@@ -85,6 +85,7 @@ var families = sync.OnceValue(func() map[string]family {
 		"xlm-roberta": robertaLike(),
 		"camembert":   robertaLike(),
 		"distilbert":  distilBERT(),
+		"electra":     electra(),
 		"modernbert":  modernBERT(),
 	}
 	maps.Copy(all, olderFamilies())
@@ -125,6 +126,17 @@ func distilBERT() family {
 	f.names = map[string]string{
 		"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads",
 		"hidden_act": "activation",
+	}
+	return f
+}
+
+func electra() family {
+	f := bertLike(512, 2)
+	f.pooler = false
+	for field, small := range map[string]uint64{
+		"embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024,
+	} {
+		f.defaults[field] = small
 	}
 	return f
 }

@@ -36,6 +36,9 @@ type Model struct {
 	OutputBias bool
 	// PoolerDense states that an encoder ends with a dense layer over the first token.
 	PoolerDense bool
+	// EmbeddingWidth is the width of the tables of an embedding and of its norm. If it is not Hidden, a dense
+	// layer with a bias follows.
+	EmbeddingWidth uint64
 	// EmbeddingNorm states that the embeddings have their own norm.
 	EmbeddingNorm bool
 	// FinalNorm states that a norm follows the last layer.

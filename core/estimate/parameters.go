@@ -54,11 +54,14 @@ func (k *counter) rest(factors ...uint64) { k.other = k.sum(k.other, k.product(f
 func (k *counter) embeddings() {
 	m := k.model
 	h, vocab := m.Hidden, ceilDiv(m.Vocab, k.tp)
-	k.rest(vocab, h)
+	k.rest(vocab, m.EmbeddingWidth)
 	if m.PositionsLearned {
-		k.rest(k.sum(m.Positions, m.PositionsMore), h)
+		k.rest(k.sum(m.Positions, m.PositionsMore), m.EmbeddingWidth)
 	}
-	k.rest(m.TokenTypes, h)
+	k.rest(m.TokenTypes, m.EmbeddingWidth)
+	if m.EmbeddingWidth != h {
+		k.rest(k.sum(m.EmbeddingWidth, 1), h)
+	}
 	if m.PoolerDense {
 		k.rest(h, h)
 		k.rest(h)
@@ -179,9 +182,9 @@ func (k *counter) feedForward(copies, width uint64, bias bool) {
 
 func (k *counter) norms() {
 	m := k.model
-	width := m.Hidden
+	vectorsEach := uint64(1)
 	if m.NormBias {
-		width = k.product(2, width)
+		vectorsEach = 2
 	}
 	vectors := k.product(m.Layers, m.NormsPerLayer)
 	vectors -= min(vectors, m.NormsLeftOut)
@@ -189,9 +192,9 @@ func (k *counter) norms() {
 		vectors = k.sum(vectors, 1)
 	}
 	if m.EmbeddingNorm {
-		vectors = k.sum(vectors, 1)
+		k.rest(vectorsEach, m.EmbeddingWidth)
 	}
-	k.rest(vectors, width)
+	k.rest(vectors, vectorsEach, m.Hidden)
 }
 
 // split returns the heads on one of tp devices; divides has checked that they can be

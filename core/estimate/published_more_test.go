@@ -42,6 +42,8 @@ var moreModels = []publishedModel{
 	{"recurrentgemma-2b", "google/recurrentgemma-2b", 2682862080},
 
 	{"bloom-560m", "bigscience/bloom-560m", 559214592},
+	{"electra-base", "google/electra-base-discriminator", 108891648},
+	{"electra-small", "google/electra-small-discriminator", 13483008},
 	{"camembert-base", "almanach/camembert-base", 110621952},
 	{"command-r-35b", "CohereLabs/c4ai-command-r-v01", 34980831232},
 	{"command-r7b", "CohereLabs/c4ai-command-r7b-12-2024", 8028033024},

@@ -146,6 +146,8 @@ def encode(
             ]
         )
     x = w.norm(e + "LayerNorm", x, epsilon)
+    if "embeddings_project.weight" in w.all:
+        x = w.linear("embeddings_project", x)
     for i in range(layers):
         x = layer(w, names(i), x, mask, heads, act, epsilon)
     return x

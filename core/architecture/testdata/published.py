@@ -30,7 +30,7 @@ def nested(tensors, prefix):
         value = array.astype(np.float64)
         if "Norm" in path[-1] or "norm" in path[-1]:
             end = {"weight": "scale"}.get(end, end)
-        elif "embeddings" in path[-1]:
+        elif path[-1].endswith("_embeddings"):
             end = "embedding"
         elif end == "weight":
             end, value = "kernel", value.T
@@ -44,7 +44,7 @@ def nested(tensors, prefix):
 def run(family, config, tensors, prefix, has_pooler, given):
     """Returns the outputs of a family for the inputs that are given."""
     settings = getattr(transformers, family + "Config")(**config)
-    kept = {} if family == "DistilBert" else {"add_pooling_layer": has_pooler}
+    kept = {} if family in ("DistilBert", "Electra") else {"add_pooling_layer": has_pooler}
     made = getattr(transformers, f"Flax{family}Model")(
         settings, dtype=jnp.float64, _do_init=False, **kept
     )
@@ -77,6 +77,7 @@ def main():
         ("camembert", "Roberta", "roberta."),
         ("camembert", "XLMRoberta", "roberta."),
         ("distilbert", "DistilBert", "distilbert."),
+        ("electra", "Electra", "electra."),
     ]:
         file = HERE / name / "model.safetensors"
         tensors = read(file) if file.exists() else made.tensors

@@ -28,7 +28,7 @@ from oracle import (
     save,
 )
 
-HIDDEN, HEADS, LAYERS, INNER, VOCAB, ROWS = 12, 3, 2, 20, 30, 16
+HIDDEN, HEADS, LAYERS, INNER, VOCAB, ROWS, NARROW = 12, 3, 2, 20, 30, 16, 8
 
 
 def write(path, tensors):
@@ -60,16 +60,18 @@ class Maker:
         self.add(name + ".weight", outputs, inputs)
         self.add(name + ".bias", outputs)
 
-    def norm(self, name, ends=("weight", "bias")):
-        self.add(f"{name}.{ends[0]}", HIDDEN, middle=1.0)
-        self.add(f"{name}.{ends[1]}", HIDDEN)
+    def norm(self, name, ends=("weight", "bias"), width=HIDDEN):
+        self.add(f"{name}.{ends[0]}", width, middle=1.0)
+        self.add(f"{name}.{ends[1]}", width)
 
-    def encoder(self, prefix, names, types, ends=("weight", "bias"), pooler=False):
-        self.add(prefix + "embeddings.word_embeddings.weight", VOCAB, HIDDEN)
-        self.add(prefix + "embeddings.position_embeddings.weight", ROWS, HIDDEN)
+    def encoder(self, prefix, names, types, ends=("weight", "bias"), pooler=False, width=HIDDEN):
+        self.add(prefix + "embeddings.word_embeddings.weight", VOCAB, width)
+        self.add(prefix + "embeddings.position_embeddings.weight", ROWS, width)
         if types:
-            self.add(prefix + "embeddings.token_type_embeddings.weight", types, HIDDEN)
-        self.norm(prefix + "embeddings.LayerNorm", ends)
+            self.add(prefix + "embeddings.token_type_embeddings.weight", types, width)
+        self.norm(prefix + "embeddings.LayerNorm", ends, width)
+        if width != HIDDEN:
+            self.linear(prefix + "embeddings_project", HIDDEN, width)
         for i in range(LAYERS):
             n = names(i)
             for part in "qkvo":
@@ -188,6 +190,18 @@ def small():
         "position_ids": shifted,
         "last_hidden_state": hidden,
         "pooler_output": pooled(w, hidden),
+    }
+
+    # Narrow embeddings with a dense layer after them.
+    m = Maker(6)
+    m.encoder("electra.", bert_names, 2, width=NARROW)
+    folder("electra", bert_config(model_type="electra", embedding_size=NARROW), m.tensors)
+    hidden = encode(Weights(m.tensors, "electra."), ids, mask, types=types, **sizes)
+    told["electra"] = {
+        "input_ids": ids,
+        "attention_mask": mask,
+        "token_type_ids": types,
+        "last_hidden_state": hidden,
     }
 
     # A GGUF file: matrices in half precision, vectors in single precision, no pooler.
