@@ -109,7 +109,7 @@ func (f *findings) initialization(path string, p *Parameter) {
 	case (i.Strategy == StrategyXavier || i.Strategy == StrategyKaiming) && len(p.Shape) < 2:
 		f.fault(CategoryInitialization, path+".strategy", "the strategy %s needs a matrix: the parameter %s has the shape %s", i.Strategy, name, shapeText(p.Shape)).
 			suggest("use zeros, ones, uniform or normal")
-	case isRandom && !p.DType.IsFloat():
+	case isRandom && !p.DType.IsFloat() && !p.DType.CanQuantise():
 		f.fault(CategoryInitialization, path+".strategy", "the strategy %s needs a floating-point type: the parameter %s has %s", i.Strategy, name, p.DType).
 			suggest("use zeros or ones")
 	}

@@ -134,7 +134,7 @@ func (c *construction) choose() error {
 			if of.tensor != nil || of.spec.Value != nil {
 				continue
 			}
-			if !of.spec.DType.IsConvertible() {
+			if !of.spec.DType.IsConvertible() && !of.spec.DType.CanQuantise() {
 				return device.Errorf(device.CodeUnsupported, opBuild, "parameter %q: elements of %s are not made", of.spec.Name, of.spec.DType)
 			}
 			if _, err := initializer(of.spec, c.settings.Fill.Seed, c.settings.Fill.Initializers); err != nil {

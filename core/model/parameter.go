@@ -182,7 +182,8 @@ func checkTensor(spec *ir.Parameter, found *weights.Tensor) error {
 	if !isSame {
 		return device.Errorf(device.CodeModel, opCompile, "tensor %q has the shape %s, and the definition %s", found.Name, strided.Text(found.Shape), strided.Text(spec.Shape))
 	}
-	if found.Type != spec.DType && !(spec.DType.IsConvertible() && (found.Type.IsConvertible() || found.Type.CanDequantise())) {
+	isMade := spec.DType.IsConvertible() || spec.DType.CanQuantise()
+	if found.Type != spec.DType && !(isMade && (found.Type.IsConvertible() || found.Type.CanDequantise())) {
 		return device.Errorf(device.CodeModel, opCompile, "tensor %q is of type %s, which is not converted to %s", found.Name, found.Type, spec.DType)
 	}
 	return nil
