@@ -114,7 +114,10 @@ func TestErrorsOfFiles(t *testing.T) {
 	}
 	for what, text := range configs {
 		path := badFile(t, "config.json", text)
-		t.Run("fit "+what, func(t *testing.T) { said(t, invoke(t, "fit", path, "--memory", "1GiB"), path) })
+		t.Run("fit "+what, func(t *testing.T) {
+			said(t, invoke(t, "fit", path, "--memory", "1GiB"), path)
+			said(t, invoke(t, "graph", path), path)
+		})
 	}
 	weights := map[string]string{
 		"empty": "", "short": "abc", "header cut": length(`{"a":{`), "header word": length(`{"a": nothing}`), "header beyond": "\xff\xff\xff\xff\xff\xff\xff\x00{}",
@@ -129,6 +132,8 @@ func TestErrorsOfFiles(t *testing.T) {
 			said(t, invoke(t, "fit", filepath.Dir(path), "--memory", "1GiB", "--context", "1"), path)
 			said(t, invoke(t, "weights", "inspect", path), path)
 			said(t, invoke(t, "weights", "inspect", filepath.Dir(path)), path)
+			said(t, invoke(t, "graph", path), path)
+			said(t, invoke(t, "graph", filepath.Dir(path)), path)
 		})
 	}
 	for what, text := range map[string]string{
@@ -139,6 +144,7 @@ func TestErrorsOfFiles(t *testing.T) {
 		t.Run("fit gguf "+what, func(t *testing.T) {
 			said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), path)
 			said(t, invoke(t, "weights", "inspect", path), path)
+			said(t, invoke(t, "graph", path), path)
 		})
 	}
 	for what, text := range map[string]string{
@@ -149,6 +155,7 @@ func TestErrorsOfFiles(t *testing.T) {
 		t.Run("fit index "+what, func(t *testing.T) {
 			said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), filepath.Dir(path))
 			said(t, invoke(t, "weights", "inspect", path), filepath.Dir(path))
+			said(t, invoke(t, "graph", path), filepath.Dir(path))
 		})
 	}
 	for what, text := range map[string]string{"empty": "", "word": "nothing", "list": "[]", "number": `{"signal_handlers": 7}`, "cut": `{"signal_handlers": [`} {
