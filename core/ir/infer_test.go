@@ -157,6 +157,24 @@ func TestOrder(t *testing.T) {
 	assert.Equal(t, []int{9, 8, 7, 6, 5, 0, 4, 3, 2, 1}, g.Order, "flat is the first of the list that can run after norm")
 }
 
+// A graph that needs long inputs, or multiples of a number, is valid.
+func TestGraphsThatNeedLongInputs(t *testing.T) {
+	s := newSketch()
+	s.input("x", "f32[?, ?]", "batch", "sequence")
+	s.constant("k", 10)
+	s.constant("groups", 0, -1, 16)
+	s.node("best", "TopK", "", "f32[?, 10]|i64[?, 10]", "x", "k")
+	s.node("grouped", "Reshape", "", "f32[?, ?, 16]", "x", "groups")
+	s.Graph.Outputs = []string{"best", "grouped"}
+	assert.Empty(t, s.Validate())
+	_, err := s.Infer(map[string]uint64{"batch": 2, "sequence": 9})
+	assert.ErrorContains(t, err, "K is 10")
+	s.Layers[2].Outputs[0].Shape[2] = 8
+	issues := s.Validate()
+	require.NotEmpty(t, issues, "no length fits")
+	assert.Contains(t, issues[0].Description, `(for "batch" = 2, "sequence" = 3)`)
+}
+
 func TestInputs(t *testing.T) {
 	s := newSketch()
 	s.input("ids", "i64[?, ?]", "batch", "")

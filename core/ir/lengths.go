@@ -83,19 +83,24 @@ func (g *Resolved) lengths(dims map[string]uint64) (map[string]uint64, error) {
 		return nil, device.Errorf(device.CodeInvalidConfig, opInfer, "%s has the length %d, and another dimension with this name has %d", g.describe(*conflict), conflict.length, lengths[conflict.name])
 	}
 	all := g.named()
+	first := make(map[string]*named, len(all))
+	for i := range all {
+		if first[all[i].name] == nil {
+			first[all[i].name] = &all[i]
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(dims)) {
-		length := dims[name]
-		at := slices.IndexFunc(all, func(d named) bool { return d.name == name })
+		length, d := dims[name], first[name]
 		stated, isFixed := lengths[name]
 		switch {
-		case at < 0 && len(all) == 0:
+		case d == nil && len(all) == 0:
 			return nil, device.Errorf(device.CodeInvalidArgument, opInfer, "the dimension %s is not known: the inputs of the model have no named dimension", quoted(name))
-		case at < 0:
+		case d == nil:
 			return nil, device.Errorf(device.CodeInvalidArgument, opInfer, "the dimension %s is not known: the nearest is %s", quoted(name), quoted(nearestDim(name, all)))
 		case length > math.MaxInt64:
-			return nil, device.Errorf(device.CodeOverflow, opInfer, "the length of %s is %d: it must be below 2^63", g.describe(all[at]), length)
+			return nil, device.Errorf(device.CodeOverflow, opInfer, "the length of %s is %d: it must be below 2^63", g.describe(*d), length)
 		case isFixed && stated != length:
-			return nil, device.Errorf(device.CodeInvalidArgument, opInfer, "the length of %s is %d in the definition: it cannot be %d", g.describe(all[at]), stated, length)
+			return nil, device.Errorf(device.CodeInvalidArgument, opInfer, "the length of %s is %d in the definition: it cannot be %d", g.describe(*d), stated, length)
 		}
 		lengths[name] = length
 	}

@@ -110,7 +110,7 @@ type resolvedLayer struct {
 var open = Operand{Parameter: None, Node: None, Output: None}
 
 // maxTensors is the maximum number of inputs and outputs of all nodes. A short text can have many nodes
-// that share a layer with many outputs: the bound keeps the memory of Infer below 200 MiB.
+// that share a layer with many outputs: the bound holds for the memory of Resolve and Infer.
 const maxTensors = 1 << 20
 
 // resolver resolves the names of a model.

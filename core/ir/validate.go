@@ -1,13 +1,14 @@
 package ir
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 )
 
 // Validate checks the whole definition: names, dimensions, parameters, layers, the graph, and the types
-// and shapes of all tensors for two choices of small lengths of the dynamic dimensions. It returns at
-// most 1001 issues. A definition without an Error or Critical can be resolved. What is unused is
+// and shapes of all tensors for two choices of lengths of the dynamic dimensions. It returns at most 1001
+// issues. A definition without an Error or Critical can be resolved. What is unused is
 // reported for such a definition only. It takes O(n log n) time for n nodes and edges.
 func (m *Model) Validate() []Issue {
 	f := &findings{}
@@ -89,8 +90,8 @@ func (f *findings) architecture(m *Model) {
 	}
 }
 
-// infer checks the types and shapes for small lengths of the dynamic dimensions. With a second choice
-// of lengths it finds dimensions that are declared as fixed and depend on the inputs.
+// infer checks the types and shapes for small lengths of the dynamic dimensions. A graph may need longer
+// inputs, or multiples of a number: if small lengths do not fit, larger powers of 2 may.
 func (r *resolver) infer(g *Resolved) {
 	fixed, conflict := g.fixed()
 	if conflict != nil {
@@ -100,20 +101,31 @@ func (r *resolver) infer(g *Resolved) {
 		return
 	}
 	dims := g.DynamicDims()
-	before := len(r.issues)
+	wrong := r.trials(g, fixed, dims, func(i, trial int) uint64 { return uint64(2 + i + trial*len(dims)) })
+	if len(wrong) == 0 || len(dims) > 0 && len(r.trials(g, fixed, dims, largeLength)) == 0 {
+		return
+	}
+	for _, i := range wrong {
+		r.fault(i.Category, i.ConfigPath, "%s", i.Description)
+	}
+}
+
+// largeLength is the length of a dynamic dimension in a trial with large lengths.
+func largeLength(i, trial int) uint64 { return uint64(1+2*trial) << (10 + i%20) }
+
+// trials infers all shapes for two choices of the lengths: the second one finds dimensions that are
+// declared as fixed and depend on the inputs. It returns the issues of the first choice that has any.
+func (r *resolver) trials(g *Resolved, fixed map[string]uint64, dims []string, length func(i, trial int) uint64) []Issue {
 	for trial := range 2 {
-		lengths := map[string]uint64{}
-		for name, length := range fixed {
-			lengths[name] = length
-		}
+		lengths := maps.Clone(fixed)
 		for i, name := range dims {
-			lengths[name] = uint64(2 + i + trial*len(dims))
+			lengths[name] = length(i, trial)
 		}
-		r.inferWith(g, lengths, trialText(dims, lengths))
-		if len(dims) == 0 || len(r.issues) > before {
-			return
+		if wrong := r.inferWith(g, lengths, trialText(dims, lengths)); len(wrong) > 0 || len(dims) == 0 {
+			return wrong
 		}
 	}
+	return nil
 }
 
 // trialText describes the lengths that validation chose.
@@ -138,11 +150,12 @@ func trialText(dims []string, lengths map[string]uint64) string {
 }
 
 // inferWith infers each node whose sources are inferred, so that one mistake gives one issue.
-func (r *resolver) inferWith(g *Resolved, lengths map[string]uint64, with string) {
+func (r *resolver) inferWith(g *Resolved, lengths map[string]uint64, with string) []Issue {
+	var f findings
 	s := g.shapes(lengths)
 	note := func(wrong *mismatch) {
 		if wrong != nil {
-			r.fault(CategoryShapes, wrong.path, "%s%s", wrong.text, with)
+			f.fault(CategoryShapes, wrong.path, "%s%s", wrong.text, with)
 		}
 	}
 	for i, in := range g.Inputs {
@@ -156,6 +169,7 @@ func (r *resolver) inferWith(g *Resolved, lengths map[string]uint64, with string
 		}
 		note(s.node(at))
 	}
+	return f.all()
 }
 
 // hasSources states whether the sources of a node are inferred.
