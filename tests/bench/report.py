@@ -13,6 +13,7 @@ from by_allocator import tables as allocator_tables
 from elastic_report import UNITS, figure_lines, model_lines
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import CROSSING, OURS, BenchError
+from models_report import minilm_lines
 from operations_report import operation_lines
 from pictures import PICTURES
 from traces import AZURE, MINIMALLOC, MOONCAKE
@@ -210,4 +211,5 @@ def render(results: pathlib.Path, pictures: str = "performance") -> str:
     if files:
         lines += ["", "### Files of weights", "", *files]
     lines += operation_lines(book)
+    lines += minilm_lines(book)
     return "\n".join(lines).rstrip()

@@ -34,6 +34,7 @@ from harness import GROUPS, OURS, PMR, ROOT, BenchError, Group, Harness
 from latency import Latency
 from machine import Watch
 from measure import ROUNDS, ROUNDS_SHORT, Rounds
+from models import Models
 from operations import Operations
 from summary import summary_lines
 from weights_files import WeightsFiles
@@ -85,6 +86,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
     results += FromPython(harness, quick).run(progress)
     results += WeightsFiles(harness, quick).run(progress)
     results += Operations(harness, quick, short).run(progress)
+    results += Models(harness, quick, short).run(progress)
     progress("loading, replay, profile")
     ours = rounds.allocators[OURS]
     results += extras.loading(harness, ours, quick)

