@@ -95,6 +95,17 @@ func TestLimitMatchesReferenceModel(t *testing.T) {
 	})
 }
 
+// A search that does not reach its limit in time still returns a better arena than the
+// greedy placement, and reports it on the way.
+func TestLimitOutOfReach(t *testing.T) {
+	var arenas []uint64
+	buffers := cut(rand.New(rand.NewPCG(0, 1)), 300, 200, 4000)
+	p := place(t, buffers, Options{LimitBytes: 4000, Steps: 10_000, Progress: func(p Progress) { arenas = append(arenas, p.ArenaBytes) }})
+	assert.Greater(t, p.ArenaBytes, uint64(4000))
+	assert.Less(t, p.ArenaBytes, p.GreedyBytes)
+	assert.Greater(t, len(arenas), 2)
+}
+
 // Larger inputs, of which only the rules of a placement are checked. The same arguments
 // give the same placement.
 func TestPlacementsAreValidAndRepeat(t *testing.T) {

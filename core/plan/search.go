@@ -112,7 +112,9 @@ func (s *search) improvePart(i, n, round int) {
 	}
 	s.try(p, s.goal()/unit*unit, order, name, budget)
 	if s.options.LimitBytes > 0 {
-		return
+		// Only the goal matters. Better arenas above it are for those who watch, and for the
+		// case that the search does not reach the goal.
+		budget /= 4
 	}
 	// Between the goal and the height so far, each success makes the next attempt lower,
 	// and each failure makes it less low.
