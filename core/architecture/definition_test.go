@@ -247,6 +247,19 @@ func TestDoubtfulSettings(t *testing.T) {
 	assert.Equal(t, want, count(t, d.Model))
 }
 
+// A missing width has the default of the family, which may not be what the author meant.
+func TestMissingSettings(t *testing.T) {
+	issues, err := architecture.ValidateConfig("config.json", []byte(`{"model_type":"distilbert","dim":48,"n_heads":4,"hidden_dim":96,"max_position_embeddings":8}`))
+	require.NoError(t, err)
+	require.Len(t, issues, 2)
+	for i, path := range []string{"n_layers", "vocab_size"} {
+		assert.Equal(t, ir.Issue{
+			Severity: ir.Warning, Category: "configuration", Description: "is missing: the default of distilbert is taken", ConfigPath: path,
+			SuggestedFix: "state the value that was published with the model",
+		}, issues[i])
+	}
+}
+
 // Several settings that cannot be built are told at once.
 func TestAllIssuesAreTold(t *testing.T) {
 	issues, err := architecture.ValidateConfig("config.json", small(t, map[string]any{"hidden_act": "mish", "is_decoder": true, "layer_norm_eps": 0}))

@@ -126,6 +126,9 @@ func (s *issues) check(file string, m *estimate.Model) {
 		s.add(file, wrong("max_position_embeddings", fmt.Sprintf("state more than %d", e.FirstPosition),
 			"%d rows of positions are too few: the first %d are not used", m.Positions, e.FirstPosition))
 	}
+	for _, field := range e.Missing {
+		s.add(file, warning(categoryConfiguration, field, "state the value that was published with the model", "is missing: the default of %s is taken", m.Type))
+	}
 	if e.PadToken >= m.Vocab {
 		s.add(file, warning(categoryConfiguration, "pad_token_id", fmt.Sprintf("state an id below %d", m.Vocab),
 			"is %d, outside the vocabulary of %d", e.PadToken, m.Vocab))

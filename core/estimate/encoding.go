@@ -25,6 +25,9 @@ type Encoding struct {
 	// states that each layer also reads the output of another encoder.
 	IsCausal       bool
 	CrossAttention bool
+	// Missing has the widths and counts that the file leaves out, by the family's names. The model has the
+	// defaults of the family for them.
+	Missing []string
 }
 
 // AbsolutePositions is the usual PositionKind.
@@ -68,6 +71,13 @@ func (r reader) encoding(m *Model) error {
 	}
 	if e.CrossAttention {
 		m.Notes = append(m.Notes, "the numbers do not include attention over the output of another model")
+	}
+	for _, field := range []string{
+		"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "max_position_embeddings",
+	} {
+		if name := r.name(field); !r.has(name) {
+			e.Missing = append(e.Missing, name)
+		}
 	}
 	m.Encoding = &e
 	return nil

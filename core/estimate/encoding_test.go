@@ -29,6 +29,9 @@ func TestRulesOfEncoders(t *testing.T) {
 		m, err := ReadConfig("x", []byte(text))
 		require.NoError(t, err)
 		require.NotNil(t, m.Encoding)
+		assert.Len(t, m.Encoding.Missing, 6)
+		assert.Contains(t, m.Encoding.Missing, FieldName(m.Type, "num_attention_heads"))
+		m.Encoding.Missing = nil
 		assert.Equal(t, want, *m.Encoding, text)
 		notes := 0
 		if want.CrossAttention {
@@ -36,6 +39,7 @@ func TestRulesOfEncoders(t *testing.T) {
 		}
 		assert.Len(t, m.Notes, notes, "what the family has besides is not counted")
 	}
+	assert.Empty(t, readConfig(t, "distilbert-base-uncased").Encoding.Missing)
 	assert.Nil(t, readConfig(t, "llama-3.1-8b").Encoding)
 	assert.Nil(t, readConfig(t, "modernbert-base").Encoding)
 	assert.Equal(t, "n_heads", FieldName("distilbert", "num_attention_heads"))
