@@ -279,10 +279,19 @@ func (m *build) optimize(ctx context.Context) error {
 // passes returns the passes of the build.
 func (m *build) passes() ([]passes.Pass, error) {
 	level := m.request.Options.level()
-	if level > 0 && m.request.Passes != nil {
-		return m.request.Passes, nil
+	list := m.request.Passes
+	if level == 0 || list == nil {
+		var err error
+		if list, err = passes.Standard(int(level)); err != nil {
+			return nil, err
+		}
 	}
-	return passes.Standard(int(level))
+	name, err := m.request.Options.quantizer()
+	if err != nil || name == "" {
+		return list, err
+	}
+	quantizer, err := passes.Find(name)
+	return append(slices.Clone(list), quantizer), err
 }
 
 // validateFinally is the phase FinalValidation.

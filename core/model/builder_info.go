@@ -65,11 +65,12 @@ func (b *Builder) Info() BuilderInfo {
 	return info
 }
 
-// techniques returns what a build runs: the passes of its levels, packing, and the choice of kernels for
-// each operation.
+// techniques returns what a build runs: the passes of its levels, packing, the choice of kernels
+// for each operation, and blocks of GGUF.
 func techniques() []passes.Technique {
 	return []passes.Technique{
 		passes.OperatorFusion, passes.ConstantFolding, passes.DeadCodeElimination, passes.MemoryLayoutOptimization, passes.KernelSelection,
+		passes.Quantization,
 	}
 }
 

@@ -203,18 +203,20 @@ func TestOptions(t *testing.T) {
 		`{"build_timeout_seconds": 0}`:      {device.CodeInvalidConfig, "build_timeout_seconds is 0"},
 		`{"enable_quantization": true}`:     {device.CodeInvalidConfig, "quantization_config is not given"},
 		`{"quantization_config": {"a": 1}}`: {device.CodeInvalidConfig, "enable_quantization is false"},
-		`{"enable_quantization": true, "quantization_config": {"a": 1}}`: {device.CodeUnsupported, "quantised"},
-		`{"enable_compression": true}`:                                   {device.CodeUnsupported, "compress"},
-		`{"additional_options": {"pruning": 0.5}}`:                       {device.CodeUnsupported, "pruning"},
-		`{"additional_options": {"distillation": {}}}`:                   {device.CodeUnsupported, "distillation"},
-		`{"additional_options": {"sed": 1}}`:                             {device.CodeInvalidConfig, `nearest is "seed"`},
-		`{"additional_options": {"threads": -1}}`:                        {device.CodeInvalidConfig, "threads"},
-		`{"additional_options": {"shapes": 5000}}`:                       {device.CodeInvalidConfig, "shapes"},
+		`{"enable_quantization": true, "quantization_config": {"a": 1}}`:                                    {device.CodeUnsupported, "q8_0"},
+		`{"enable_quantization": true, "quantization_config": {"INT8": {"symmetric": true}}}`:               {device.CodeUnsupported, "q8_0"},
+		`{"enable_quantization": true, "quantization_config": {"format": "q8_0"}, "optimization_level": 1}`: {device.CodeInvalidConfig, "at least 2"},
+		`{"enable_compression": true}`:                 {device.CodeUnsupported, "compress"},
+		`{"additional_options": {"pruning": 0.5}}`:     {device.CodeUnsupported, "pruning"},
+		`{"additional_options": {"distillation": {}}}`: {device.CodeUnsupported, "distillation"},
+		`{"additional_options": {"sed": 1}}`:           {device.CodeInvalidConfig, `nearest is "seed"`},
+		`{"additional_options": {"threads": -1}}`:      {device.CodeInvalidConfig, "threads"},
+		`{"additional_options": {"shapes": 5000}}`:     {device.CodeInvalidConfig, "shapes"},
 	} {
 		_, err := model.ParseOptions([]byte(text))
 		requireError(t, want.code, err, want.says)
 	}
-	for _, text := range []string{`{"build_timeout_seconds": null}`, `{"additional_options": {"seed": 5, "threads": 2, "working_set_bytes": 100, "shapes": 3, "preload": false}}`} {
+	for _, text := range []string{`{"build_timeout_seconds": null}`, `{"enable_quantization": true, "quantization_config": {"format": "q4_0"}}`, `{"additional_options": {"seed": 5, "threads": 2, "working_set_bytes": 100, "shapes": 3, "preload": false}}`} {
 		_, err := model.ParseOptions([]byte(text))
 		require.NoError(t, err)
 	}
@@ -248,7 +250,7 @@ func TestBuilderInfoListsWhatRuns(t *testing.T) {
 	info := b.Info()
 	assert.NotContains(t, info.SupportedOptimizations, passes.Pruning)
 	assert.NotContains(t, info.SupportedOptimizations, passes.Distillation)
-	assert.NotContains(t, info.SupportedOptimizations, passes.Quantization)
+	assert.Contains(t, info.SupportedOptimizations, passes.Quantization)
 	standard, err := passes.Standard(model.MaxOptimizationLevel)
 	require.NoError(t, err)
 	require.NotEmpty(t, standard)

@@ -127,3 +127,23 @@ func TestStrategiesThatAreNotPossible(t *testing.T) {
 	requireError(t, device.CodeInvalidConfig, err, `"p"`)
 	require.Empty(t, r.pool.Models())
 }
+
+func TestARuleOfTheProgramMakesElements(t *testing.T) {
+	r := newRig(t)
+	b := irtest.New(t)
+	x := b.Input("x", dtype.F32, "batch", 4)
+	b.Output(b.Node("out", "Add", "", x, b.Add(ir.Parameter{
+		Name: "p", Shape: []int64{4}, Initialization: ir.Initialization{Strategy: ir.StrategyCustom, Name: "steps"},
+	})))
+	s := model.Settings{ID: "test", Definition: b.Model(), Backend: r.backend, Pool: r.pool}
+	_, err := model.New(context.Background(), s)
+	requireError(t, device.CodeNotFound, err, `"steps"`, "has given none")
+	s.Fill.Initializers = map[string]model.Initializer{"step": func(*ir.Parameter, uint64) float64 { return 0 }}
+	_, err = model.New(context.Background(), s)
+	requireError(t, device.CodeNotFound, err, `nearest is "step"`)
+	s.Fill.Initializers["steps"] = func(p *ir.Parameter, index uint64) float64 { return float64(len(p.Name)) + float64(index)/2 }
+	e := r.start(s)
+	got, err := reference.FromBytes(dtype.F32, []uint64{4}, r.run(e, map[string]*reference.Tensor{"x": reference.New(dtype.F32, []uint64{1, 4})})["out"])
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, 1.5, 2, 2.5}, got.Floats)
+}

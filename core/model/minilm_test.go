@@ -69,23 +69,20 @@ func TestMiniLMFromAFolder(t *testing.T) {
 		rows, tokens, width := len(want.IDs), len(want.IDs[0]), 384
 		hidden, err := reference.FromBytes(dtype.F32, []uint64{uint64(rows), uint64(tokens), uint64(width)}, got["last_hidden_state"])
 		require.NoError(t, err)
-		vectors := make([][]float64, rows)
 		for row := range rows {
-			vectors[row] = make([]float64, width)
 			for token := range tokens {
 				vector := hidden.Floats[(row*tokens+token)*width:][:width]
 				assert.InDeltaSlice(t, want.First[row][token], vector[:4], 1e-5)
 				sum := 0.0
-				for i, v := range vector {
+				for _, v := range vector {
 					sum += v
-					vectors[row][i] += float64(want.Mask[row][token]) * v
 				}
 				assert.InDelta(t, want.Sums[row][token], sum, 1e-4)
 			}
 		}
+		vectors := pooled(hidden, want.Mask)
 		for i, published := range []float64{0.6945773, 0.9429151, 0.2568761} {
-			cosine := dot(vectors[0], vectors[i+1]) / math.Sqrt(dot(vectors[0], vectors[0])*dot(vectors[i+1], vectors[i+1]))
-			assert.InDelta(t, published, cosine, 2e-6, want.Sentences[i+1])
+			assert.InDelta(t, published, cosine(vectors[0], vectors[i+1]), 2e-6, want.Sentences[i+1])
 		}
 		info := x.Info()
 		assert.Equal(t, uint64(22713216), info.Parameters)
@@ -117,4 +114,21 @@ func dot(a, b []float64) (sum float64) {
 		sum += a[i] * b[i]
 	}
 	return sum
+}
+
+func cosine(a, b []float64) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
+
+// pooled returns the sum of the vectors of the tokens of each row whose mask is 1.
+func pooled(hidden *reference.Tensor, mask [][]int64) [][]float64 {
+	tokens, width := int(hidden.Shape[1]), int(hidden.Shape[2])
+	vectors := make([][]float64, len(mask))
+	for row := range mask {
+		vectors[row] = make([]float64, width)
+		for token := range tokens {
+			for i, v := range hidden.Floats[(row*tokens+token)*width:][:width] {
+				vectors[row][i] += float64(mask[row][token]) * v
+			}
+		}
+	}
+	return vectors
 }

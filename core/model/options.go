@@ -24,7 +24,9 @@ type Options struct {
 	// OptimizationLevel is 0 to 3. 0 does what EnableOptimization = false does. Higher levels run the passes
 	// of passes.Standard, and pack.
 	OptimizationLevel uint8 `json:"optimization_level"`
-	// EnableQuantization and QuantizationConfig are not supported yet: a build that asks for them fails.
+	// EnableQuantization rounds the matrices of linear layers to blocks while they are loaded.
+	// QuantizationConfig names the blocks of GGUF, {"format": "q8_0"} or {"format": "q4_0"}; other schemes
+	// are not supported. The level of optimisation is at least 2, which makes linear layers.
 	EnableQuantization bool            `json:"enable_quantization"`
 	QuantizationConfig json.RawMessage `json:"quantization_config"`
 	// EnableCompression is not supported: a build that asks for it fails.
@@ -96,25 +98,47 @@ func wrongOption(format string, values ...any) error {
 }
 
 // Validate checks the options. Errors: CodeInvalidConfig, which names the option; CodeUnsupported for
-// quantisation and compression.
+// compression, and for other schemes of quantisation than those of GGUF.
 func (o *Options) Validate() error {
-	hasConfig := len(o.QuantizationConfig) > 0 && string(o.QuantizationConfig) != "null"
 	switch {
 	case o.OptimizationLevel > MaxOptimizationLevel:
 		return wrongOption("optimization_level is %d: want 0 to %d", o.OptimizationLevel, MaxOptimizationLevel)
 	case o.BuildTimeoutSeconds != nil && *o.BuildTimeoutSeconds == 0:
 		return wrongOption("build_timeout_seconds is 0: want at least 1, or null for no limit")
-	case o.EnableQuantization && !hasConfig:
-		return wrongOption("enable_quantization is true, and quantization_config is not given")
-	case o.EnableQuantization:
-		return device.Errorf(device.CodeUnsupported, opOptions, "enable_quantization: weights are not quantised by a build")
-	case hasConfig:
-		return wrongOption("quantization_config is given, and enable_quantization is false")
 	case o.EnableCompression:
 		return device.Errorf(device.CodeUnsupported, opOptions, "enable_compression: parameters are not compressed")
 	}
+	if _, err := o.quantizer(); err != nil {
+		return err
+	}
 	_, err := o.additional()
 	return err
+}
+
+// quantizer returns the name of the pass that quantises; "": none does.
+func (o *Options) quantizer() (string, error) {
+	hasConfig := len(o.QuantizationConfig) > 0 && string(o.QuantizationConfig) != "null"
+	switch {
+	case o.EnableQuantization && !hasConfig:
+		return "", wrongOption("enable_quantization is true, and quantization_config is not given")
+	case !o.EnableQuantization && hasConfig:
+		return "", wrongOption("quantization_config is given, and enable_quantization is false")
+	case !o.EnableQuantization:
+		return "", nil
+	}
+	var config struct {
+		Format string `json:"format"`
+	}
+	given := json.NewDecoder(bytes.NewReader(o.QuantizationConfig))
+	given.DisallowUnknownFields()
+	if err := given.Decode(&config); err != nil || config.Format != "q8_0" && config.Format != "q4_0" {
+		return "", device.Errorf(device.CodeUnsupported, opOptions,
+			"quantization_config: %.64q is no scheme of a build: want {\"format\": \"q8_0\"} or {\"format\": \"q4_0\"}", o.QuantizationConfig)
+	}
+	if o.level() < 2 {
+		return "", wrongOption("enable_quantization needs an optimization_level of at least 2, which makes linear layers: it is %d", o.level())
+	}
+	return "quantize_" + config.Format, nil
 }
 
 // additional are the values of AdditionalOptions.

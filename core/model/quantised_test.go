@@ -2,7 +2,7 @@ package model_test
 
 import (
 	"context"
-	"math"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -118,19 +118,11 @@ func TestMiniLMQuantised(t *testing.T) {
 		rows, tokens := len(told.IDs), len(told.IDs[0])
 		hidden, err := reference.FromBytes(dtype.F32, []uint64{uint64(rows), uint64(tokens), 384}, got["last_hidden_state"])
 		require.NoError(t, err)
-		vectors := make([][]float64, rows)
-		for row := range rows {
-			vectors[row] = make([]float64, 384)
-			for token := range tokens {
-				for i, v := range hidden.Floats[(row*tokens+token)*384:][:384] {
-					vectors[row][i] += float64(told.Mask[row][token]) * v
-				}
-			}
-		}
+		vectors := pooled(hidden, told.Mask)
 		for i, published := range []float64{0.6945773, 0.9429151, 0.2568761} {
-			cosine := dot(vectors[0], vectors[i+1]) / math.Sqrt(dot(vectors[0], vectors[0])*dot(vectors[i+1], vectors[i+1]))
-			t.Logf("quantised %v: cosine %.7f, published %.7f", isQuantised, cosine, published)
-			assert.InDelta(t, published, cosine, 0.005)
+			got := cosine(vectors[0], vectors[i+1])
+			t.Logf("quantised %v: cosine %.7f, published %.7f", isQuantised, got, published)
+			assert.InDelta(t, published, got, 0.005)
 		}
 		require.NoError(t, x.Close(false))
 	}
@@ -138,4 +130,21 @@ func TestMiniLMQuantised(t *testing.T) {
 	// 10,616,832 elements of matrices in the layers, and 147,456 of the pooler, have 34 bytes for 32
 	// elements instead of 4 for each.
 	assert.Less(t, held[true], held[false]-25_000_000)
+}
+
+func TestOptionsChooseTheBlocks(t *testing.T) {
+	r := newRig(t)
+	b := irtest.New(t)
+	x := b.Input("x", dtype.F32, "batch", 64)
+	b.Output(b.Node("out", "ferrum.linear", "", x, b.Parameter("matrix", 32, 64)))
+	m := b.Model()
+	for _, format := range []string{"q8_0", "q4_0"} {
+		q := r.request(m)
+		q.Options.EnableQuantization, q.Options.QuantizationConfig = true, []byte(fmt.Sprintf(`{"format": %q}`, format))
+		x, err := model.NewBuilder().Build(context.Background(), q)
+		require.NoError(t, err)
+		require.Len(t, x.Definition().Parameters, 1)
+		assert.Equal(t, format, x.Definition().Parameters[0].DType.String())
+		require.NoError(t, x.Close(false))
+	}
 }

@@ -197,3 +197,40 @@ func TestAModelThatThePoolHasPutToSleep(t *testing.T) {
 	r.closeAll(in)
 	r.closeAll(long)
 }
+
+func TestACallThatMustNotWaitIsTold(t *testing.T) {
+	r := newRig(t)
+	m := chain(t)
+	x := r.start(r.settings(m))
+	ctx := context.Background()
+	inputs, err := irtest.Inputs(m, lengths[0])
+	require.NoError(t, err)
+	want := r.run(x, inputs)
+	in, out := map[string]*tensor.Tensor{"x": r.put(inputs["x"])}, map[string]*tensor.Tensor{"third": nil}
+	gate, begun := make(chan struct{}), make(chan struct{})
+	require.NoError(t, r.stream().HostFunction(func() { close(begun); <-gate }))
+	<-begun
+	failed := make(chan error, 1)
+	over := device.Go("run", func() { failed <- x.Run(ctx, in, out, model.RunOptions{}) })
+	other := map[string]*tensor.Tensor{"third": nil}
+	require.Eventually(t, func() bool {
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		_, err := x.Plan(short, lengths[0])
+		return err != nil && device.CodeOf(err) == device.CodeTimeout
+	}, 5*time.Second, time.Millisecond, "the run has the model")
+	requireError(t, device.CodeBusy, x.Run(ctx, in, other, model.RunOptions{NoWait: true}), "another call uses it")
+	_, err = x.Sleep(ctx, model.SleepOptions{NoWait: true})
+	requireError(t, device.CodeBusy, err)
+	requireError(t, device.CodeBusy, x.Close(false))
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	requireError(t, device.CodeCancelled, x.Run(cancelled, in, other, model.RunOptions{}))
+	assert.Equal(t, model.StateAwake, x.Info().State, "info does not wait")
+	close(gate)
+	<-over
+	require.NoError(t, <-failed)
+	assert.Equal(t, want["third"], r.bytesOf(out["third"]))
+	r.closeAll(in)
+	r.closeAll(out)
+}
