@@ -18,8 +18,8 @@
 // alone, with the same bits.
 //
 // A thread without work tries again for up to 0.1 ms, and then sleeps. It sleeps at once if the
-// process may use fewer processors than the engine has threads. The threads leave the processor
-// of the caller: on some virtual machines the system would wake them there.
+// process may use fewer processors than the engine has threads. Up to 8 threads leave the
+// processor of the caller: on some virtual machines the system would wake them there.
 //
 // # Instruction sets
 //

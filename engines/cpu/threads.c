@@ -41,6 +41,9 @@
 /* Attempts between two readings of the clock. */
 #define FK_ATTEMPTS 32
 #define FK_STACK_BYTES (1 << 20)
+/* The most threads that leave the processor of the caller. Of many threads one that
+ * wakes late costs less than changing the processors of all. */
+#define FK_FEW 8
 
 /* `claims` has four fields of 16 bits: the number of the round, its parts, and the
  * first and the end of those that are not taken. */
@@ -284,7 +287,8 @@ void fk_threads_close(struct fk_threads *t) {
 static void fk_leave_processor_of_caller(struct fk_threads *t) {
 #if defined(__linux__)
     const int here = sched_getcpu();
-    if (!t->fits || here < 0 || here == t->caller_processor)
+    if (!t->fits || t->count > FK_FEW || here < 0 ||
+        here == t->caller_processor)
         return;
     t->caller_processor = here;
     for (int i = 0; i + 1 < t->count; i++) {

@@ -31,7 +31,7 @@ FK_INLINE fk_v fk_load_type(const int type, const char *from) {
 #define FK_SUMMED 512
 
 /* How many bytes before their use a stream is asked for. */
-#define FK_AHEAD 1024
+#define FK_AHEAD 2048
 
 /* Asks for later bytes of a stream. The processor looks ahead by itself, but only
  * within a page, and a stream of few bytes in each step leaves it too little time. */
