@@ -28,7 +28,7 @@ var exitStatuses = []struct {
 	meaning string
 }{
 	{exitDone, "Success. Where the subcommand answers a question, the answer is yes."},
-	{exitNo, "The answer is no: a model does not fit, a request was not served, a check found a problem."},
+	{exitNo, "The answer is no: a model or buffers do not fit, a request was not served, a check found a problem."},
 	{exitUsage, "Wrong arguments or invalid input."},
 	{exitMachine, "The machine or a device failed."},
 	{exitInterrupted, "Interrupted."},
