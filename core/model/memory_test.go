@@ -14,6 +14,7 @@ import (
 	"ferrum_mem/core/ir/irtest"
 	"ferrum_mem/core/model"
 	"ferrum_mem/core/operator/reference"
+	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
 )
 
@@ -119,5 +120,35 @@ func TestAPlanBeforeTheBuild(t *testing.T) {
 	_, err = model.Plan(context.Background(), model.Settings{}, nil)
 	requireError(t, device.CodeInvalidArgument, err)
 	_, err = model.Plan(context.Background(), s, map[string]uint64{"batch": 1})
+	requireError(t, device.CodeInvalidArgument, err, `"sequence"`)
+}
+
+func TestADimensionThatOneInputFixesIsFixedForAll(t *testing.T) {
+	r := newRig(t)
+	b := irtest.New(t)
+	x, y := b.Input("x", dtype.F32, "batch", "sequence"), b.Input("y", dtype.F32, "batch", 3)
+	b.Output(b.Node("out", "Concat", `{"axis": 1}`, x, y))
+	m := b.Model()
+	for i := range m.Graph.Nodes {
+		if m.Graph.Nodes[i].ID == "y" {
+			m.Graph.Nodes[i].Metadata[ir.MetadataDims] = []byte(`["batch", "sequence"]`)
+		}
+	}
+	e := r.start(r.settings(m))
+	p, err := e.Plan(context.Background(), map[string]uint64{"batch": 2})
+	require.NoError(t, err, "the length of the sequence is known")
+	assert.NotZero(t, p.ArenaBytes)
+	ones := func(length uint64) *reference.Tensor {
+		made := reference.New(dtype.F32, []uint64{2, length})
+		for i := range made.Floats {
+			made.Floats[i] = 1
+		}
+		return made
+	}
+	r.run(e, map[string]*reference.Tensor{"x": ones(3), "y": ones(3)})
+	in := map[string]*tensor.Tensor{"x": r.put(ones(2)), "y": r.put(ones(3))}
+	requireError(t, device.CodeInvalidArgument, e.Run(context.Background(), in, map[string]*tensor.Tensor{"out": nil}, model.RunOptions{}), `"x"`, "f32[2, 2]", "f32[batch, 3]")
+	r.closeAll(in)
+	_, err = e.Plan(context.Background(), map[string]uint64{"batch": 2, "sequence": 3})
 	requireError(t, device.CodeInvalidArgument, err, `"sequence"`)
 }

@@ -140,6 +140,7 @@ func (c *compiler) compile() error {
 		}
 		c.outputs = append(c.outputs, output{name: id, value: first})
 	}
+	c.fixDims()
 	c.findTables()
 	return nil
 }
@@ -286,8 +287,8 @@ type input struct {
 	name  string
 	kind  dtype.DType
 	shape []int64
-	// dims names the dynamic dimensions; "" for one with a fixed length.
-	dims []string
+	// dims names the dynamic dimensions; "" for one with a fixed length. names has all names.
+	dims, names []string
 	// rule makes the elements if a run does not give them; "": it must.
 	rule  ir.Default
 	value int
@@ -302,17 +303,17 @@ func (c *compiler) input(n *ir.Node, layer *ir.Layer) (input, error) {
 	}
 	out := layer.Outputs[0]
 	made := input{name: n.ID, kind: out.DType, shape: out.Shape, dims: make([]string, len(out.Shape)), value: c.first[n.ID]}
-	var names []string
+	made.names = make([]string, len(out.Shape))
 	if text, isThere := n.Metadata[ir.MetadataDims]; isThere {
-		if err := json.Unmarshal(text, &names); err != nil || len(names) != len(out.Shape) {
+		if err := json.Unmarshal(text, &made.names); err != nil || len(made.names) != len(out.Shape) {
 			return input{}, c.wrong("input %q: metadata.%s is not a list of %d names", n.ID, ir.MetadataDims, len(out.Shape))
 		}
 	}
 	for axis, length := range out.Shape {
 		switch {
 		case length != ir.Dynamic:
-		case names != nil && names[axis] != "":
-			made.dims[axis] = names[axis]
+		case made.names[axis] != "":
+			made.dims[axis] = made.names[axis]
 		default:
 			made.dims[axis] = fmt.Sprintf("%s.%d", n.ID, axis)
 		}
@@ -323,6 +324,27 @@ func (c *compiler) input(n *ir.Node, layer *ir.Layer) (input, error) {
 		}
 	}
 	return made, nil
+}
+
+// fixDims gives dynamic dimensions the lengths of fixed ones with the same name.
+func (c *compiler) fixDims() {
+	fixed := map[string]int64{}
+	for i := range c.inputs {
+		for axis, name := range c.inputs[i].names {
+			if name != "" && c.inputs[i].shape[axis] != ir.Dynamic {
+				fixed[name] = c.inputs[i].shape[axis]
+			}
+		}
+	}
+	for i := range c.inputs {
+		in := &c.inputs[i]
+		in.shape = slices.Clone(in.shape)
+		for axis, name := range in.dims {
+			if length, isFixed := fixed[name]; isFixed && name != "" {
+				in.shape[axis], in.dims[axis] = length, ""
+			}
+		}
+	}
 }
 
 // findTables finds the inputs that index the rows of a parameter.
