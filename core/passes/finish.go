@@ -85,7 +85,7 @@ func (n *network) rename() {
 
 // write returns the changed model, which shares nothing with the network.
 func (n *network) write() *ir.Model {
-	m := *n.model
+	m := *n.model.Model
 	m.Parameters, m.Layers = make([]ir.Parameter, len(n.parameters)), make([]ir.Layer, len(n.layers))
 	for i, p := range n.parameters {
 		m.Parameters[i] = *p

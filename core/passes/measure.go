@@ -20,55 +20,60 @@ func SampleLengths(m *ir.Model) (map[string]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
+	return sampleLengths(resolved), nil
+}
+
+func sampleLengths(m *ir.Resolved) map[string]uint64 {
 	lengths := map[string]uint64{}
-	for _, name := range resolved.DynamicDims() {
+	for _, name := range m.DynamicDims() {
 		lengths[name] = 1
 		if name == "sequence" {
 			lengths[name] = sampleTokens
-			if most := m.Architecture.Dimensions.MaxSequenceLength; most > 0 {
+			if most := m.Model.Architecture.Dimensions.MaxSequenceLength; most > 0 {
 				lengths[name] = min(sampleTokens, most)
 			}
 		}
 	}
-	return lengths, nil
+	return lengths
 }
 
-// size is what a model needs. activationBytes is the size of all tensors that a run writes: inputs and
-// views are not among them.
-type size struct{ elements, operations, parameterBytes, activationBytes uint64 }
+// measured is what a model needs at some lengths of its dynamic dimensions.
+type measured struct {
+	elements, operations, parameterBytes uint64
+	// activationBytes is the size of all tensors that a run writes: inputs and views are not among them.
+	activationBytes uint64
+	// shapes is nil after an error.
+	shapes *ir.Shapes
+	err    error
+}
 
-// sizeOf measures a model at some lengths of its dynamic dimensions. After an error of the inference,
-// activationBytes is 0.
-func sizeOf(m *ir.Model, lengths map[string]uint64) (size, error) {
+// measure measures a model. After an error the numbers are those that do not depend on it.
+func measure(resolved *ir.Resolved, lengths map[string]uint64) (of measured) {
+	m := resolved.Model
 	counts, err := m.Count()
 	if err != nil {
-		return size{}, err
+		return measured{err: err}
 	}
-	s := size{elements: counts.Parameters, parameterBytes: counts.Bytes}
-	resolved, err := m.Resolve()
-	if err != nil {
-		return size{}, err
-	}
+	of.elements, of.parameterBytes = counts.Parameters, counts.Bytes
 	for _, at := range resolved.Nodes {
 		if at.Operator != nil {
-			s.operations++
+			of.operations++
 		}
 	}
-	shapes, err := resolved.Infer(lengths)
-	if err != nil {
-		return s, err
+	if of.shapes, of.err = resolved.Infer(lengths); of.err != nil {
+		return of
 	}
 	for i, at := range resolved.Nodes {
 		if at.Operator == nil || isView(m.Layers[at.Layer].Type) {
 			continue
 		}
-		for _, v := range shapes.Nodes[i].Outputs {
+		for _, v := range of.shapes.Nodes[i].Outputs {
 			if !v.IsAbsent {
-				s.activationBytes = add(s.activationBytes, bytesOf(v))
+				of.activationBytes = add(of.activationBytes, bytesOf(v))
 			}
 		}
 	}
-	return s, nil
+	return of
 }
 
 // isView states whether the outputs of an operator are the memory of its input, with another shape or as
@@ -88,13 +93,24 @@ func bytesOf(v operator.Value) uint64 {
 }
 
 // Compare measures what a change of a model removed, at some lengths of its dynamic dimensions. warning is
-// not "" if the changed model needs more memory. Errors: those of ir.Model.Infer. After an error the
+// not "" if the changed model needs more memory. Errors: those of ir.Model.Count and ir.Model.Infer. After an error the
 // numbers are those that do not depend on the lengths, if there are any.
 func Compare(before, after *ir.Model, lengths map[string]uint64) (s Stats, warning string, err error) {
-	b, err := sizeOf(before, lengths)
-	a, otherErr := sizeOf(after, lengths)
-	if err == nil {
-		err = otherErr
+	old, err := before.Resolve()
+	if err != nil {
+		return Stats{EstimatedSpeedup: 1}, "", err
+	}
+	made, err := after.Resolve()
+	if err != nil {
+		return Stats{EstimatedSpeedup: 1}, "", err
+	}
+	return difference(measure(old, lengths), measure(made, lengths))
+}
+
+// difference is Compare for measured models.
+func difference(b, a measured) (s Stats, warning string, err error) {
+	if err = b.err; err == nil {
+		err = a.err
 	}
 	needed, needs := add(b.parameterBytes, b.activationBytes), add(a.parameterBytes, a.activationBytes)
 	if err != nil {

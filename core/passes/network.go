@@ -15,7 +15,7 @@ import (
 // layers and parameters that the pass left without a use. What had no use before stays, unless the pass
 // calls removeUnused.
 type network struct {
-	model      *ir.Model
+	model      *ir.Resolved
 	nodes      []*node
 	layers     []*ir.Layer
 	parameters []*ir.Parameter
@@ -83,18 +83,11 @@ type use struct {
 	input, output int
 }
 
-// link links a copy of a model. Errors: CodeInvalidConfig for a model that is not valid.
-func link(m *ir.Model) (*network, error) {
-	if err := check(m); err != nil {
-		return nil, err
-	}
-	m = m.Clone()
-	resolved, err := m.Resolve()
-	if err != nil {
-		return nil, err
-	}
+// link links a valid model, which a network does not change.
+func link(resolved *ir.Resolved) *network {
+	m := resolved.Model
 	n := &network{
-		model: m, isNew: map[any]bool{}, wasUsed: map[any]bool{}, replaced: map[*ir.Layer]string{}, names: map[kindName]bool{},
+		model: resolved, isNew: map[any]bool{}, wasUsed: map[any]bool{}, replaced: map[*ir.Layer]string{}, names: map[kindName]bool{},
 		written: map[string]*ir.Layer{},
 	}
 	for i := range m.Parameters {
@@ -120,7 +113,7 @@ func link(m *ir.Model) (*network, error) {
 	for _, at := range resolved.Order {
 		n.sorted = append(n.sorted, n.nodes[at])
 	}
-	return n, nil
+	return n
 }
 
 // linkInputs sets the sources of a node.

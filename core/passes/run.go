@@ -40,7 +40,14 @@ func Run(ctx context.Context, m *ir.Model, list []Pass, o Options) (*ir.Model, [
 	if err := check(m); err != nil {
 		return nil, nil, err
 	}
-	r := &runner{Options: o, current: m.Clone()}
+	current, err := m.Clone().Resolve()
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &runner{Options: o, current: current, lengths: o.Lengths}
+	if r.lengths == nil {
+		r.lengths = sampleLengths(current)
+	}
 	for _, p := range order {
 		if err := ended(ctx); err != nil {
 			return nil, nil, err
@@ -49,7 +56,7 @@ func Run(ctx context.Context, m *ir.Model, list []Pass, o Options) (*ir.Model, [
 			return nil, nil, named(p.Name(), err)
 		}
 	}
-	return r.current, r.results, nil
+	return r.current.Model, r.results, nil
 }
 
 // ended returns the error of a context that has ended.
@@ -87,112 +94,121 @@ func check(m *ir.Model) error {
 // runner has the model between two passes.
 type runner struct {
 	Options
-	current *ir.Model
+	current *ir.Resolved
+	lengths map[string]uint64
+	// before has the numbers of the current model; nil: it is not measured yet.
+	before  *measured
 	results []Result
 }
 
 // step runs a pass.
 func (r *runner) step(p Pass) error {
-	result := Result{Stats: Stats{EstimatedSpeedup: 1}}
-	if p.IsApplicable(r.current) {
-		next := r.current.Clone()
-		made, err := p.Apply(next)
+	next, made, err := r.apply(p)
+	if err != nil {
+		return err
+	}
+	result := Result{Pass: p.Name(), Stats: Stats{EstimatedSpeedup: 1}, Warnings: []string{}}
+	result.Warnings = append(result.Warnings, made.Warnings...)
+	if made.Applied {
+		if err := check(next); err != nil {
+			return fmt.Errorf("it made a wrong model: %w", err)
+		}
+		resolved, err := next.Resolve()
 		if err != nil {
 			return err
 		}
-		if made.Applied {
-			if err := check(next); err != nil {
-				return fmt.Errorf("it made a wrong model: %w", err)
-			}
-			if err := r.measure(&made, next); err != nil {
-				return err
-			}
-			r.current, result = next, made
+		result.Applied, result.Stats = true, made.Stats
+		if err := r.measure(&result, resolved); err != nil {
+			return err
 		}
-		result.Warnings = made.Warnings
-	}
-	result.Pass = p.Name()
-	if result.Warnings == nil {
-		result.Warnings = []string{}
+		r.current = resolved
 	}
 	r.results = append(r.results, result)
 	return nil
 }
 
-// measure replaces the numbers of a result by measured ones.
-func (r *runner) measure(result *Result, next *ir.Model) error {
-	lengths := r.Lengths
-	if lengths == nil {
-		var err error
-		if lengths, err = SampleLengths(r.current); err != nil {
-			return err
+// apply lets a pass change a copy of the current model. A pass of this package gets the model itself,
+// which is valid: it makes the copy.
+func (r *runner) apply(p Pass) (*ir.Model, Result, error) {
+	if s, isStandard := p.(standard); isStandard {
+		n, err := s.run(r.current)
+		if err != nil || !n.isChanged {
+			return nil, n.result(), err
 		}
+		return n.write(), n.result(), nil
 	}
-	if err := sameInterface(r.current, next, lengths); err != nil {
+	if !p.IsApplicable(r.current.Model) {
+		return nil, Result{}, nil
+	}
+	next := r.current.Model.Clone()
+	made, err := p.Apply(next)
+	return next, made, err
+}
+
+// measure replaces the numbers of a result by measured ones.
+func (r *runner) measure(result *Result, next *ir.Resolved) error {
+	if r.before == nil {
+		before := measure(r.current, r.lengths)
+		r.before = &before
+	}
+	after := measure(next, r.lengths)
+	if err := sameInterface(r.current, next); err != nil {
+		return err
+	}
+	if err := sameOutputs(r.before, &after); err != nil {
 		return err
 	}
 	speedup := float64(result.Stats.EstimatedSpeedup)
-	stats, warning, err := Compare(r.current, next, lengths)
+	stats, warning, err := difference(*r.before, after)
 	switch {
 	case err != nil && r.Lengths != nil:
 		return fmt.Errorf("the memory cannot be measured: %w", err)
 	case err != nil:
 		warning = fmt.Sprintf("the memory of a run was not measured: %v", err)
 	default:
-		result.Lengths = lengths
+		result.Lengths = r.lengths
 	}
-	if warning != "" && !slices.Contains(result.Warnings, warning) {
-		result.Warnings = append(slices.Clone(result.Warnings), warning)
+	if warning != "" {
+		result.Warnings = append(result.Warnings, warning)
 	}
 	if r.Measure != nil {
-		if speedup, err = r.Measure(r.current, next); err != nil {
+		if speedup, err = r.Measure(r.current.Model, next.Model); err != nil {
 			return fmt.Errorf("the speed-up was not measured: %w", err)
 		}
 	}
+	r.before = &after
 	result.Stats = stats
 	result.Stats.EstimatedSpeedup = float32(speedup)
 	return checkSpeedup(speedup)
 }
 
 // sameInterface checks that a pass kept the inputs and outputs of the model.
-func sameInterface(before, after *ir.Model, lengths map[string]uint64) error {
-	if !slices.Equal(before.Graph.Inputs, after.Graph.Inputs) {
+func sameInterface(old, made *ir.Resolved) error {
+	if !slices.Equal(old.Model.Graph.Inputs, made.Model.Graph.Inputs) {
 		return changed("the list of inputs")
 	}
-	if !slices.Equal(before.Graph.Outputs, after.Graph.Outputs) {
+	if !slices.Equal(old.Model.Graph.Outputs, made.Model.Graph.Outputs) {
 		return changed("the list of outputs")
-	}
-	old, err := before.Resolve()
-	if err != nil {
-		return err
-	}
-	made, err := after.Resolve()
-	if err != nil {
-		return err
 	}
 	for i, in := range old.Inputs {
 		other := made.Inputs[i]
-		a, b := before.Layers[old.Nodes[in.Node].Layer].Outputs[0], after.Layers[made.Nodes[other.Node].Layer].Outputs[0]
+		a, b := old.Model.Layers[old.Nodes[in.Node].Layer].Outputs[0], made.Model.Layers[made.Nodes[other.Node].Layer].Outputs[0]
 		if in.Default != other.Default || !slices.Equal(in.Dims, other.Dims) || a.DType != b.DType || !slices.Equal(a.Shape, b.Shape) {
-			return changed(fmt.Sprintf("the input %q", before.Graph.Inputs[i]))
+			return changed(fmt.Sprintf("the input %q", old.Model.Graph.Inputs[i]))
 		}
 	}
-	return sameOutputs(old, made, lengths)
+	return nil
 }
 
 // sameOutputs checks the types and shapes of the outputs. It checks nothing if they cannot be inferred at
-// these lengths, which Compare reports.
-func sameOutputs(before, after *ir.Resolved, lengths map[string]uint64) error {
-	a, err := before.Infer(lengths)
-	if err != nil {
+// the lengths of the measurement, which difference reports.
+func sameOutputs(before, after *measured) error {
+	if before.shapes == nil || after.shapes == nil {
 		return nil
 	}
-	b, err := after.Infer(lengths)
-	if err != nil {
-		return nil
-	}
-	for i, id := range before.Model.Graph.Outputs {
-		x, y := a.Nodes[before.Outputs[i]].Outputs[0], b.Nodes[after.Outputs[i]].Outputs[0]
+	old, made := before.shapes.Graph, after.shapes.Graph
+	for i, id := range old.Model.Graph.Outputs {
+		x, y := before.shapes.Nodes[old.Outputs[i]].Outputs[0], after.shapes.Nodes[made.Outputs[i]].Outputs[0]
 		if x.String() != y.String() {
 			return changed(fmt.Sprintf("the output %q from %v to %v", id, x, y))
 		}

@@ -18,11 +18,7 @@ func (n *network) sample() {
 		return
 	}
 	n.samples.isMade = true
-	resolved, err := n.model.Resolve()
-	if err != nil {
-		return
-	}
-	dims := resolved.DynamicDims()
+	dims := n.model.DynamicDims()
 	primes := [2 * mostSampled]uint64{
 		3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59,
 		61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137,
@@ -36,7 +32,7 @@ func (n *network) sample() {
 		for i, name := range dims {
 			lengths[name] = primes[choice*mostSampled+i]
 		}
-		shapes, err := resolved.Infer(lengths)
+		shapes, err := n.model.Infer(lengths)
 		if err != nil {
 			n.samples.shapes = nil
 			n.warn("shapes were not compared: " + err.Error())

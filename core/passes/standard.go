@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"context"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -123,18 +124,22 @@ func (s standard) Name() string { return s.name }
 // Dependencies returns no names: each pass of this package works without the others.
 func (s standard) Dependencies() []string { return nil }
 
-// IsApplicable states whether the pass would change the model.
+// IsApplicable states whether the pass would change the model, or warn.
 func (s standard) IsApplicable(m *ir.Model) bool {
-	n, err := s.run(m)
+	if check(m) != nil {
+		return false
+	}
+	resolved, err := m.Resolve()
+	if err != nil {
+		return false
+	}
+	n, err := s.run(resolved)
 	return err == nil && (n.isChanged || len(n.warnings) > 0)
 }
 
-// run changes a copy of a model.
-func (s standard) run(m *ir.Model) (*network, error) {
-	n, err := link(m)
-	if err != nil {
-		return nil, err
-	}
+// run links a valid model and changes the network.
+func (s standard) run(m *ir.Resolved) (*network, error) {
+	n := link(m)
 	if err := s.change(n); err != nil {
 		return nil, err
 	}
@@ -142,31 +147,21 @@ func (s standard) run(m *ir.Model) (*network, error) {
 	return n, nil
 }
 
+// result returns what a pass noticed, without numbers.
+func (n *network) result() Result {
+	if n == nil {
+		return Result{}
+	}
+	return Result{Applied: n.isChanged, Stats: Stats{EstimatedSpeedup: 1}, Warnings: n.warnings}
+}
+
 // Apply changes a valid model. The memory is measured at the lengths of SampleLengths. Errors:
 // CodeInvalidConfig for a model that is not valid; it is then as before.
 func (s standard) Apply(m *ir.Model) (Result, error) {
-	result := Result{Pass: s.name, Stats: Stats{EstimatedSpeedup: 1}, Warnings: []string{}}
-	n, err := s.run(m)
+	changed, results, err := Run(context.Background(), m, []Pass{s}, Options{})
 	if err != nil {
-		return result, err
+		return Result{}, err
 	}
-	result.Warnings = append(result.Warnings, n.warnings...)
-	if !n.isChanged {
-		return result, nil
-	}
-	after := n.write()
-	lengths, err := SampleLengths(m)
-	if err != nil {
-		return result, err
-	}
-	stats, warning, err := Compare(m, after, lengths)
-	result.Applied, result.Stats, result.Lengths = true, stats, lengths
-	if err != nil {
-		warning, result.Lengths = "the memory of a run was not measured: "+err.Error(), nil
-	}
-	if warning != "" {
-		result.Warnings = append(result.Warnings, warning)
-	}
-	*m = *after
-	return result, nil
+	*m = *changed
+	return results[0], nil
 }
