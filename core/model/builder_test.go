@@ -131,7 +131,7 @@ func TestABuildEndsAtItsTime(t *testing.T) {
 	require.Equal(t, before, r.books())
 }
 
-func TestEveryCallOfTheDriverFailsOnceInABuilder(t *testing.T) {
+func TestEveryCallFailsOnceInABuilder(t *testing.T) {
 	r := newRig(t)
 	b := model.NewBuilder()
 	before := r.books()

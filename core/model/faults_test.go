@@ -31,7 +31,7 @@ func (r *rig) books() books {
 	return books{r.pool.Models(), stats.PhysicalBytes, nil, string(specific["tensors"]) + " " + string(specific["operations"]) + " " + string(specific["sequences"])}
 }
 
-func TestEveryCallOfTheDriverFailsOnceDuringABuild(t *testing.T) {
+func TestEveryCallFailsOnceDuringABuild(t *testing.T) {
 	r := newRig(t)
 	m := embedding(t)
 	s := r.settings(m)
@@ -53,10 +53,10 @@ func TestEveryCallOfTheDriverFailsOnceDuringABuild(t *testing.T) {
 			break
 		}
 	}
-	assert.Greater(t, n, 5)
+	assert.Greater(t, n, 20)
 }
 
-func TestEveryCallOfTheDriverFailsOnceDuringAFirstRun(t *testing.T) {
+func TestEveryCallFailsOnceDuringAFirstRun(t *testing.T) {
 	r := newRig(t)
 	m := embedding(t)
 	ctx := context.Background()

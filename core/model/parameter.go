@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,7 +66,7 @@ func (p *parameter) operand() compute.Operand {
 }
 
 // chooseForms describes each parameter in memory. Errors: CodeModel for a shape or a type that a tensor
-// cannot have.
+// cannot have; those of the engine.
 func (p *program) chooseForms(isPacked bool) error {
 	seen := map[string]*parameter{}
 	for _, of := range p.parameters {
@@ -78,7 +79,9 @@ func (p *program) chooseForms(isPacked bool) error {
 		}
 		of.sizeBytes = of.plainBytes
 		if isPacked && of.spec.Value == nil {
-			p.choosePacking(of)
+			if err := p.choosePacking(of); err != nil {
+				return device.Errorf(device.CodeOf(err), opCompile, "parameter %q: %w", of.spec.Name, err)
+			}
 		}
 		if of.origin.key == "" {
 			continue
@@ -97,16 +100,20 @@ func (p *program) chooseForms(isPacked bool) error {
 }
 
 // choosePacking decides whether a parameter is packed.
-func (p *program) choosePacking(of *parameter) {
+func (p *program) choosePacking(of *parameter) error {
 	for i, u := range of.uses {
 		op := p.nodes[u.node].op
 		packing, size, err := op.PredictPack(u.input, compute.Operand{Type: of.spec.DType, Layout: of.layout})
+		if err != nil && !errors.Is(err, device.CodeUnsupported) {
+			return err
+		}
 		if err != nil || size == 0 || i > 0 && !(packing == of.packing && size == of.sizeBytes) {
 			of.packing, of.op, of.sizeBytes = "", nil, of.plainBytes
-			return
+			return nil
 		}
 		of.packing, of.op, of.input, of.sizeBytes = packing, op, u.input, size
 	}
+	return nil
 }
 
 // findOrigins finds the tensors of the parameters in the weights; nil: there are none, and all parameters
