@@ -12,5 +12,5 @@
 // # Files in reading order
 //
 // numbers.h, elements.h, reduction.h, product.h, normalisation.h, scores.h, general.h, general.c,
-// and table.go.
+// table.go, and kept.go.
 package general

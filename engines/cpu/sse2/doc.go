@@ -7,5 +7,5 @@
 //
 // # Files in reading order
 //
-// table.go; kernels.c includes the source.
+// table.go and kept.go; kernels.c includes the source.
 package sse2

@@ -1,0 +1,13 @@
+//go:build cgo && (amd64 || arm64) && !windows
+
+package general
+
+// For a shared library Go compiles the C code of a package again in each build, unless the package
+// exports a function: it looks for the header of the exports among its earlier results.
+
+import "C"
+
+// The shared library hides the function.
+//
+//export fkKeptGeneral
+func fkKeptGeneral() {}
