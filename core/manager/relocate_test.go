@@ -301,6 +301,7 @@ func TestCopyAboveTheBudgetIsAbandoned(t *testing.T) {
 // An aligned block keeps its alignment, a fill that does not suit the new address is
 // rejected as before, and blocks longer than a part are copied completely.
 func TestAlignmentAndLongBlocks(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		small.InitialSizeBytes, small.GrowthIncrementBytes, small.PhysicalPageBytes = 32<<20, 32<<20, 32<<20
 		r := cleanRig(t, devicetest.Config{Backed: true, TotalBytes: 2 << 30,

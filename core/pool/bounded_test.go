@@ -73,12 +73,9 @@ var walks = []struct {
 // for 4n: less than 16 bytes for each further block, which slices discard and lists of
 // pages need. A list of the blocks would take 40 to 200 bytes each.
 func TestTraversalsNeedBoundedMemory(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	const few = 4096
-	strategies := []string{"best_fit", "size_class", "tlsf", "buddy"}
-	if testing.Short() {
-		strategies = strategies[:1]
-	}
-	for _, strategy := range strategies {
+	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy"} {
 		for _, walk := range walks {
 			t.Run(strategy+"/"+walk.name, func(t *testing.T) {
 				var bytes [2]uint64

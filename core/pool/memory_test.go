@@ -19,6 +19,7 @@ import (
 // memory outside it, over 100,000 blocks in segments of default size. A closed pool has
 // no tables.
 func TestTablesTakeAtMost64BytesForABlock(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	const blocks = 100_000
 	b := newBench(devicetest.Config{TotalBytes: 64 << 30}, engine.Options{})
 	open := offheap.Mapped()

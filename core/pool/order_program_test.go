@@ -281,6 +281,7 @@ func (p *Pool) forgetStreams() {
 
 // The test device must detect errors; otherwise the test above would show nothing.
 func TestOrderDeviceDetectsErrors(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	require.Zero(t, runWrong(3, false, func(*program) {}), "a right program")
 	require.Zero(t, runWrong(3, true, func(*program) {}), "a right program with caches")
 	for _, wrong := range []string{"another stream than told", "unrecorded use"} {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/weights/header"
 )
@@ -355,6 +356,7 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 // The gap between the elements of a column is longer than a window, so the column is read in
 // several windows. A window holds elements of several columns.
 func TestLongColumns(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	swap := func(a, b int) Transformation { return Transformation{Kind: Transpose, Dim0: a, Dim1: b} }
 	for name, of := range map[string]struct {
 		kind  dtype.DType
@@ -369,9 +371,6 @@ func TestLongColumns(t *testing.T) {
 		"rows stay together":         {dtype.BF16, []uint64{90, 40, 300}, []Transformation{swap(0, 1)}},
 		"another shape afterwards":   {dtype.F32, []uint64{400, 1000}, []Transformation{swap(0, 1), {Kind: Reshape, Shape: []uint64{400, 1000}}}},
 	} {
-		if testing.Short() && product(of.shape) > 600_000 {
-			continue // it takes seconds with the race detector
-		}
 		t.Run(name, func(t *testing.T) {
 			source := tensorOf(t, of.kind, of.shape...)
 			p, err := planOf(source, of.list)
@@ -406,6 +405,7 @@ func TestLongColumns(t *testing.T) {
 
 // A transposed tensor is read a few times, and not once for each of its rows.
 func TestATransposedTensorIsReadFewTimes(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	source := tensorOf(t, dtype.F32, 2048, 2048)
 	counting := &countingReader{ReaderAt: source.file.reader}
 	source.file.reader = counting

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/drivers/internal/dl"
 )
 
@@ -113,6 +114,7 @@ type operation struct {
 // The page states exactly the driver calls of each operation, for every generation of the
 // driver, and with and without the device's context current on the thread.
 func TestCallsPerOperationEqualTheDocumentation(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {

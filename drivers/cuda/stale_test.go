@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/drivers/internal/dl"
 )
 
@@ -126,6 +127,7 @@ func TestResetOfThePrimaryContextIsDetected(t *testing.T) {
 // The header states which errors end the use of a context or process. Two errors that it
 // only calls uncorrectable, and the shutdown of the driver, are final as well.
 func TestFinalErrorsEqualTheHeader(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h")
 	require.NoError(t, err)
 	if len(headers) == 0 {

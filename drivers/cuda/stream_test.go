@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/drivers/internal/dl"
 )
 
@@ -355,6 +356,7 @@ func TestMemoryOfAnotherProcessIsNotAvailable(t *testing.T) {
 // TestHostFunctionsAreBounded tests a caller that queues host functions and never waits. It
 // gets an error at the bound. The queued functions run, and later calls succeed again.
 func TestHostFunctionsAreBounded(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	o := open(t, 0)
 	s, err := o.newStream("test", 0)
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 // every number.
 func TestTopAgreesWithASort(t *testing.T) {
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for range 40 {
+		for range requests(40) {
 			kind := pick(r, dtype.F32, dtype.F32, dtype.F16, dtype.BF16, dtype.I8, dtype.F64, dtype.I32)
 			lines, n := pick[int64](r, 0, 1, 3), pick[int64](r, 1, 15, 16, 17, 64, 65, 513, 5000)
 			k := min(n, pick[int64](r, 0, 1, 1, 7, 16, 17, 50, 5000)) // up to 16 are kept sorted

@@ -49,3 +49,13 @@ func OneThread(t interface{ Cleanup(do func()) }) {
 		}
 	})
 }
+
+// SkipShortRace skips a test of one goroutine in the short run of the race detector, which
+// `make test` makes: it takes ten times as long there and finds no race. Without the race
+// detector the test runs, and `make soak` runs it with the race detector.
+func SkipShortRace(t testing.TB) {
+	t.Helper()
+	if raceDetector && testing.Short() {
+		t.Skip("one goroutine: the short run of the race detector finds nothing here")
+	}
+}
