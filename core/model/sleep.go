@@ -25,7 +25,8 @@ type SleepReport struct {
 	// KeptBytes are copied, and DiscardedBytes are those of the arena, which nothing needs between runs.
 	KeptBytes      uint64 `json:"kept_bytes"`
 	DiscardedBytes uint64 `json:"discarded_bytes"`
-	// ReleasedBytes is what the pool returned to the device at once.
+	// ReleasedBytes are idle pages that the pool then returned to the device: those of the arena, and others
+	// that no model used. The pages of the parameters went back while they were copied.
 	ReleasedBytes uint64 `json:"released_bytes"`
 	Ns            uint64 `json:"ns"`
 }
