@@ -54,6 +54,7 @@ func TestImportOfAnExportIsTheSame(t *testing.T) {
 		}
 		assert.JSONEq(t, "1", string(again.Metadata.Additional[MetadataSchema]))
 	}
+	assert.Contains(t, exported(t, &Model{}), `  "parameters": [],`+"\n")
 	m := full()
 	again, err := Parse([]byte(exported(t, m)))
 	require.NoError(t, err)
@@ -136,7 +137,17 @@ func TestWrongTexts(t *testing.T) {
 		assert.Less(t, len(err.Error()), 300)
 		assert.NotContains(t, err.Error(), "json: ")
 	}
-	_, err := Parse(make([]byte, MaxBytes+1))
+	for key, shown := range map[string]string{
+		`a\u001b[2Jb`: `layers[0]."a\x1b[2Jb": the field is not known`, strings.Repeat("k", 200): `layers[0]."` + strings.Repeat("k", 80) + `...": the field is not known`,
+		"Plain-key_0": "layers[0].Plain-key_0: the field is not known",
+	} {
+		_, err := Parse([]byte(strings.Replace(text, `{"name":"ids"`, `{"`+key+`":1,"name":"ids"`, 1)))
+		assert.ErrorContains(t, err, shown)
+	}
+	deepest := strings.Replace(text, `"layer_norm_eps":1e-12`, `"layer_norm_eps":`+strings.Repeat("[", MaxDepth)+strings.Repeat("]", MaxDepth), 1)
+	_, err := Parse([]byte(deepest))
+	require.NoError(t, err)
+	_, err = Parse(make([]byte, MaxBytes+1))
 	assert.ErrorContains(t, err, "at most 64 MiB are read")
 }
 

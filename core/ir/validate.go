@@ -215,7 +215,7 @@ func (r *resolver) unused() {
 		}
 	}
 	for at := range isUsed {
-		if !isUsed[at] && len(r.graph.Outputs) > 0 {
+		if !isUsed[at] {
 			r.report(Warning, CategoryGraph, elementPath("graph.nodes", at), "no output of the model depends on the node %s", quoted(r.nodeNames[at])).suggest("remove it")
 		}
 	}

@@ -74,6 +74,7 @@ func TestWrongGraphs(t *testing.T) {
 		{func(m *Model) { m.Graph.Edges = m.Graph.Edges[1:] }, Error, "graph.nodes[1]", `input 1 "in1" of the node "embedded" (layer "embedded") is not connected`, "add an edge to this input"},
 		{func(m *Model) { m.Layers[2].Parameters = m.Layers[2].Parameters[:1] }, Error, "graph.nodes[2]", `input 2 "bias" of the node "hidden" (layer "hidden") is not connected`, `add "bias" to the parameters of the layer`},
 		{func(m *Model) { m.Graph.Edges[1].Source = "sum" }, Critical, "graph.nodes[2]", `a cycle of 2 nodes: "hidden" uses "sum" uses "hidden"`, "remove an edge between them"},
+		{func(m *Model) { m.Graph.Edges[3].Source = "norm" }, Critical, "graph.nodes[3]", `a cycle of 2 nodes: "sum" uses "norm" uses "sum"`, "remove an edge between them"},
 		{func(m *Model) { m.Graph.Edges[1].Source = "hidden" }, Critical, "graph.nodes[2]", `a cycle of 1 node: "hidden" uses "hidden"`, "remove an edge between them"},
 		{func(m *Model) { m.Graph.Outputs = nil }, Critical, "graph.outputs", "the model has no output", "list the ids of the nodes whose first output is a result"},
 		{func(m *Model) { m.Graph.Outputs[0] = "score" }, Error, "graph.outputs[0]", `the node "score" does not exist`, `use "scores"`},
@@ -256,6 +257,48 @@ func TestSeverities(t *testing.T) {
 	assert.ErrorIs(t, err, device.CodeSerialization)
 	assert.ErrorIs(t, new(Severity).UnmarshalText([]byte("Warning")), device.CodeInvalidFormat)
 	assert.Equal(t, "severity 9", Severity(9).String())
+}
+
+// Vectors may have each rule that needs no matrix, and parts that fit.
+func TestValidParameters(t *testing.T) {
+	for _, start := range []Initialization{
+		{Strategy: StrategyZeros}, {Strategy: StrategyOnes}, {Strategy: StrategyUniform, Max: 1}, {Strategy: StrategyNormal, Std: 1}, {Strategy: StrategyCustom, Name: "x"},
+	} {
+		m := small()
+		m.Parameters[2].Initialization, m.Parameters[2].Source = start, ""
+		assert.Empty(t, m.Validate(), start)
+	}
+	m := small()
+	m.Parameters[1].Source = ""
+	m.Parameters[1].Parts = []Parameter{{Name: "upper", Shape: []int64{5, 8}, Source: "u"}, {Name: "lower", Shape: []int64{3, 8}, Initialization: Initialization{Strategy: StrategyOnes}}}
+	assert.Empty(t, m.Validate())
+}
+
+// A scalar has no parts, and each wrong input of a list is reported.
+func TestMoreThanOneMistake(t *testing.T) {
+	m := small()
+	m.Parameters[1].Source, m.Parameters[1].Shape = "", nil
+	m.Parameters[1].Parts = []Parameter{{Name: "part", Source: "p"}}
+	assert.Contains(t, m.Validate()[0].Description, `the part "part" f32[] does not fit into the parameter "weight" f32[]`)
+	m = small()
+	m.Graph.Inputs = []string{"norm", "sum", "ids"}
+	issues := m.Validate()
+	require.Len(t, issues, 2)
+	assert.Equal(t, []string{"graph.inputs[0]", "graph.inputs[1]"}, []string{issues[0].ConfigPath, issues[1].ConfigPath})
+}
+
+// The error of Resolve has the first issue of the highest severity, and the number of the others.
+func TestResolveNamesTheWorstIssue(t *testing.T) {
+	m := small()
+	m.Graph.Edges[0].Source, m.Graph.Outputs[0] = "idz", "score"
+	_, err := m.Resolve()
+	assert.EqualError(t, err, `ir.resolve: graph.edges[0].source: the node "idz" does not exist: use "ids" (and 1 further issue) (FERRUM_ERROR_INVALID_CONFIG)`)
+	m.Graph.Outputs = nil
+	_, err = m.Resolve()
+	assert.ErrorContains(t, err, `graph.outputs: the model has no output: list the ids of the nodes whose first output is a result (and 1 further issue)`)
+	m.Graph.Edges[0].Source = "ids"
+	_, err = m.Resolve()
+	assert.EqualError(t, err, `ir.resolve: graph.outputs: the model has no output: list the ids of the nodes whose first output is a result (FERRUM_ERROR_INVALID_CONFIG)`)
 }
 
 // A node that is wrong gives one issue, and those that use it give none.
