@@ -370,7 +370,7 @@ def test_elements_are_not_compared_by_accident(device, numbers):
         fm.Tensor.from_numpy(numbers(2), device=device) as x,
         fm.Tensor.from_numpy(numbers(2), device=device) as y,
     ):
-        assert x == x  # noqa: PLR0124
+        assert x == x
         assert (x == None, x == "x", x != None) == (False, False, True)  # noqa: E711
         for other in (y, x[:], numpy.zeros(2, "f4"), numpy.float32(1), 1, 1.5, True):
             for compare in (operator.eq, operator.ne):
