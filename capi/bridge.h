@@ -86,6 +86,11 @@ ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
                                      char *name, uintptr_t user_data,
                                      uint64_t token);
 
+/** Returns 0 if the build continues. now has no text. */
+int32_t fm_call_build_progress(ferrum_build_progress_fn progress,
+                               ferrum_build_progress *now, char *operation,
+                               uintptr_t user_data, uint64_t token);
+
 /** The texts and lists of a ferrum_compute_call. */
 struct fm_compute_lists {
     char *name, *domain, *attributes;

@@ -20,6 +20,7 @@
 #include "ferrum_mem/device.hpp"
 #include "ferrum_mem/elastic_pool.hpp"
 #include "ferrum_mem/event.hpp"
+#include "ferrum_mem/executor.hpp"
 #include "ferrum_mem/fallback_buffer.hpp"
 #include "ferrum_mem/fallback_manager.hpp"
 #include "ferrum_mem/generic_pool.hpp"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +94,11 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	if f.asDOT {
 		return g.WriteDOT(s.out, shapes)
 	}
-	return g.WriteText(s.out, shapes)
+	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	if err := g.WriteText(table, shapes); err != nil {
+		return err
+	}
+	return table.Flush()
 }
 
 // lengths reads --dim.

@@ -20,6 +20,8 @@ type store struct {
 	byName map[string]*weights.Tensor
 	// prefix comes before all names of the encoder.
 	prefix string
+	// ggufNames is nil until a name of a GGUF file is looked up.
+	ggufNames *strings.Replacer
 }
 
 func storeOf(source *weights.Source) *store {
@@ -60,7 +62,10 @@ func (s *store) setPrefix(words string) (finding, bool) {
 // stored returns the name that a parameter should have in the weights.
 func (s *store) stored(name string) string {
 	if s.isGGUF() {
-		return ggufNames.Replace(name)
+		if s.ggufNames == nil {
+			s.ggufNames = ggufNames()
+		}
+		return s.ggufNames.Replace(name)
 	}
 	return s.prefix + name
 }

@@ -46,15 +46,17 @@ func table() map[string]names {
 	}
 }
 
-// ggufNames has the names of the parts of bert in GGUF files.
-var ggufNames = strings.NewReplacer(
-	"embeddings.word_embeddings", "token_embd", "embeddings.position_embeddings", "position_embd",
-	"embeddings.token_type_embeddings", "token_types", "embeddings.LayerNorm", "token_embd_norm",
-	"encoder.layer.", "blk.",
-	"attention.self.query", "attn_q", "attention.self.key", "attn_k", "attention.self.value", "attn_v",
-	"attention.output.dense", "attn_output", "attention.output.LayerNorm", "attn_output_norm",
-	"intermediate.dense", "ffn_up", "output.dense", "ffn_down", "output.LayerNorm", "layer_output_norm",
-)
+// ggufNames returns the names of the parts of bert in GGUF files.
+func ggufNames() *strings.Replacer {
+	return strings.NewReplacer(
+		"embeddings.word_embeddings", "token_embd", "embeddings.position_embeddings", "position_embd",
+		"embeddings.token_type_embeddings", "token_types", "embeddings.LayerNorm", "token_embd_norm",
+		"encoder.layer.", "blk.",
+		"attention.self.query", "attn_q", "attention.self.key", "attn_k", "attention.self.value", "attn_v",
+		"attention.output.dense", "attn_output", "attention.output.LayerNorm", "attn_output_norm",
+		"intermediate.dense", "ffn_up", "output.dense", "ffn_down", "output.LayerNorm", "layer_output_norm",
+	)
+}
 
 // ModelTypes returns the model types whose definitions can be made, sorted.
 func ModelTypes() []string { return slices.Sorted(maps.Keys(table())) }

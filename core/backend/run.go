@@ -12,7 +12,9 @@ import (
 )
 
 // Unwanted, as an output of a run, states that the output is not wanted. It is no tensor.
-var Unwanted = new(tensor.Tensor)
+var Unwanted = &unwanted
+
+var unwanted tensor.Tensor
 
 // mostRead is how many elements of a shape, axes or sizes are read. Infer rejects more.
 const mostRead = 4096

@@ -26,6 +26,7 @@ const (
 	Compute         Kind = 19
 	Op              Kind = 20
 	Sequence        Kind = 21
+	Executor        Kind = 22
 )
 
 // String returns the word for the kind, such as "stream".
@@ -73,6 +74,8 @@ func (k Kind) String() string {
 		return "operation"
 	case Sequence:
 		return "sequence"
+	case Executor:
+		return "executor"
 	}
 	return "unknown"
 }

@@ -50,8 +50,16 @@ func (i Initialization) numbers() []number {
 	return []number{{"min", i.Min}, {"max", i.Max}, {"mean", i.Mean}, {"std", i.Std}}
 }
 
-// numbersOf has the fields of the numbers that each strategy uses.
-var numbersOf = map[Strategy][]string{StrategyUniform: {"min", "max"}, StrategyNormal: {"mean", "std"}}
+// numbers returns the fields of the numbers that the strategy uses.
+func (s Strategy) numbers() []string {
+	switch s {
+	case StrategyUniform:
+		return []string{"min", "max"}
+	case StrategyNormal:
+		return []string{"mean", "std"}
+	}
+	return nil
+}
 
 // isFinite states whether a number is neither infinite nor NaN.
 func isFinite(value float32) bool {

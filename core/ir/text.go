@@ -5,14 +5,13 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/operator"
 )
 
-// WriteText writes the graph as a table for people: the inputs, the nodes in the order in which they
+// WriteText writes the graph for people, with tabs between the columns: the inputs, the nodes in the order in which they
 // can run, and the outputs. shapes is nil, or the result of Infer for this graph: then the table has
 // its shapes, otherwise those that the layers declare. Names with characters that a terminal does not
 // show are quoted. Errors: those of Count and of w.
@@ -22,7 +21,7 @@ func (g *Resolved) WriteText(w io.Writer, shapes *Shapes) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	table := &rows{to: w}
 	fmt.Fprintf(table, "%s\t%s\n", printable(m.Metadata.Name), heading(m))
 	fmt.Fprintf(table, "parameters\t%d, %s\n", counts.Parameters, device.FormatBytes(counts.Bytes))
 	for _, t := range counts.Types {
@@ -46,7 +45,20 @@ func (g *Resolved) WriteText(w io.Writer, shapes *Shapes) error {
 	for _, at := range g.Outputs {
 		fmt.Fprintf(table, "%s\t%s\n", g.label(at), g.tensorText(at, 0, shapes))
 	}
-	return table.Flush()
+	return table.failed
+}
+
+// rows writes to w until a write fails.
+type rows struct {
+	to     io.Writer
+	failed error
+}
+
+func (r *rows) Write(text []byte) (int, error) {
+	if r.failed == nil {
+		_, r.failed = r.to.Write(text)
+	}
+	return len(text), r.failed
 }
 
 // heading describes the model in a line.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"text/tabwriter"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,9 +25,19 @@ func written(t *testing.T, m *Model, dims map[string]uint64) (text, dot string) 
 		require.NoError(t, err)
 	}
 	var a, b bytes.Buffer
-	require.NoError(t, g.WriteText(&a, shapes))
+	a.Write(columns(t, g, shapes))
 	require.NoError(t, g.WriteDOT(&b, shapes))
 	return a.String(), b.String()
+}
+
+// columns returns the text with aligned columns, as the command prints it.
+func columns(t *testing.T, g *Resolved, shapes *Shapes) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	require.NoError(t, g.WriteText(table, shapes))
+	require.NoError(t, table.Flush())
+	return text.Bytes()
 }
 
 func TestWriteText(t *testing.T) {

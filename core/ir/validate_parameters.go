@@ -92,7 +92,7 @@ func (f *findings) initialization(path string, p *Parameter) {
 		switch {
 		case !isFinite(n.value):
 			f.fault(CategoryInitialization, path+"."+n.name, "%s of the parameter %s is %v: it must be finite", n.name, name, n.value)
-		case n.value != 0 && !slices.Contains(numbersOf[i.Strategy], n.name):
+		case n.value != 0 && !slices.Contains(i.Strategy.numbers(), n.name):
 			f.fault(CategoryInitialization, path+"."+n.name, "the strategy %s of the parameter %s has no %s", i.Strategy, name, n.name).suggest("remove it")
 		}
 	}

@@ -15,15 +15,16 @@ import (
 // a Library.
 type Computes struct {
 	library *Library
-	// registry is made by its first use: most programs compute nothing.
-	registry func() *backend.Registry
+	// made is made by the first use of registry: most programs compute nothing.
+	once sync.Once
+	made *backend.Registry
 }
 
-func (x *Computes) init(l *Library) {
-	x.library = l
-	x.registry = sync.OnceValue(func() *backend.Registry {
-		return backend.NewRegistry(backend.Settings{Engines: l.options.Engines, Devices: x.hostDevices})
+func (x *Computes) registry() *backend.Registry {
+	x.once.Do(func() {
+		x.made = backend.NewRegistry(backend.Settings{Engines: x.library.options.Engines, Devices: x.hostDevices})
 	})
+	return x.made
 }
 
 // Compute finds a backend by its handle.

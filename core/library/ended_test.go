@@ -47,6 +47,7 @@ var takes = map[string][]handle.Kind{
 	"tensors.Wrap": {handle.Device}, "Tensor.Copy": {handle.Tensor},
 	"computes.CreateSequence": {handle.Compute}, "computes.Prepare": {handle.Compute}, "computes.Open": {handle.Device},
 	"computes.Validate": {handle.Device}, "Op.Pack": {0, handle.Tensor}, "Sequence.Add": {handle.Op},
+	"executors.Build": {handle.ElasticPool}, "executors.PlanJSON": {handle.Compute},
 }
 
 // tells lists the calls that only report or record something, or find nothing to do,
@@ -81,6 +82,8 @@ var untaken = []string{
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open", "tensors.EndExport",
 	"computes.BackendsJSON", "computes.FindJSON", "computes.Register",
+	"executors.BuilderInfoJSON", "executors.EstimateJSON", "executors.ExportJSON", "executors.Find", "executors.ListJSON",
+	"executors.RemoveName", "executors.ValidateDefinitionJSON", "executors.ValidateModelJSON",
 }
 
 // kinds has the kinds whose objects are called.
@@ -90,6 +93,7 @@ var kinds = map[string]handle.Kind{
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
 	"Weights": handle.Weights, "TensorSet": handle.TensorSet, "Tensor": handle.Tensor,
 	"Compute": handle.Compute, "Op": handle.Op, "Sequence": handle.Sequence,
+	"Executor": handle.Executor,
 }
 
 // calls has the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc"
@@ -101,7 +105,7 @@ func exportedCalls() []string {
 	if err != nil || len(files) == 0 {
 		panic(fmt.Sprintf("no exports: %v", err))
 	}
-	found := regexp.MustCompile(`object, err := (?:lib|loader|tensors|computes)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader|tensors|computes)\.\w+)\(`)
+	found := regexp.MustCompile(`object, err := (?:lib|loader|tensors|computes|executors)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader|tensors|computes|executors)\.\w+)\(`)
 	var names []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -184,7 +188,7 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.ElasticPoolCreate(d, vmm.ElasticConfig{Name: "s", PageBytes: 64 << 10, LimitBytes: 4 << 20}))
 	elastic, err := l.ElasticPool("test", b.ids[handle.ElasticPool])
 	require.NoError(t, err)
-	require.NoError(t, elastic.RegisterModel(model, vmm.ModelConfig{VirtualBytes: 4 << 20}))
+	require.NoError(t, elastic.RegisterModel(modelID, vmm.ModelConfig{VirtualBytes: 4 << 20}))
 	managed := manager.DefaultConfig()
 	managed.PoolConfigs = map[manager.MemoryType]pool.Config{manager.General: settings}
 	add(l.ManagerCreate(d, &managed))
@@ -217,8 +221,8 @@ func rawWeights(t *testing.T) WeightsSource {
 	return source
 }
 
-// model is the model of the elastic pool.
-const model = "m"
+// modelID is the model of the elastic pool.
+const modelID = "m"
 
 // argument returns a valid argument for a call.
 func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
@@ -228,6 +232,8 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 		return reflect.ValueOf(fallback.DefaultMemoryConfig().WithCPUFallback(false))
 	case ComputeConfig:
 		return reflect.ValueOf(ComputeConfig{Config: backend.DefaultConfig(), DeviceHandle: b.ids[handle.Device]})
+	case BuildRequest:
+		return reflect.ValueOf(BuildRequest{ElasticPool: b.ids[handle.ElasticPool], Model: modelID})
 	case TensorMemory:
 		return reflect.ValueOf(TensorMemory{Pool: b.ids[handle.Pool]})
 	case PlacementRequest:
@@ -235,7 +241,7 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	}
 	switch of.Kind() {
 	case reflect.String:
-		made.SetString(model)
+		made.SetString(modelID)
 	case reflect.Uint64:
 		if id, is := b.ids[kind]; is {
 			made.SetUint(id)
@@ -265,6 +271,9 @@ func (b *deathbed) call(name string) error {
 	}
 	if kind == handle.Compute || kind == handle.Op || kind == handle.Sequence || word == "computes" {
 		of = reflect.ValueOf(&b.Library.Computes)
+	}
+	if kind == handle.Executor || word == "executors" {
+		of = reflect.ValueOf(&b.Library.Executors)
 	}
 	if kind == handle.Tensor || word == "tensors" {
 		of = reflect.ValueOf(&b.Library.Tensors)
@@ -416,7 +425,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 var enders = []string{
 	"Pool.Destroy", "VPool.Destroy", "ElasticPool.Destroy", "Manager.Destroy", "FallbackManager.Destroy", "FallbackBuffer.Free",
 	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy", "Tensor.Destroy",
-	"Compute.Close", "Op.Destroy", "Sequence.Destroy",
+	"Compute.Close", "Op.Destroy", "Sequence.Destroy", "Executor.Destroy",
 }
 
 func order(name string) int {

@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm"
 	"ferrum_mem/core/weights"
 )
 
@@ -66,6 +67,8 @@ type tensorHolder struct {
 	mu      sync.Mutex
 	sets    map[*TensorSet]bool
 	tensors map[*Tensor]bool
+	// models are the models of executors, by their ids.
+	models map[string]*builtModel
 }
 
 // holderOf returns the part of a pool that knows its sets, or nil for a pool that cannot hold
@@ -124,6 +127,9 @@ func (h *tensorHolder) await(ctx context.Context, op, model, tag string, noWait 
 // CodeBusy if a tensor is there, or a set has tensors there. With force it ends the loads into that
 // memory. The tensors and sets stay.
 func (h *tensorHolder) vacate(op, model string, force bool) error {
+	if err := h.endExecutors(op, model, force); err != nil {
+		return err
+	}
 	if err := h.vacant(op, model); err != nil && !force {
 		return err
 	}
@@ -141,6 +147,18 @@ func (h *tensorHolder) vacate(op, model string, force bool) error {
 		<-s.over
 	}
 	return nil
+}
+
+// callersModel finds a model of the pool in which the program allocates, frees and sleeps itself. Errors:
+// CodeInvalidState for the model of an executor.
+func (h *tensorHolder) callersModel(op string, pool *vmm.Elastic, model string) (*vmm.Model, error) {
+	h.mu.Lock()
+	isOwned := h.models[model] != nil
+	h.mu.Unlock()
+	if isOwned {
+		return nil, device.Errorf(device.CodeInvalidState, op, "model %q belongs to an executor, which owns its memory", model).OfModel(model)
+	}
+	return pool.Model(model)
 }
 
 // TensorSet finds a set by its handle.

@@ -136,6 +136,8 @@ type Library struct {
 	Tensors Tensors
 	// Computes opens backends.
 	Computes Computes
+	// Executors builds models.
+	Executors Executors
 
 	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
@@ -159,7 +161,8 @@ func New(o Options) *Library {
 	l.registry.init()
 	l.Loader.library = l
 	l.Tensors.library = l
-	l.Computes.init(l)
+	l.Computes.library = l
+	l.Executors.library = l
 	l.changed = sync.NewCond(&l.mu)
 	return l
 }

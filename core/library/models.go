@@ -17,8 +17,13 @@ func (p *ElasticPool) RegisterModel(model string, c vmm.ModelConfig) error {
 // UnregisterModel removes a model from the pool. Without force it returns CodeBusy
 // while the model has ranges or waiting allocations.
 func (p *ElasticPool) UnregisterModel(model string, force bool) error {
+	ownsItself := len(p.held.owned(model)) > 0
 	if err := p.held.vacate("elastic_pool.unregister_model", model, force); err != nil {
 		return p.library.log.orLog(CallError(err, p), force, p.id())
+	}
+	if _, isThere := p.ModelStats(model); ownsItself && !isThere {
+		// The end of its executor has removed it.
+		return nil
 	}
 	leaks := newLeakReport()
 	if force {
@@ -48,7 +53,7 @@ func (p *ElasticPool) Alloc(model string, sizeBytes uint64) (addr device.Addr, o
 
 // AllocWith maps memory for a range of a model, and returns its address and offset.
 func (p *ElasticPool) AllocWith(model string, r ModelRequest) (addr device.Addr, offsetBytes uint64, err error) {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.alloc", p.Elastic, model)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -66,7 +71,7 @@ func (p *ElasticPool) AllocWith(model string, r ModelRequest) (addr device.Addr,
 // Free frees the memory of a range of a model, after the work that is queued now on the
 // streams that use it and on the stream passed here (0: the default one).
 func (p *ElasticPool) Free(model string, r ByteRange, stream uint64) error {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.free", p.Elastic, model)
 	if err != nil {
 		return err
 	}
@@ -79,7 +84,7 @@ func (p *ElasticPool) Free(model string, r ByteRange, stream uint64) error {
 
 // AllocBatch maps many ranges of a model, or none.
 func (p *ElasticPool) AllocBatch(model string, ranges []ByteRange, r BatchRequest) error {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.alloc_batch", p.Elastic, model)
 	if err != nil {
 		return err
 	}
@@ -92,7 +97,7 @@ func (p *ElasticPool) AllocBatch(model string, ranges []ByteRange, r BatchReques
 // AllocBatchAnywhere maps many ranges of a model, each at the first free place, or none. It
 // writes their offsets to offsets, which is as long as sizes.
 func (p *ElasticPool) AllocBatchAnywhere(model string, sizes []uint64, r BatchRequest, offsets []uint64) error {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.alloc_batch_anywhere", p.Elastic, model)
 	if err != nil {
 		return err
 	}
@@ -106,7 +111,7 @@ func (p *ElasticPool) AllocBatchAnywhere(model string, sizes []uint64, r BatchRe
 
 // FreeBatch frees many ranges of a model, or none.
 func (p *ElasticPool) FreeBatch(model string, ranges []ByteRange, stream uint64) error {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.free_batch", p.Elastic, model)
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,7 @@ type registry struct {
 	computes         *handle.Table[*Compute]
 	ops              *handle.Table[*Op]
 	sequences        *handle.Table[*Sequence]
+	executors        *handle.Table[*Executor]
 	// kinds lists all kinds, including those of the factory. Only New writes it.
 	kinds []kind
 }
@@ -86,6 +87,7 @@ func (g *registry) init() {
 	g.computes = handle.New[*Compute](handle.Compute)
 	g.ops = handle.New[*Op](handle.Op)
 	g.sequences = handle.New[*Sequence](handle.Sequence)
+	g.executors = handle.New[*Executor](handle.Executor)
 	g.registerKinds()
 }
 
@@ -128,6 +130,7 @@ func (g *registry) registerKinds() {
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},
 		&shelf[*Op]{kind: handle.Op, table: g.ops},
 		&shelf[*Sequence]{kind: handle.Sequence, table: g.sequences},
+		&shelf[*Executor]{kind: handle.Executor, table: g.executors},
 	}
 }
 

@@ -76,7 +76,7 @@ func (p *VPool) Wake(r WakeRequest) (vmm.WakeReport, error) {
 
 // SleepModel is VPool.Sleep for a model.
 func (p *ElasticPool) SleepModel(model string, r SleepRequest) (vmm.SleepReport, error) {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.sleep", p.Elastic, model)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
@@ -95,7 +95,7 @@ func (p *ElasticPool) SleepModel(model string, r SleepRequest) (vmm.SleepReport,
 
 // WakeModel is VPool.Wake for a model.
 func (p *ElasticPool) WakeModel(model string, r WakeRequest) (vmm.WakeReport, error) {
-	m, err := p.Model(model)
+	m, err := p.held.callersModel("model.wake", p.Elastic, model)
 	if err != nil {
 		return vmm.WakeReport{}, err
 	}

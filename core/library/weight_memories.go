@@ -135,11 +135,11 @@ func (l *Loader) memory(op string, r *TensorMemory, set *TensorSet) (weights.Mem
 		if err != nil {
 			return nil, nil, err
 		}
-		memory, err := weights.InModel(p.Elastic, r.Model, r.Tag)
+		model, err := p.held.callersModel(op, p.Elastic, r.Model)
 		if err != nil {
 			return nil, nil, CallError(err, p)
 		}
-		model, err := p.Model(r.Model)
+		memory, err := weights.InModel(p.Elastic, r.Model, r.Tag)
 		if err != nil {
 			return nil, nil, CallError(err, p)
 		}

@@ -106,10 +106,10 @@ func (m *build) phases(ctx context.Context) error {
 		{PhaseFinalValidation, "run the model once", m.validateFinally},
 		{PhaseFinalization, "free what only the build needed", m.finalize},
 	} {
+		m.reporter.enter(p.phase, p.operation)
 		if err := ended(ctx, opBuild, nil); err != nil {
 			return err
 		}
-		m.reporter.enter(p.phase, p.operation)
 		start := time.Now()
 		if err := p.do(ctx); err != nil {
 			return device.Errorf(device.CodeOf(err), opBuild, "%s: %w", p.phase, ended(ctx, opBuild, err))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ferrum_mem/core/architecture"
+	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/passes"
@@ -91,6 +92,28 @@ func (b *Builder) Export(path string) (*ir.Model, error) {
 // EstimateBuildTime returns how long the build of a definition takes.
 func (b *Builder) EstimateBuildTime(definition *ir.Model) BuildTimeEstimate {
 	return b.speed.estimate(workOf(definition))
+}
+
+// Plan computes the memory that a build with a level of optimisation, 0 to MaxOptimizationLevel, would plan
+// for the activations of a definition. Nothing is built. Errors: CodeInvalidConfig for the level; those of
+// the passes and of Plan.
+func (b *Builder) Plan(ctx context.Context, definition *ir.Model, on *backend.Backend, level uint32, dims map[string]uint64) (*MemoryPlan, error) {
+	if level > MaxOptimizationLevel {
+		return nil, wrongOption("optimization_level is %d: want 0 to %d", level, MaxOptimizationLevel)
+	}
+	if err := checkDefinition(definition); err != nil {
+		return nil, err
+	}
+	list, err := passes.Standard(int(level))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 0 {
+		if definition, _, err = passes.Run(ctx, definition, list, passes.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	return Plan(ctx, Settings{ID: definition.Metadata.Name, Definition: definition, Backend: on, Plain: level == 0}, dims)
 }
 
 // Plan computes the memory of a definition without building it. Only ID, Definition, Weights, Backend and

@@ -9,8 +9,7 @@
 //	err = x.Run(ctx, map[string]*tensor.Tensor{"input_ids": ids}, outputs, model.RunOptions{})
 //
 // A Builder reads the files of a model, validates the definition, runs passes over it and places the
-// parameters. New does the last step alone, for a definition that is ready. A Registry has built models by
-// name.
+// parameters. New does the last step alone, for a definition that is ready.
 //
 // Memory. A model is one model of an elastic pool. Its parameters are one segment with the tag
 // ParametersTag: each matrix in the layout that the backend reads fastest, in place of the original, and
@@ -23,10 +22,10 @@
 //
 // The package computes no elements of activations, reads no file itself, and opens no device.
 //
-// Ownership: an Executor belongs to its caller, who closes it. A Registry takes executors over. Backend,
-// pool and weights belong to the caller.
+// Ownership: an Executor belongs to its caller, who closes it. Backend, pool and weights belong to the
+// caller.
 //
-// Lock order: Registry.mu is held while no other lock is taken. Executor.turn is held by the one call that
+// Lock order: Executor.turn is held by the one call that
 // uses a model, and comes before Executor.mu, the locks of the backend and those of the pool.
 // filling.telling and then reporter.telling are held while progress is told, and nothing else is.
 // Executor.mu comes before the locks of the pool too, speed.mu is a leaf.
@@ -35,5 +34,5 @@
 //
 // failure.go, space.go, random.go, initialise.go, parameter.go, program.go, activations.go, views.go,
 // memory_plan.go, fill.go, shape.go, progress.go, build_time.go, executor.go, run.go, sleep.go, info.go,
-// construct.go, registry.go, options.go, builder.go, builder_info.go.
+// construct.go, options.go, builder.go, builder_info.go.
 package model

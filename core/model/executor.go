@@ -153,6 +153,13 @@ func (x *Executor) closed(op string) error {
 	return x.fail(device.CodeInvalidState, op, "it has been closed")
 }
 
+// IsClosed states whether the model is closed.
+func (x *Executor) IsClosed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.isClosed
+}
+
 // HasEnded states that the model is closed, or its backend is.
 func (x *Executor) HasEnded() bool {
 	x.mu.Lock()

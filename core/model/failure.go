@@ -9,14 +9,13 @@ import (
 
 // The operations in errors.
 const (
-	opCompile  = "model.compile"
-	opBuild    = "model.build"
-	opPlan     = "model.plan"
-	opRun      = "model.run"
-	opSleep    = "model.sleep"
-	opWake     = "model.wake"
-	opClose    = "model.close"
-	opRegistry = "model.registry"
+	opCompile = "model.compile"
+	opBuild   = "model.build"
+	opPlan    = "model.plan"
+	opRun     = "model.run"
+	opSleep   = "model.sleep"
+	opWake    = "model.wake"
+	opClose   = "model.close"
 )
 
 // ended returns the error of a context that has ended, or err if it has not. err may be nil then.

@@ -88,14 +88,15 @@ func (x *Executor) run(ctx context.Context, inputs, outputs map[string]*tensor.T
 func (x *Executor) checkNames(inputs, outputs map[string]*tensor.Tensor) error {
 	var known []string
 	for i := range x.program.inputs {
-		in := &x.program.inputs[i]
-		known = append(known, in.name)
-		if inputs[in.name] == nil && in.rule == "" {
-			return invalid("input %q of %s is required", in.name, in)
-		}
+		known = append(known, x.program.inputs[i].name)
 	}
 	if err := onlyKnown("input", known, inputs); err != nil {
 		return err
+	}
+	for i := range x.program.inputs {
+		if in := &x.program.inputs[i]; inputs[in.name] == nil && in.rule == "" {
+			return invalid("input %q of %s is required", in.name, in)
+		}
 	}
 	known = nil
 	for _, out := range x.program.outputs {

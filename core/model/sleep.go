@@ -28,7 +28,9 @@ type SleepReport struct {
 	// ReleasedBytes are idle pages that the pool then returned to the device: those of the arena, and others
 	// that no model used. The pages of the parameters went back while they were copied.
 	ReleasedBytes uint64 `json:"released_bytes"`
-	Ns            uint64 `json:"ns"`
+	// Path is the file of vmm.SleepToFile; "" if there was nothing to write.
+	Path string `json:"path,omitempty"`
+	Ns   uint64 `json:"ns"`
 }
 
 // Sleep puts the model to sleep: it waits for the call that uses it, copies the parameters to other memory
@@ -87,7 +89,7 @@ func (x *Executor) sleep(ctx context.Context, o SleepOptions) (report SleepRepor
 			}
 			return report, err
 		}
-		report.KeptBytes, report.Ns = got.Bytes, report.Ns+got.Ns
+		report.KeptBytes, report.Path, report.Ns = got.Bytes, got.Path, report.Ns+got.Ns
 	}
 	report.Bytes = report.KeptBytes + report.DiscardedBytes
 	return report, nil

@@ -37,8 +37,9 @@ names_no_build_path() {
 }
 
 # Upper bound for the size of the stripped library, which every program pays for: what it was
-# before tensors and compute, 10.12 MB, 1.5 MB for them, and 0.1 MB for fused operators.
-most_bytes=11720000
+# before tensors and compute, 10.12 MB, 1.5 MB for them, 0.1 MB for fused operators, and 1.3 MB for models: definitions, passes,
+# plans and the builder.
+most_bytes=13020000
 is_small() {
     local size
     size=$(stat --dereference --format %s "$library")
@@ -60,7 +61,7 @@ opens_no_library() {
 
 # Each relocation adds to the time that opening the library takes: the loader writes a word
 # into a page, which it has to copy.
-most_relocations=44000
+most_relocations=48500
 has_few_relocations() {
     local count
     count=$(readelf --relocs --wide "$library" | grep -c '_RELATIV')

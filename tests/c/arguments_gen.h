@@ -11,6 +11,7 @@
     X(devices) \
     X(elastic) \
     X(estimate) \
+    X(executors) \
     X(fallback) \
     X(managers) \
     X(mapping) \

@@ -193,6 +193,54 @@ static ferrum_sequence make_sequence(ferrum_compute compute) {
     return sequence;
 }
 
+const char FIXTURE_DEFINITION[] =
+    "{\"metadata\":{\"name\":\"small\",\"version\":\"1\",\"model_type\":"
+    "\"small\","
+    "\"architecture_family\":\"custom\"},"
+    "\"architecture\":{\"name\":\"small\",\"dimensions\":{\"vocab_size\":1,"
+    "\"hidden_size\":4,\"num_layers\":1,\"num_heads\":1,"
+    "\"max_sequence_length\":1}},"
+    "\"parameters\":[{\"name\":\"weight\",\"shape\":[3,4],\"dtype\":\"f32\","
+    "\"trainable\":true,\"initialization\":{\"strategy\":\"normal\",\"std\":1}}"
+    ","
+    "{\"name\":\"bias\",\"shape\":[3],\"dtype\":\"f32\",\"trainable\":true,"
+    "\"initialization\":{\"strategy\":\"ones\"}}],"
+    "\"layers\":[{\"name\":\"x\",\"layer_type\":\"Input\",\"inputs\":[],"
+    "\"outputs\":[{\"name\":\"x\",\"shape\":[-1,4],\"dtype\":\"f32\"}],"
+    "\"parameters\":[]},"
+    "{\"name\":\"y\",\"layer_type\":\"ferrum.linear\",\"inputs\":["
+    "{\"name\":\"in\",\"shape\":[-1,4],\"dtype\":\"f32\"},"
+    "{\"name\":\"weight\",\"shape\":[3,4],\"dtype\":\"f32\"},"
+    "{\"name\":\"bias\",\"shape\":[3],\"dtype\":\"f32\"}],"
+    "\"outputs\":[{\"name\":\"y\",\"shape\":[-1,3],\"dtype\":\"f32\"}],"
+    "\"parameters\":[\"weight\",\"bias\"]}],"
+    "\"graph\":{\"inputs\":[\"x\"],\"outputs\":[\"y\"],\"nodes\":["
+    "{\"id\":\"x\",\"layer_name\":\"x\",\"metadata\":{\"dims\":[\"batch\",\"\"]"
+    "}},"
+    "{\"id\":\"y\",\"layer_name\":\"y\"}],"
+    "\"edges\":[{\"source\":\"x\",\"target\":\"y\"}]}}";
+
+static ferrum_elastic_pool make_models(ferrum_device device) {
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
+    config.page_bytes = FIXTURE_PAGE;
+    config.limit_bytes = UINT64_C(64) << 20;
+    ferrum_elastic_pool pool;
+    MUST(ferrum_elastic_pool_create(device, &config, &pool));
+    return pool;
+}
+
+static ferrum_executor make_executor(ferrum_compute compute,
+                                     ferrum_elastic_pool pool) {
+    ferrum_build_request request = FERRUM_BUILD_REQUEST_INIT;
+    request.definition_json = FIXTURE_DEFINITION;
+    request.definition_bytes = strlen(FIXTURE_DEFINITION);
+    request.compute = compute;
+    request.elastic_pool = pool;
+    ferrum_executor executor;
+    MUST(ferrum_executor_build(&request, &executor));
+    return executor;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -218,6 +266,11 @@ static void make_dead_handles(fixture *f) {
     ferrum_compute compute = make_compute(f->device);
     ferrum_op op = make_op(compute);
     ferrum_sequence sequence = make_sequence(compute);
+    ferrum_elastic_pool models = make_models(f->device);
+    ferrum_executor executor = make_executor(compute, models);
+    MUST(ferrum_executor_destroy(executor, 0));
+    f->dead[EXECUTOR] = executor.id;
+    MUST(ferrum_elastic_pool_destroy(models, 0));
     MUST(ferrum_sequence_destroy(sequence));
     MUST(ferrum_op_destroy(op));
     MUST(ferrum_compute_close(compute, 0));
@@ -311,6 +364,8 @@ void fixture_make(fixture *f) {
     f->compute = make_compute(f->device);
     f->op = make_op(f->compute);
     f->sequence = make_sequence(f->compute);
+    f->models = make_models(f->device);
+    f->executor = make_executor(f->compute, f->models);
     const uint64_t live[KINDS] = {
         f->device.id,       f->stream.id,    f->event.id,
         f->pool.id,         f->manager.id,   f->memory.id,
@@ -318,12 +373,15 @@ void fixture_make(fixture *f) {
         f->monitor.id,      f->placement.id, f->fallback_manager.id,
         f->buffer.id,       f->tracker.id,   f->generic.id,
         f->weights.id,      f->set.id,       f->tensor.id,
-        f->compute.id,      f->op.id,        f->sequence.id};
+        f->compute.id,      f->op.id,        f->sequence.id,
+        f->executor.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 static void end_everything(fixture *f) {
+    MUST(ferrum_executor_destroy(f->executor, 0));
+    MUST(ferrum_elastic_pool_destroy(f->models, 0));
     MUST(ferrum_sequence_destroy(f->sequence));
     MUST(ferrum_op_destroy(f->op));
     MUST(ferrum_compute_close(f->compute, 0));

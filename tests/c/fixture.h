@@ -36,6 +36,7 @@ enum kind {
     COMPUTE,
     OP,
     SEQUENCE,
+    EXECUTOR,
     KINDS
 };
 
@@ -75,6 +76,10 @@ typedef struct {
     ferrum_compute compute;
     ferrum_op op;
     ferrum_sequence sequence;
+    /* Has a limit of 64 MiB in pages of 64 KiB, and the model of executor,
+     * which computes FIXTURE_DEFINITION. */
+    ferrum_elastic_pool models;
+    ferrum_executor executor;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;
@@ -84,6 +89,9 @@ typedef struct {
 void fixture_make(fixture *f);
 /** Destroys everything and stops the library. Every step must succeed. */
 void fixture_end(fixture *f);
+/** A model: y = x * transpose(weight) + bias, for x of shape [batch, 4]. weight
+ *  is [3, 4] and normal, bias is 1. */
+extern const char FIXTURE_DEFINITION[];
 /** The page size, and a range of two pages that does not end at the end of a
  *  page. */
 #define FIXTURE_PAGE UINT64_C(65536)

@@ -45,6 +45,7 @@ TEST(CppCalls, test_compute) {
     REFUSED(synchronize(std::chrono::nanoseconds{}));
     BOTH(object., backends_json());
     BOTH(object., find_json("none"));
+    REFUSED(compute_plan_json_("none", std::uint32_t{}, "none"));
 }
 
 static_assert(has<ferrum::device, ferrum::device_calls>);
@@ -121,6 +122,21 @@ TEST(CppCalls, test_event) {
     REFUSED(synchronize(std::chrono::nanoseconds{}));
     REFUSED(elapsed(ferrum_event{}));
     REFUSED(native());
+}
+
+static_assert(has<ferrum::executor, ferrum::executor_calls>);
+TEST(CppCalls, test_executor) {
+    ferrum::library started;
+    ferrum::executor object;
+    REFUSED(plan_json("none"));
+    REFUSED(info_json());
+    REFUSED(definition_json());
+    REFUSED(report_json());
+    REFUSED(sleep(nullptr));
+    REFUSED(wake(nullptr));
+    REFUSED(add_name("none"));
+    BOTH(object., find("none"));
+    BOTH(object., remove_name("none"));
 }
 
 static_assert(has<ferrum::fallback_buffer, ferrum::fallback_buffer_calls>);
@@ -381,6 +397,12 @@ TEST(CppCalls, test_functions) {
     BOTH(ferrum::, size_class(std::uint64_t{}));
     BOTH(ferrum::, f32_bytes(std::uint64_t{}));
     BOTH(ferrum::, f16_bytes(std::uint64_t{}));
+    BOTH(ferrum::, model_export_json("none"));
+    BOTH(ferrum::, model_validate_json("none"));
+    BOTH(ferrum::, definition_validate_json("none"));
+    BOTH(ferrum::, builder_info_json());
+    BOTH(ferrum::, build_estimate_json("none"));
+    BOTH(ferrum::, executors_json());
 }
 
 } // namespace

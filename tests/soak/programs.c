@@ -447,6 +447,8 @@ static ferrum_status destroy(uint64_t id) {
         return ferrum_op_destroy((ferrum_op){id});
     case SEQUENCE:
         return ferrum_sequence_destroy((ferrum_sequence){id});
+    case EXECUTOR:
+        return ferrum_executor_destroy((ferrum_executor){id}, FERRUM_FORCE);
     default:
         return FERRUM_OK;
     }

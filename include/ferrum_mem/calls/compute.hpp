@@ -110,6 +110,30 @@ template <class Self> class compute_calls {
         return try_find_json(requirements_text).value();
     }
 
+    /**
+     * Returns the memory of the activations of a definition on a backend for
+     * given lengths of its dimensions, as JSON, without building it.
+     */
+    result<std::string>
+    try_compute_plan_json_(std::string_view definition_text,
+                           std::uint32_t optimization_level,
+                           std::string_view dimensions_text) const {
+        return detail::text(
+            [&](char *to, std::size_t room, std::size_t *count) {
+                return ferrum_compute_plan_json(
+                    handle(), definition_text.data(), definition_text.size(),
+                    optimization_level, dimensions_text.data(),
+                    dimensions_text.size(), to, room, count);
+            });
+    }
+    std::string compute_plan_json_(std::string_view definition_text,
+                                   std::uint32_t optimization_level,
+                                   std::string_view dimensions_text) const {
+        return try_compute_plan_json_(definition_text, optimization_level,
+                                      dimensions_text)
+            .value();
+    }
+
   private:
     ferrum_compute handle() const noexcept {
         return static_cast<const Self &>(*this).get();

@@ -283,6 +283,78 @@ inline std::uint64_t f16_bytes(std::uint64_t count) {
     return try_f16_bytes(count).value();
 }
 
+/** Returns the definition of the model in a folder or a file, as JSON. */
+inline result<std::string> try_model_export_json(detail::c_text path) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_model_export_json(path.data(), to, room, count);
+    });
+}
+inline std::string model_export_json(detail::c_text path) {
+    return try_model_export_json(path).value();
+}
+
+/**
+ * Checks the model in a folder or a file without building it, and returns the
+ * issues as JSON. Warnings let a build go on; issues of the severity error or
+ * critical stop it.
+ */
+inline result<std::string> try_model_validate_json(detail::c_text path) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_model_validate_json(path.data(), to, room, count);
+    });
+}
+inline std::string model_validate_json(detail::c_text path) {
+    return try_model_validate_json(path).value();
+}
+
+/** Checks a definition, and returns the issues as JSON. */
+inline result<std::string>
+try_definition_validate_json(std::string_view definition_text) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_definition_validate_json(
+            definition_text.data(), definition_text.size(), to, room, count);
+    });
+}
+inline std::string definition_validate_json(std::string_view definition_text) {
+    return try_definition_validate_json(definition_text).value();
+}
+
+/**
+ * Returns what the library can build, as JSON: architectures, formats of
+ * weights, optimizations and capabilities.
+ */
+inline result<std::string> try_builder_info_json() {
+    return detail::text(ferrum_builder_info_json);
+}
+inline std::string builder_info_json() {
+    return try_builder_info_json().value();
+}
+
+/**
+ * Estimates how long the build of a definition takes on this machine, as JSON.
+ * Earlier builds of the process make the estimate better.
+ */
+inline result<std::string>
+try_build_estimate_json(std::string_view definition_text) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_build_estimate_json(
+            definition_text.data(), definition_text.size(), to, room, count);
+    });
+}
+inline std::string build_estimate_json(std::string_view definition_text) {
+    return try_build_estimate_json(definition_text).value();
+}
+
+/**
+ * Lists the executors that have a name, as JSON: {"executors": [...]} in the
+ * order of the names, each with its name and the fields of
+ * ferrum_executor_info_json.
+ */
+inline result<std::string> try_executors_json() {
+    return detail::text(ferrum_executors_json);
+}
+inline std::string executors_json() { return try_executors_json().value(); }
+
 } // namespace ferrum
 
 #endif /* FERRUM_MEM_CALLS_FUNCTIONS_HPP */

@@ -476,6 +476,30 @@ compute_growth_name(ferrum_compute_growth value) noexcept {
     }
 }
 
+/** Name of a ferrum_build_phase. */
+constexpr const char *build_phase_name(ferrum_build_phase value) noexcept {
+    switch (value) {
+    case FERRUM_BUILD_VALIDATION:
+        return "validation";
+    case FERRUM_BUILD_WEIGHT_LOADING:
+        return "weight_loading";
+    case FERRUM_BUILD_MODEL_INITIALIZATION:
+        return "model_initialization";
+    case FERRUM_BUILD_LAYER_CONSTRUCTION:
+        return "layer_construction";
+    case FERRUM_BUILD_PARAMETER_BINDING:
+        return "parameter_binding";
+    case FERRUM_BUILD_OPTIMIZATION:
+        return "optimization";
+    case FERRUM_BUILD_FINAL_VALIDATION:
+        return "final_validation";
+    case FERRUM_BUILD_FINALIZATION:
+        return "finalization";
+    default:
+        return "unknown";
+    }
+}
+
 } // namespace ferrum
 
 #endif /* FERRUM_MEM_CALLS_NAMES_HPP */

@@ -178,6 +178,8 @@ ferrum_weights_format = ctypes.c_int32
 ferrum_compute_type = ctypes.c_int32
 # When the memory of a backend is taken from the device.
 ferrum_compute_growth = ctypes.c_int32
+# A phase of a build. The phases follow each other in this order.
+ferrum_build_phase = ctypes.c_int32
 
 # Constants
 
@@ -188,7 +190,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 17
+FERRUM_ABI_VERSION = 18
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -676,6 +678,24 @@ FERRUM_COMPUTE_MESSAGE_MAX = 256
 # An output may be the memory of an input that has the same type and strides. Without it, outputs
 # overlap neither inputs nor each other.
 FERRUM_COMPUTE_PLAN_IN_PLACE = 1
+# Largest number of inputs, and of outputs, of a run of an executor.
+FERRUM_EXECUTOR_TENSORS_MAX = 1024
+# The configuration and the definition are checked.
+FERRUM_BUILD_VALIDATION = 0
+# The headers of the weights, and their bytes, are read.
+FERRUM_BUILD_WEIGHT_LOADING = 1
+# The model gets its place in the elastic pool.
+FERRUM_BUILD_MODEL_INITIALIZATION = 2
+# The operations are prepared.
+FERRUM_BUILD_LAYER_CONSTRUCTION = 3
+# The parameters are connected with tensors of the weights.
+FERRUM_BUILD_PARAMETER_BINDING = 4
+# Passes run, and the parameters are placed and packed.
+FERRUM_BUILD_OPTIMIZATION = 5
+# The model runs once.
+FERRUM_BUILD_FINAL_VALIDATION = 6
+# What only the build needed is released.
+FERRUM_BUILD_FINALIZATION = 7
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -1912,6 +1932,52 @@ STRUCTS = {
             ("user_data", "void *", 72),
         ),
     ),
+    "ferrum_executor": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_build_progress": (
+        56,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("phase", "ferrum_build_phase", 4),
+            ("progress", "double", 8),
+            ("elapsed_seconds", "double", 16),
+            ("remaining_seconds", "double", 24),
+            ("done_bytes", "uint64_t", 32),
+            ("total_bytes", "uint64_t", 40),
+            ("operation", "char *", 48),
+        ),
+    ),
+    "ferrum_build_request": (
+        120,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("model", "char *", 8),
+            ("path", "char *", 16),
+            ("definition_json", "char *", 24),
+            ("definition_bytes", "uint64_t", 32),
+            ("weights", "ferrum_weights", 40),
+            ("compute", "ferrum_compute", 48),
+            ("elastic_pool", "ferrum_elastic_pool", 56),
+            ("guaranteed_bytes", "uint64_t", 64),
+            ("max_bytes", "uint64_t", 72),
+            ("priority", "int32_t", 80),
+            ("guarantee_may_wait", "uint32_t", 84),
+            ("options_json", "char *", 88),
+            ("options_bytes", "uint64_t", 96),
+            ("progress", "ferrum_build_progress_fn", 104),
+            ("user_data", "void *", 112),
+        ),
+    ),
+    "ferrum_named_tensor": (
+        16,
+        8,
+        (
+            ("name", "char *", 0),
+            ("tensor", "ferrum_tensor", 8),
+        ),
+    ),
 }
 
 # The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
@@ -2025,6 +2091,8 @@ INITIAL = {
     "ferrum_compute_call": {"struct_size": 104},
     "ferrum_compute_plan": {"struct_size": 16},
     "ferrum_compute_backend": {"struct_size": 80},
+    "ferrum_build_progress": {"struct_size": 56, "remaining_seconds": -1},
+    "ferrum_build_request": {"struct_size": 120},
 }
 
 # Result and parameters of each callback.
@@ -2133,6 +2201,11 @@ CALLBACKS = {
     "ferrum_compute_synchronize_fn": (
         "ferrum_status",
         "ferrum_device",
+        "void *",
+    ),
+    "ferrum_build_progress_fn": (
+        "int32_t",
+        "ferrum_build_progress *",
         "void *",
     ),
 }
@@ -3865,6 +3938,137 @@ PROTOTYPES = {
         "ferrum_status",
         "ferrum_compute_backend *",
         "ferrum_registration *",
+    ),
+    "ferrum_model_export_json": (
+        "ferrum_status",
+        "char *",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_model_validate_json": (
+        "ferrum_status",
+        "char *",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_definition_validate_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_builder_info_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_build_estimate_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_compute_plan_json": (
+        "ferrum_status",
+        "ferrum_compute",
+        "char *",
+        "size_t",
+        "uint32_t",
+        "char *",
+        "size_t",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_executor_build": (
+        "ferrum_status",
+        "ferrum_build_request *",
+        "ferrum_executor *",
+    ),
+    "ferrum_executor_run": (
+        "ferrum_status",
+        "ferrum_executor",
+        "ferrum_named_tensor *",
+        "uint64_t",
+        "ferrum_named_tensor *",
+        "uint64_t",
+        "ferrum_stream",
+        "uint64_t",
+    ),
+    "ferrum_executor_plan_json": (
+        "ferrum_status",
+        "ferrum_executor",
+        "char *",
+        "size_t",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_executor_info_json": (
+        "ferrum_status",
+        "ferrum_executor",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_executor_definition_json": (
+        "ferrum_status",
+        "ferrum_executor",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_executor_report_json": (
+        "ferrum_status",
+        "ferrum_executor",
+        "char *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_executor_sleep": (
+        "ferrum_status",
+        "ferrum_executor",
+        "ferrum_sleep_config *",
+        "ferrum_sleep_report *",
+    ),
+    "ferrum_executor_wake": (
+        "ferrum_status",
+        "ferrum_executor",
+        "ferrum_wake_config *",
+        "ferrum_wake_report *",
+    ),
+    "ferrum_executor_destroy": (
+        "ferrum_status",
+        "ferrum_executor",
+        "uint32_t",
+    ),
+    "ferrum_executor_add_name": (
+        "ferrum_status",
+        "ferrum_executor",
+        "char *",
+    ),
+    "ferrum_executor_find": (
+        "ferrum_status",
+        "char *",
+        "ferrum_executor *",
+    ),
+    "ferrum_executor_remove_name": (
+        "ferrum_status",
+        "char *",
+        "ferrum_executor *",
+    ),
+    "ferrum_executors_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
 }
 

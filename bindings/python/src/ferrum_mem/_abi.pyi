@@ -119,6 +119,8 @@ ferrum_weights_format = ctypes.c_int32
 ferrum_compute_type = ctypes.c_int32
 # When the memory of a backend is taken from the device.
 ferrum_compute_growth = ctypes.c_int32
+# A phase of a build. The phases follow each other in this order.
+ferrum_build_phase = ctypes.c_int32
 
 # Constants
 
@@ -129,7 +131,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface. It grows by one with the first addition after a recorded baseline
 # (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
 # that was built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 17
+FERRUM_ABI_VERSION = 18
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
@@ -617,6 +619,24 @@ FERRUM_COMPUTE_MESSAGE_MAX = 256
 # An output may be the memory of an input that has the same type and strides. Without it, outputs
 # overlap neither inputs nor each other.
 FERRUM_COMPUTE_PLAN_IN_PLACE = 1
+# Largest number of inputs, and of outputs, of a run of an executor.
+FERRUM_EXECUTOR_TENSORS_MAX = 1024
+# The configuration and the definition are checked.
+FERRUM_BUILD_VALIDATION = 0
+# The headers of the weights, and their bytes, are read.
+FERRUM_BUILD_WEIGHT_LOADING = 1
+# The model gets its place in the elastic pool.
+FERRUM_BUILD_MODEL_INITIALIZATION = 2
+# The operations are prepared.
+FERRUM_BUILD_LAYER_CONSTRUCTION = 3
+# The parameters are connected with tensors of the weights.
+FERRUM_BUILD_PARAMETER_BINDING = 4
+# Passes run, and the parameters are placed and packed.
+FERRUM_BUILD_OPTIMIZATION = 5
+# The model runs once.
+FERRUM_BUILD_FINAL_VALIDATION = 6
+# What only the build needed is released.
+FERRUM_BUILD_FINALIZATION = 7
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -2720,6 +2740,83 @@ class ferrum_compute_backend(ctypes.Structure):
     def init(cls) -> ferrum_compute_backend:
         """A struct with the values of FERRUM_COMPUTE_BACKEND_INIT."""
 
+class ferrum_executor(ctypes.Structure):
+    """A built model that can run."""
+
+    # 0 is no executor
+    id: int
+
+class ferrum_build_progress(ctypes.Structure):
+    """The progress of a build."""
+
+    struct_size: int
+    # The phase.
+    phase: int
+    # The part that is done, 0 to 1. It never decreases; the last call of a successful build has 1.
+    progress: float
+    # Seconds since the beginning.
+    elapsed_seconds: float
+    # The estimate of the remaining seconds; less than 0: not known.
+    remaining_seconds: float
+    # Bytes of the phase that are done.
+    done_bytes: int
+    # Bytes of the phase; 0 for a phase without bytes.
+    total_bytes: int
+    # What the build does now. Valid during the call.
+    operation: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_build_progress:
+        """A struct with the values of FERRUM_BUILD_PROGRESS_INIT."""
+
+class ferrum_build_request(ctypes.Structure):
+    """The model to build, and the memory for it."""
+
+    struct_size: int
+    reserved: int
+    # The id of the model in the elastic pool; NULL: the name of the folder or file, or of the
+    # definition.
+    model: bytes | None
+    # A folder with config.json, or a GGUF file; NULL: definition_json is the model.
+    path: bytes | None
+    # The definition, without path; otherwise NULL.
+    definition_json: bytes | None
+    # Length of definition_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    definition_bytes: int
+    # The tensors of the definition, without path; {0}: the parameters are initialised as the
+    # definition states.
+    weights: ferrum_weights
+    # The backend that computes. It stays open as long as the executor.
+    compute: ferrum_compute
+    # The memory, on the device of the backend.
+    elastic_pool: ferrum_elastic_pool
+    # The same as in ferrum_model_config.
+    guaranteed_bytes: int
+    # The same as in ferrum_model_config.
+    max_bytes: int
+    # The same as in ferrum_model_config.
+    priority: int
+    # The same as in ferrum_model_config.
+    guarantee_may_wait: int
+    # Options of the build, as JSON with the fields of docs/models.md; NULL: all defaults.
+    options_json: bytes | None
+    # Length of options_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    options_bytes: int
+    # Called during the build; NULL: not called.
+    progress: Any
+    # Passed to progress.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_build_request:
+        """A struct with the values of FERRUM_BUILD_REQUEST_INIT."""
+
+class ferrum_named_tensor(ctypes.Structure):
+    """A tensor with its name."""
+
+    # The name of an input or an output of the model.
+    name: bytes | None
+    # The tensor.
+    tensor: ferrum_tensor
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
 # may call every function of the library except ferrum_shutdown. The message is valid during the
 # call only.
@@ -2862,6 +2959,14 @@ ferrum_compute_run_fn = ctypes.CFUNCTYPE(
 #
 # @return FERRUM_OK; the error of the work.
 ferrum_compute_synchronize_fn = ctypes.CFUNCTYPE(ferrum_status, ferrum_device, ctypes.c_void_p)
+# Called during a build, one call at a time, on a thread of the build, with no lock held. It may
+# call every function of the library except ferrum_shutdown.
+#
+# @return 0 to continue; another number cancels the build, which then returns
+# FERRUM_ERROR_CANCELLED, unless progress is 1.
+ferrum_build_progress_fn = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.POINTER(ferrum_build_progress), ctypes.c_void_p
+)
 
 class Functions:
     """Every function of the header, with its types, of a loaded library.
@@ -3845,6 +3950,68 @@ class Functions:
     # returns FERRUM_ERROR_BUSY while the backend is open. A forced ferrum_shutdown closes and
     # removes it.
     ferrum_compute_register: Callable[..., int]
+    # (path, buffer, capacity, length_out) Returns the definition of the model in a folder or a
+    # file, as JSON.
+    ferrum_model_export_json: Callable[..., int]
+    # (path, buffer, capacity, length_out) Checks the model in a folder or a file without building
+    # it, and returns the issues as JSON. Warnings let a build go on; issues of the severity error
+    # or critical stop it.
+    ferrum_model_validate_json: Callable[..., int]
+    # (definition_text, definition_bytes, buffer, capacity, length_out) Checks a definition, and
+    # returns the issues as JSON.
+    ferrum_definition_validate_json: Callable[..., int]
+    # (buffer, capacity, length_out) Returns what the library can build, as JSON: architectures,
+    # formats of weights, optimizations and capabilities.
+    ferrum_builder_info_json: Callable[..., int]
+    # (definition_text, definition_bytes, buffer, capacity, length_out) Estimates how long the build
+    # of a definition takes on this machine, as JSON. Earlier builds of the process make the
+    # estimate better.
+    ferrum_build_estimate_json: Callable[..., int]
+    # (compute, definition_text, definition_bytes, optimization_level, dimensions_text,
+    # dimensions_bytes, buffer, capacity, length_out) Returns the memory of the activations of a
+    # definition on a backend for given lengths of its dimensions, as JSON, without building it.
+    ferrum_compute_plan_json: Callable[..., int]
+    # (request, executor_out) Builds a model. Returns when the executor can run. The build registers
+    # the model in the elastic pool. After an error nothing is left.
+    ferrum_executor_build: Callable[..., int]
+    # (executor, inputs, input_count, outputs, output_count, stream, timeout_ns) Runs a model.
+    # Returns when the outputs are complete. The work comes after the work that is queued on the
+    # stream. Runs of one executor follow each other.
+    ferrum_executor_run: Callable[..., int]
+    # (executor, dimensions_text, dimensions_bytes, buffer, capacity, length_out) Returns the memory
+    # of the activations of an executor for given lengths of its dimensions, as JSON. Allocates no
+    # memory of the device; the model may sleep.
+    ferrum_executor_plan_json: Callable[..., int]
+    # (executor, buffer, capacity, length_out) Returns the state of an executor, as JSON: its
+    # memory, inputs, outputs and counters.
+    ferrum_executor_info_json: Callable[..., int]
+    # (executor, buffer, capacity, length_out) Returns the definition that an executor runs, after
+    # the passes, as JSON.
+    ferrum_executor_definition_json: Callable[..., int]
+    # (executor, buffer, capacity, length_out) Returns what the build of an executor did, as JSON:
+    # warnings, the result of each pass, the time of each part and its estimate.
+    ferrum_executor_report_json: Callable[..., int]
+    # (executor, config, report_out) Puts a model to sleep: its parameters are copied to host memory
+    # or a file, and the pages of parameters and arena are released. Addresses and plans stay. A run
+    # waits for the wake, or returns FERRUM_ERROR_BUSY.
+    ferrum_executor_sleep: Callable[..., int]
+    # (executor, config, report_out) Wakes a sleeping model. Its parameters have the same bits as
+    # before.
+    ferrum_executor_wake: Callable[..., int]
+    # (executor, flags) Ends a handle of an executor. The last handle of a model, with those that
+    # have a name, frees its memory.
+    ferrum_executor_destroy: Callable[..., int]
+    # (executor, name) Gives an executor a name. The name keeps the model until
+    # ferrum_executor_remove_name. The handle stays the caller's.
+    ferrum_executor_add_name: Callable[..., int]
+    # (name, executor_out) Finds an executor by its name.
+    ferrum_executor_find: Callable[..., int]
+    # (name, executor_out) Ends a name of an executor.
+    ferrum_executor_remove_name: Callable[..., int]
+    # (buffer, capacity, length_out) Lists the executors that have a name, as JSON: {"executors":
+    # [...]} in the order of the names, each with its name and the fields of
+    # ferrum_executor_info_json.
+    ferrum_executors_json: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...
     def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:

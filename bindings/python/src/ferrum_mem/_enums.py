@@ -465,6 +465,30 @@ class ComputeGrowth(enum.IntEnum):
     INCREMENTAL = _abi.FERRUM_COMPUTE_GROWTH_INCREMENTAL
 
 
+class BuildPhase(enum.IntEnum):
+    """A phase of a build. The phases follow each other in this order.
+
+    Attributes:
+        VALIDATION: the configuration and the definition are checked.
+        WEIGHT_LOADING: the headers of the weights, and their bytes, are read.
+        MODEL_INITIALIZATION: the model gets its place in the elastic pool.
+        LAYER_CONSTRUCTION: the operations are prepared.
+        PARAMETER_BINDING: the parameters are connected with tensors of the weights.
+        OPTIMIZATION: passes run, and the parameters are placed and packed.
+        FINAL_VALIDATION: the model runs once.
+        FINALIZATION: what only the build needed is released.
+    """
+
+    VALIDATION = _abi.FERRUM_BUILD_VALIDATION
+    WEIGHT_LOADING = _abi.FERRUM_BUILD_WEIGHT_LOADING
+    MODEL_INITIALIZATION = _abi.FERRUM_BUILD_MODEL_INITIALIZATION
+    LAYER_CONSTRUCTION = _abi.FERRUM_BUILD_LAYER_CONSTRUCTION
+    PARAMETER_BINDING = _abi.FERRUM_BUILD_PARAMETER_BINDING
+    OPTIMIZATION = _abi.FERRUM_BUILD_OPTIMIZATION
+    FINAL_VALIDATION = _abi.FERRUM_BUILD_FINAL_VALIDATION
+    FINALIZATION = _abi.FERRUM_BUILD_FINALIZATION
+
+
 class Capability(enum.IntFlag):
     """Capability bits.
 

@@ -82,6 +82,9 @@ pub type ferrum_compute_type = i32;
 /// When the memory of a backend is taken from the device.
 pub type ferrum_compute_growth = i32;
 
+/// A phase of a build. The phases follow each other in this order.
+pub type ferrum_build_phase = i32;
+
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
 /// a defect of the library
@@ -189,7 +192,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
 /// the header's can serve a program that was built with that header, as long as the
 /// SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 17;
+pub const FERRUM_ABI_VERSION: u32 = 18;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: end the object although it is in
@@ -693,6 +696,24 @@ pub const FERRUM_COMPUTE_MESSAGE_MAX: u32 = 256;
 /// An output may be the memory of an input that has the same type and strides. Without it,
 /// outputs overlap neither inputs nor each other.
 pub const FERRUM_COMPUTE_PLAN_IN_PLACE: u32 = 1;
+/// Largest number of inputs, and of outputs, of a run of an executor.
+pub const FERRUM_EXECUTOR_TENSORS_MAX: u32 = 1024;
+/// The configuration and the definition are checked.
+pub const FERRUM_BUILD_VALIDATION: ferrum_build_phase = 0;
+/// The headers of the weights, and their bytes, are read.
+pub const FERRUM_BUILD_WEIGHT_LOADING: ferrum_build_phase = 1;
+/// The model gets its place in the elastic pool.
+pub const FERRUM_BUILD_MODEL_INITIALIZATION: ferrum_build_phase = 2;
+/// The operations are prepared.
+pub const FERRUM_BUILD_LAYER_CONSTRUCTION: ferrum_build_phase = 3;
+/// The parameters are connected with tensors of the weights.
+pub const FERRUM_BUILD_PARAMETER_BINDING: ferrum_build_phase = 4;
+/// Passes run, and the parameters are placed and packed.
+pub const FERRUM_BUILD_OPTIMIZATION: ferrum_build_phase = 5;
+/// The model runs once.
+pub const FERRUM_BUILD_FINAL_VALIDATION: ferrum_build_phase = 6;
+/// What only the build needed is released.
+pub const FERRUM_BUILD_FINALIZATION: ferrum_build_phase = 7;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
 /// no lock held. It may call every function of the library except ferrum_shutdown.
@@ -903,6 +924,15 @@ pub type ferrum_compute_run_fn = Option<
 /// Returns FERRUM_OK; the error of the work.
 pub type ferrum_compute_synchronize_fn =
     Option<unsafe extern "C" fn(device: ferrum_device, user_data: *mut c_void) -> ferrum_status>;
+
+/// Called during a build, one call at a time, on a thread of the build, with no lock held. It
+/// may call every function of the library except ferrum_shutdown.
+///
+/// Returns 0 to continue; another number cancels the build, which then returns
+/// FERRUM_ERROR_CANCELLED, unless progress is 1.
+pub type ferrum_build_progress_fn = Option<
+    unsafe extern "C" fn(progress: *const ferrum_build_progress, user_data: *mut c_void) -> i32,
+>;
 
 /// An open device.
 #[repr(C)]
@@ -4600,6 +4630,135 @@ impl Default for ferrum_compute_backend {
     }
 }
 
+/// A built model that can run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_executor {
+    /// 0 is no executor
+    pub id: u64,
+}
+
+/// The progress of a build.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_build_progress {
+    pub struct_size: u32,
+    /// The phase.
+    pub phase: ferrum_build_phase,
+    /// The part that is done, 0 to 1. It never decreases; the last call of a successful
+    /// build has 1.
+    pub progress: f64,
+    /// Seconds since the beginning.
+    pub elapsed_seconds: f64,
+    /// The estimate of the remaining seconds; less than 0: not known.
+    pub remaining_seconds: f64,
+    /// Bytes of the phase that are done.
+    pub done_bytes: u64,
+    /// Bytes of the phase; 0 for a phase without bytes.
+    pub total_bytes: u64,
+    /// What the build does now. Valid during the call.
+    pub operation: *const c_char,
+}
+
+impl ferrum_build_progress {
+    /// The values of `FERRUM_BUILD_PROGRESS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_build_progress>() as u32,
+        phase: 0,
+        progress: 0.0,
+        elapsed_seconds: 0.0,
+        remaining_seconds: -1.0,
+        done_bytes: 0,
+        total_bytes: 0,
+        operation: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_build_progress {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// The model to build, and the memory for it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_build_request {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// The id of the model in the elastic pool; NULL: the name of the folder or file, or of the
+    /// definition.
+    pub model: *const c_char,
+    /// A folder with config.json, or a GGUF file; NULL: definition_json is the model.
+    pub path: *const c_char,
+    /// The definition, without path; otherwise NULL.
+    pub definition_json: *const c_char,
+    /// Length of definition_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub definition_bytes: u64,
+    /// The tensors of the definition, without path; {0}: the parameters are initialised as
+    /// the definition states.
+    pub weights: ferrum_weights,
+    /// The backend that computes. It stays open as long as the executor.
+    pub compute: ferrum_compute,
+    /// The memory, on the device of the backend.
+    pub elastic_pool: ferrum_elastic_pool,
+    /// The same as in ferrum_model_config.
+    pub guaranteed_bytes: u64,
+    /// The same as in ferrum_model_config.
+    pub max_bytes: u64,
+    /// The same as in ferrum_model_config.
+    pub priority: i32,
+    /// The same as in ferrum_model_config.
+    pub guarantee_may_wait: u32,
+    /// Options of the build, as JSON with the fields of docs/models.md; NULL: all defaults.
+    pub options_json: *const c_char,
+    /// Length of options_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub options_bytes: u64,
+    /// Called during the build; NULL: not called.
+    pub progress: ferrum_build_progress_fn,
+    /// Passed to progress.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_build_request {
+    /// The values of `FERRUM_BUILD_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_build_request>() as u32,
+        reserved: 0,
+        model: core::ptr::null(),
+        path: core::ptr::null(),
+        definition_json: core::ptr::null(),
+        definition_bytes: 0,
+        weights: ferrum_weights { id: 0 },
+        compute: ferrum_compute { id: 0 },
+        elastic_pool: ferrum_elastic_pool { id: 0 },
+        guaranteed_bytes: 0,
+        max_bytes: 0,
+        priority: 0,
+        guarantee_may_wait: 0,
+        options_json: core::ptr::null(),
+        options_bytes: 0,
+        progress: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_build_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A tensor with its name.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_named_tensor {
+    /// The name of an input or an output of the model.
+    pub name: *const c_char,
+    /// The tensor.
+    pub tensor: ferrum_tensor,
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -5529,6 +5688,42 @@ const _: () = {
     assert!(offset_of!(ferrum_compute_backend, synchronize) == 56);
     assert!(offset_of!(ferrum_compute_backend, release) == 64);
     assert!(offset_of!(ferrum_compute_backend, user_data) == 72);
+    assert!(size_of::<ferrum_executor>() == 8);
+    assert!(align_of::<ferrum_executor>() == 8);
+    assert!(offset_of!(ferrum_executor, id) == 0);
+    assert!(size_of::<ferrum_build_progress>() == 56);
+    assert!(align_of::<ferrum_build_progress>() == 8);
+    assert!(offset_of!(ferrum_build_progress, struct_size) == 0);
+    assert!(offset_of!(ferrum_build_progress, phase) == 4);
+    assert!(offset_of!(ferrum_build_progress, progress) == 8);
+    assert!(offset_of!(ferrum_build_progress, elapsed_seconds) == 16);
+    assert!(offset_of!(ferrum_build_progress, remaining_seconds) == 24);
+    assert!(offset_of!(ferrum_build_progress, done_bytes) == 32);
+    assert!(offset_of!(ferrum_build_progress, total_bytes) == 40);
+    assert!(offset_of!(ferrum_build_progress, operation) == 48);
+    assert!(size_of::<ferrum_build_request>() == 120);
+    assert!(align_of::<ferrum_build_request>() == 8);
+    assert!(offset_of!(ferrum_build_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_build_request, reserved) == 4);
+    assert!(offset_of!(ferrum_build_request, model) == 8);
+    assert!(offset_of!(ferrum_build_request, path) == 16);
+    assert!(offset_of!(ferrum_build_request, definition_json) == 24);
+    assert!(offset_of!(ferrum_build_request, definition_bytes) == 32);
+    assert!(offset_of!(ferrum_build_request, weights) == 40);
+    assert!(offset_of!(ferrum_build_request, compute) == 48);
+    assert!(offset_of!(ferrum_build_request, elastic_pool) == 56);
+    assert!(offset_of!(ferrum_build_request, guaranteed_bytes) == 64);
+    assert!(offset_of!(ferrum_build_request, max_bytes) == 72);
+    assert!(offset_of!(ferrum_build_request, priority) == 80);
+    assert!(offset_of!(ferrum_build_request, guarantee_may_wait) == 84);
+    assert!(offset_of!(ferrum_build_request, options_json) == 88);
+    assert!(offset_of!(ferrum_build_request, options_bytes) == 96);
+    assert!(offset_of!(ferrum_build_request, progress) == 104);
+    assert!(offset_of!(ferrum_build_request, user_data) == 112);
+    assert!(size_of::<ferrum_named_tensor>() == 16);
+    assert!(align_of::<ferrum_named_tensor>() == 8);
+    assert!(offset_of!(ferrum_named_tensor, name) == 0);
+    assert!(offset_of!(ferrum_named_tensor, tensor) == 8);
 };
 
 extern "C" {
@@ -9103,5 +9298,268 @@ extern "C" {
     pub fn ferrum_compute_register(
         backend: *const ferrum_compute_backend,
         registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Returns the definition of the model in a folder or a file, as JSON.
+    ///
+    /// - `path`: a folder with config.json, or a GGUF file.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND and FERRUM_ERROR_IO for a file;
+    /// FERRUM_ERROR_INVALID_FORMAT for its content; FERRUM_ERROR_UNSUPPORTED for a kind
+    /// of model that the library cannot build, with its name.
+    pub fn ferrum_model_export_json(
+        path: *const c_char,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Checks the model in a folder or a file without building it, and returns the issues as
+    /// JSON. Warnings let a build go on; issues of the severity error or critical stop it.
+    ///
+    /// - `path`: as for ferrum_model_export_json.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND and FERRUM_ERROR_IO for a file that cannot be read. What
+    /// is wrong with the model is an issue, and the call succeeds.
+    pub fn ferrum_model_validate_json(
+        path: *const c_char,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Checks a definition, and returns the issues as JSON.
+    ///
+    /// - `definition_text`: the definition.
+    /// - `definition_bytes`: its length, at most FERRUM_WEIGHTS_JSON_MAX.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_FORMAT for a text that is no definition.
+    pub fn ferrum_definition_validate_json(
+        definition_text: *const c_char,
+        definition_bytes: usize,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns what the library can build, as JSON: architectures, formats of weights,
+    /// optimizations and capabilities.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_builder_info_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Estimates how long the build of a definition takes on this machine, as JSON. Earlier
+    /// builds of the process make the estimate better.
+    ///
+    /// - `definition_text,definition_bytes`: as for ferrum_definition_validate_json.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_FORMAT for a text that is no definition.
+    pub fn ferrum_build_estimate_json(
+        definition_text: *const c_char,
+        definition_bytes: usize,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the memory of the activations of a definition on a backend for given lengths of its
+    /// dimensions, as JSON, without building it.
+    ///
+    /// - `definition_text,definition_bytes`: as for ferrum_definition_validate_json.
+    /// - `optimization_level`: 0 to 3, as in the options of a build.
+    /// - `dimensions_text,dimensions_bytes`: as for ferrum_executor_plan_json.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_FORMAT for the texts; FERRUM_ERROR_INVALID_CONFIG for a
+    /// definition with issues that stop a build; errors of ferrum_executor_plan_json.
+    pub fn ferrum_compute_plan_json(
+        compute: ferrum_compute,
+        definition_text: *const c_char,
+        definition_bytes: usize,
+        optimization_level: u32,
+        dimensions_text: *const c_char,
+        dimensions_bytes: usize,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Builds a model. Returns when the executor can run. The build registers the model in the
+    /// elastic pool. After an error nothing is left.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG for options, and for a definition with issues that
+    /// stop a build, with the first one; FERRUM_ERROR_INVALID_ARGUMENT for the request,
+    /// and for weights that do not fit the definition, with the name of the tensor and
+    /// both shapes; FERRUM_ERROR_UNSUPPORTED for a kind of model or an option that the
+    /// library does not have; FERRUM_ERROR_ALREADY_EXISTS for the id of another model of
+    /// the pool; FERRUM_ERROR_CANCELLED; FERRUM_ERROR_TIMEOUT after build_timeout_seconds;
+    /// errors of the files, and of the memory.
+    pub fn ferrum_executor_build(
+        request: *const ferrum_build_request,
+        executor_out: *mut ferrum_executor,
+    ) -> ferrum_status;
+
+    /// Runs a model. Returns when the outputs are complete. The work comes after the work that is
+    /// queued on the stream. Runs of one executor follow each other.
+    ///
+    /// - `inputs,input_count`: the inputs by name. An input that has a default may be missing.
+    ///   An input of another type of integers or floating-point numbers is
+    ///   converted. inputs is not NULL.
+    /// - `outputs,output_count`: the outputs by name; others are not copied. {0}: the call
+    ///   makes the tensor in the memory of the backend, and stores it there.
+    ///   Otherwise a tensor with the type and the shape of the result. outputs is
+    ///   not NULL.
+    /// - `timeout_ns`: the longest wait for other calls of the executor, and for a sleeping
+    ///   model to wake, in nanoseconds, or FERRUM_WAIT_FOREVER.
+    ///   0: the call returns FERRUM_ERROR_BUSY instead.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a name that is missing or unknown, for shapes
+    /// that do not fit, with both, and for an id that is not in the vocabulary;
+    /// FERRUM_ERROR_BUSY; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_OUT_OF_MEMORY. After an
+    /// error no output was made, and given outputs have no meaning.
+    pub fn ferrum_executor_run(
+        executor: ferrum_executor,
+        inputs: *const ferrum_named_tensor,
+        input_count: u64,
+        outputs: *mut ferrum_named_tensor,
+        output_count: u64,
+        stream: ferrum_stream,
+        timeout_ns: u64,
+    ) -> ferrum_status;
+
+    /// Returns the memory of the activations of an executor for given lengths of its dimensions,
+    /// as JSON. Allocates no memory of the device; the model may sleep.
+    ///
+    /// - `dimensions_text`: a JSON object, such as {"batch": 8, "sequence": 128}.
+    /// - `dimensions_bytes`: its length.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a dimension that is missing or unknown, and for a
+    /// length that the model does not take.
+    pub fn ferrum_executor_plan_json(
+        executor: ferrum_executor,
+        dimensions_text: *const c_char,
+        dimensions_bytes: usize,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the state of an executor, as JSON: its memory, inputs, outputs and counters.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_executor_info_json(
+        executor: ferrum_executor,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the definition that an executor runs, after the passes, as JSON.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_executor_definition_json(
+        executor: ferrum_executor,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns what the build of an executor did, as JSON: warnings, the result of each pass, the
+    /// time of each part and its estimate.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_executor_report_json(
+        executor: ferrum_executor,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Puts a model to sleep: its parameters are copied to host memory or a file, and the pages of
+    /// parameters and arena are released. Addresses and plans stay. A run waits for the wake, or
+    /// returns FERRUM_ERROR_BUSY.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_SLEEP_CONFIG_INIT. tag and stream are not set,
+    ///   and backing is not FERRUM_SLEEP_DISCARD.
+    /// - `report_out`: optional, may be NULL.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE if the model sleeps; FERRUM_ERROR_TIMEOUT, and with a
+    /// timeout of 0 FERRUM_ERROR_BUSY, while another call uses the model; errors of
+    /// ferrum_elastic_pool_sleep_model. After an error the model is awake.
+    pub fn ferrum_executor_sleep(
+        executor: ferrum_executor,
+        config: *const ferrum_sleep_config,
+        report_out: *mut ferrum_sleep_report,
+    ) -> ferrum_status;
+
+    /// Wakes a sleeping model. Its parameters have the same bits as before.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_WAKE_CONFIG_INIT. tag is not set.
+    /// - `report_out`: optional, may be NULL.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE if the model is awake; FERRUM_ERROR_OUT_OF_MEMORY; errors
+    /// of ferrum_elastic_pool_wake_model. After an error the model sleeps.
+    pub fn ferrum_executor_wake(
+        executor: ferrum_executor,
+        config: *const ferrum_wake_config,
+        report_out: *mut ferrum_wake_report,
+    ) -> ferrum_status;
+
+    /// Ends a handle of an executor. The last handle of a model, with those that have a name,
+    /// frees its memory.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE: the call waits for the calls that use the model.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while another call uses the model, if this is its last handle.
+    pub fn ferrum_executor_destroy(executor: ferrum_executor, flags: u32) -> ferrum_status;
+
+    /// Gives an executor a name. The name keeps the model until ferrum_executor_remove_name. The
+    /// handle stays the caller's.
+    ///
+    /// - `name`: 1 to 63 bytes of UTF-8.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for a name that another executor, or this one, has.
+    pub fn ferrum_executor_add_name(
+        executor: ferrum_executor,
+        name: *const c_char,
+    ) -> ferrum_status;
+
+    /// Finds an executor by its name.
+    ///
+    /// - `executor_out`: a further handle of the executor, which the caller destroys.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND.
+    pub fn ferrum_executor_find(
+        name: *const c_char,
+        executor_out: *mut ferrum_executor,
+    ) -> ferrum_status;
+
+    /// Ends a name of an executor.
+    ///
+    /// - `executor_out`: the handle that the name had, which the caller destroys.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND.
+    pub fn ferrum_executor_remove_name(
+        name: *const c_char,
+        executor_out: *mut ferrum_executor,
+    ) -> ferrum_status;
+
+    /// Lists the executors that have a name, as JSON: {"executors": \[...\]} in the order of the
+    /// names, each with its name and the fields of ferrum_executor_info_json.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_executors_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
     ) -> ferrum_status;
 }

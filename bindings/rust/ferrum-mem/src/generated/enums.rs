@@ -960,6 +960,53 @@ impl ComputeGrowth {
 
 named!(ComputeGrowth, Display: Static = "static", Dynamic = "dynamic", Incremental = "incremental");
 
+/// A phase of a build. The phases follow each other in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+pub enum BuildPhase {
+    /// The configuration and the definition are checked.
+    #[default]
+    Validation = sys::FERRUM_BUILD_VALIDATION,
+    /// The headers of the weights, and their bytes, are read.
+    WeightLoading = sys::FERRUM_BUILD_WEIGHT_LOADING,
+    /// The model gets its place in the elastic pool.
+    ModelInitialization = sys::FERRUM_BUILD_MODEL_INITIALIZATION,
+    /// The operations are prepared.
+    LayerConstruction = sys::FERRUM_BUILD_LAYER_CONSTRUCTION,
+    /// The parameters are connected with tensors of the weights.
+    ParameterBinding = sys::FERRUM_BUILD_PARAMETER_BINDING,
+    /// Passes run, and the parameters are placed and packed.
+    Optimization = sys::FERRUM_BUILD_OPTIMIZATION,
+    /// The model runs once.
+    FinalValidation = sys::FERRUM_BUILD_FINAL_VALIDATION,
+    /// What only the build needed is released.
+    Finalization = sys::FERRUM_BUILD_FINALIZATION,
+}
+
+impl BuildPhase {
+    /// Converts a value of C. An unknown value becomes the variant of the last arm.
+    pub(crate) fn from_raw(raw: sys::ferrum_build_phase) -> Self {
+        match raw {
+            sys::FERRUM_BUILD_WEIGHT_LOADING => Self::WeightLoading,
+            sys::FERRUM_BUILD_MODEL_INITIALIZATION => Self::ModelInitialization,
+            sys::FERRUM_BUILD_LAYER_CONSTRUCTION => Self::LayerConstruction,
+            sys::FERRUM_BUILD_PARAMETER_BINDING => Self::ParameterBinding,
+            sys::FERRUM_BUILD_OPTIMIZATION => Self::Optimization,
+            sys::FERRUM_BUILD_FINAL_VALIDATION => Self::FinalValidation,
+            sys::FERRUM_BUILD_FINALIZATION => Self::Finalization,
+            _ => Self::Validation,
+        }
+    }
+
+    /// The value in C.
+    pub(crate) fn to_raw(self) -> sys::ferrum_build_phase {
+        self as i32
+    }
+}
+
+named!(BuildPhase, Display: Validation = "validation", WeightLoading = "weight_loading", ModelInitialization = "model_initialization", LayerConstruction = "layer_construction", ParameterBinding = "parameter_binding", Optimization = "optimization", FinalValidation = "final_validation", Finalization = "finalization");
+
 /// Sum of [`DebugFlags`](crate::DebugFlags) flags; 0: none. `FERRUM_DEBUG` in the environment adds
 /// flags for all pools. Every call of a pool in debug mode bypasses the thread
 /// caches.
