@@ -252,3 +252,26 @@ func TestRejectedMaps(t *testing.T) {
 	assert.ErrorIs(t, e.Run(&Rows{Scale: 64}, 0, 0), device.CodeInvalidArgument)
 	assert.ErrorIs(t, e.Run(&Rows{SumType: Type(dtype.I8)}, 0, 0), device.CodeUnsupported)
 }
+
+// The exact Gelu keeps its digits also where it is nearly 0.
+func TestGeluIsExactToAMillionth(t *testing.T) {
+	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
+		const n = 40_000
+		at := 0
+		x := place(t, r, dtype.F32, false, n).fill(func() float64 {
+			at++
+			return float64(float32(12*(2*float64(at)/n - 1)))
+		})
+		y := place(t, r, dtype.F32, false, n)
+		q := &Map{Operation: Gelu, Rank: 1, X: x.address(), Y: y.address()}
+		q.Dims[0], q.XStrides[0], q.YStrides[0] = n, 1, 1
+		run(t, e, q)
+		xs := x.values()
+		for i, got := range y.values() {
+			want := oracle(Gelu, xs[i], 0, 0)
+			if !(math.Abs(got-want) <= 1e-6*math.Abs(want)) {
+				require.Fail(t, "a wrong value", "Gelu(%v) is %v, where %v is right", xs[i], got, want)
+			}
+		}
+	})
+}

@@ -132,11 +132,10 @@ FK_INLINE fk_v fk_tanh(fk_v x) {
 
 /*
  * 1 - erf(z) for z >= 0: t e^(-z^2 + p(t)) with t = 1 / (1 + z / 2)
- * (Numerical Recipes, erfcc; its error is below 1.2e-7 of the result). The
- * square has an exact part, so that large exponents are exact too.
+ * (Numerical Recipes, erfcc; its error is below 1.2e-7 of the result). -z^2 is
+ * high + low. high is exact, so that large exponents are exact too.
  */
-FK_INLINE fk_v fk_erfc(fk_v z) {
-    z = fk_min(fk_splat(14), z);
+FK_INLINE fk_v fk_erfc_of(fk_v z, fk_v high, fk_v low) {
     fk_v t = fk_inverse(fk_splat(1) + fk_splat(0.5f) * z);
     fk_v p = fk_splat(0.17087277f);
     p = p * t + fk_splat(-0.82215223f);
@@ -148,8 +147,18 @@ FK_INLINE fk_v fk_erfc(fk_v z) {
     p = p * t + fk_splat(0.37409196f);
     p = p * t + fk_splat(1.00002368f);
     p = p * t + fk_splat(-1.26551223f);
-    fk_v most = (fk_v)((fk_vi)z & fk_splat_i((int32_t)0xFFFFF000));
-    return t * fk_exp_of(-(most * most), (most - z) * (most + z) + p);
+    return t * fk_exp_of(high, low + p);
+}
+
+/* The first 12 bits of x, whose square is exact. */
+FK_INLINE fk_v fk_upper(fk_v x) {
+    return (fk_v)((fk_vi)x & fk_splat_i((int32_t)0xFFFFF000));
+}
+
+FK_INLINE fk_v fk_erfc(fk_v z) {
+    z = fk_min(fk_splat(14), z);
+    const fk_v most = fk_upper(z);
+    return fk_erfc_of(z, -(most * most), (most - z) * (most + z));
 }
 
 /* A series below 1/2, where 1 - erfc would lose digits. */
@@ -165,11 +174,15 @@ FK_INLINE fk_v fk_erf(fk_v x) {
     return fk_select(z < fk_splat(0.5f), p, large);
 }
 
-/* max(x, 0) - |x| erfc(|x| / sqrt 2) / 2. */
+/* max(x, 0) - |x| erfc(|x| / sqrt 2) / 2. The exponent is computed from x: the
+ * rounding of |x| / sqrt 2 would be multiplied by x^2. */
 FK_INLINE fk_v fk_gelu(fk_v x) {
-    /* erfc is 0 at 40, and 0 times infinity would be NaN. */
-    fk_v half = fk_abs(fk_splat(0.5f) * fk_min(fk_splat(40), x));
-    fk_v tail = half * fk_erfc(fk_abs(x) * fk_splat(0.707106781f));
+    /* erfc is 0 there, and 0 times infinity would be NaN. */
+    const fk_v z = fk_min(fk_splat(20), fk_abs(x)), half = fk_splat(0.5f);
+    const fk_v most = fk_upper(z);
+    fk_v tail = fk_erfc_of(z * fk_splat(0.707106781f), -(half * most * most),
+                           half * (most - z) * (most + z));
+    tail = tail * fk_abs(half * fk_min(fk_splat(40), x));
     return fk_max(fk_splat(0), x) - tail;
 }
 
