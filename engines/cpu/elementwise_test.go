@@ -260,7 +260,7 @@ func TestGeluIsExactToAMillionth(t *testing.T) {
 		at := 0
 		x := place(t, r, dtype.F32, false, n).fill(func() float64 {
 			at++
-			return float64(float32(12*(2*float64(at)/n - 1)))
+			return float64(float32(12 * (2*float64(at)/n - 1)))
 		})
 		y := place(t, r, dtype.F32, false, n)
 		q := &Map{Operation: Gelu, Rank: 1, X: x.address(), Y: y.address()}
