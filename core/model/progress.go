@@ -1,7 +1,6 @@
 package model
 
 import (
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -73,9 +72,9 @@ type Progress struct {
 	// Progress is 0 to 1. It never decreases, and the last report of a successful build has 1.
 	Progress         float32 `json:"progress"`
 	CurrentOperation string  `json:"current_operation"`
-	ElapsedSeconds   uint64  `json:"elapsed_seconds"`
+	ElapsedSeconds   float64 `json:"elapsed_seconds"`
 	// RemainingSeconds is nil until enough is done to estimate it.
-	RemainingSeconds *uint64 `json:"remaining_seconds,omitempty"`
+	RemainingSeconds *float64 `json:"remaining_seconds,omitempty"`
 	// PhaseDetails has "done_bytes" and "total_bytes" in the phases that read or place bytes.
 	PhaseDetails map[string]uint64 `json:"phase_details"`
 }
@@ -140,11 +139,11 @@ func (r *reporter) report(percent float64, details map[string]uint64, always boo
 	r.last = now
 	elapsed := now.Sub(r.began).Seconds()
 	p := Progress{
-		Phase: r.phase, Progress: float32(min(r.most/100, 1)), CurrentOperation: r.operation, ElapsedSeconds: uint64(elapsed), PhaseDetails: details,
+		Phase: r.phase, Progress: float32(min(r.most/100, 1)), CurrentOperation: r.operation, ElapsedSeconds: elapsed, PhaseDetails: details,
 	}
 	const enough = 10 // percent
 	if r.most >= enough {
-		left := uint64(math.Ceil(elapsed * (100 - r.most) / r.most))
+		left := elapsed * (100 - r.most) / r.most
 		p.RemainingSeconds = &left
 	}
 	r.tell(p)
