@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import enum
 import inspect
+import operator
 import pickle
 import re
 from collections.abc import Callable, Iterator
@@ -25,12 +26,13 @@ import pytest
 from ferrum_mem._owned import Resource
 
 from .conftest import MIB, SMALL
+from .test_models import SMALL_MODEL
 
 PAGE = 2 * MIB
 
 # Classes whose objects only calls of the package create.
 CREATED_BY_CALLS = {
-    "BufferId", "FallbackBuffer", "HostMapping", "MappedRange", "MappedSpan",
+    "BufferId", "Executor", "FallbackBuffer", "HostMapping", "MappedRange", "MappedSpan",
     "Memory", "Op", "OpSequence", "PoolBatch", "PoolBlock", "RegisteredCompute", "Registration",
     "ReservationArray", "TensorSet", "TrackerView", "WeightTensor",
 }  # fmt: skip
@@ -79,6 +81,7 @@ class World:
         self.compute = enter(fm.Compute(self.device))
         self.op = self.compute.op("MatMul")
         self.sequence = enter(self.compute.sequence())
+        self.executor = enter(fm.models.build(definition=SMALL_MODEL))
         (folder / "w.raw").write_bytes(bytes(16))
         self.source = enter(fm.Weights.raw(folder / "w.raw", "f32", (4,)))
         self.set = enter(self.source.map())
@@ -120,6 +123,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "copies": lambda _: [],
     "count": lambda _: 1,
     "data": lambda _: bytes(16),
+    "definition": lambda _: SMALL_MODEL,
     "describe": lambda _: lambda *_: {},
     "descriptors": lambda _: [0],
     "destination": lambda world: world.target,
@@ -142,6 +146,8 @@ VALID: dict[str, Callable[[World], Any]] = {
     "hint": lambda _: fm.UsageHint.NONE,
     "host": lambda _: None,
     "inputs": lambda world: [world.tensor, world.tensor],
+    "Executor.run.inputs": lambda _: {"x": [[1, 2, 3, 4]]},
+    "Executor.run_async.inputs": lambda _: {"x": [[1, 2, 3, 4]]},
     "index": lambda _: 0,
     "pack.index": lambda _: 1,
     "intermediate_size": lambda _: 64,
@@ -288,6 +294,9 @@ def functions() -> Iterator[tuple[str, type | None, str]]:
                 continue
             if inspect.isfunction(value) or inspect.ismethod(value):
                 yield f"{name}.{method}", found, method
+    for name in fm.models.__all__:
+        if name not in fm.__all__:
+            yield f"models.{name}", None, f"models.{name}"
 
 
 def parameters_of(function: Any) -> list[inspect.Parameter]:
@@ -344,7 +353,7 @@ def functions_of(owner: str) -> list[tuple[str, type | None, str]]:
 def bound(world: World, cls: type | None, name: str) -> Any:
     """A function of the package, or a method of the object of a class."""
     if cls is None or isinstance(inspect.getattr_static(cls, name), (classmethod, staticmethod)):
-        return getattr(cls or fm, name)
+        return operator.attrgetter(name)(cls or fm)
     return getattr(world.of(cls), name)
 
 

@@ -11,6 +11,7 @@ import ctypes
 import gc
 import pathlib
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,7 @@ import ferrum_mem as fm
 import pytest
 
 from .conftest import MIB, SMALL, Gate, eventually
+from .test_models import SMALL_MODEL
 
 PAGE = 1 << 16
 VIRTUAL = fm.VirtualPoolConfig(capacity_bytes=1 << 20, page_bytes=PAGE)
@@ -128,6 +130,28 @@ def occupy(_home: Home, made: fm.ElasticPool) -> Callable[[], object]:
     return release
 
 
+def run_slowly(home: Home, made: fm.Executor) -> Callable[[], object]:
+    stream: fm.Stream = home.kept(fm.Stream(home.device))
+    stream.host_function(home.gate.wait)
+    x = {"x": [[1, 2, 3, 4]]}
+    thread = threading.Thread(target=lambda: made.run(x, stream=stream))
+    thread.start()
+
+    def is_used() -> bool:
+        with contextlib.suppress(fm.BusyError):
+            made.run(x, timeout_s=0)
+            return False
+        return True
+
+    eventually(is_used)
+
+    def release() -> None:
+        home.gate.open()
+        thread.join()
+
+    return release
+
+
 Make = Callable[[Home], Any]
 Use = Callable[[Home, Any], Callable[[], object]]
 
@@ -155,6 +179,7 @@ BUSY: dict[str, tuple[Make, Use]] = {
     "TensorSet": (tensors, look_at_tensor),
     "Compute": (lambda h: fm.Compute(h.device), lambda h, c: c.sequence().close),
     "Tensor": (lambda h: fm.Tensor(h.pool, "f32", 4), look),
+    "Executor": (lambda h: fm.models.build(definition=SMALL_MODEL), run_slowly),
 }
 
 # Contexts whose close always succeeds.

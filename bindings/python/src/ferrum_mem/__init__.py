@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Backing,
         BlockState,
         BufferPlace,
+        BuildPhase,
         Capability,
         ComputeGrowth,
         ComputeType,
@@ -168,6 +169,7 @@ if TYPE_CHECKING:
         estimate_kv_cache_memory,
         estimate_model_memory,
     )
+    from .executors import BuildProgress, Executor, MemoryPlan, PlannedBuffer, PlannedStep
     from .fallback_managers import FallbackBuffer, FallbackManager, GpuMemoryPool
     from .generic_pools import BufferLease, GenericMemoryPool
     from .graphs import Graph
@@ -175,6 +177,7 @@ if TYPE_CHECKING:
     from .mappings import HostMapping
     from .memory import Memory
     from .memory_config import MemoryConfig, MemoryStats
+    from .models import BuildOptions
     from .monitor import Collected, Monitor, pressure_from_utilization, pressure_level_of
     from .placement import Placement, PlacementOption, PlacementQuestion, PlacementRequest
     from .pools import Pool, PoolBatch, PoolBlock
@@ -197,16 +200,21 @@ if TYPE_CHECKING:
     from .ranges import MappedRange, MappedSpan
     from .reservations import ReservationArray
     from .results import (
+        BuilderInfo,
+        BuildReport,
+        BuildTimeEstimate,
         ComputeBackends,
         ComputeCapabilities,
         ComputeFinding,
         ComputeStatus,
         Estimate,
+        ExecutorInfo,
         LoadedTensors,
         ModelBooks,
         MonitorInfo,
         PlacementExplanation,
         Snapshot,
+        Validation,
         WeightsCapabilities,
         WeightsMetadata,
     )
@@ -264,6 +272,12 @@ __all__ = [
     "BufferMetadata",
     "BufferPlace",
     "BufferTooSmallError",
+    "BuildOptions",
+    "BuildPhase",
+    "BuildProgress",
+    "BuildReport",
+    "BuildTimeEstimate",
+    "BuilderInfo",
     "BusyError",
     "CancelledError",
     "Capability",
@@ -297,6 +311,8 @@ __all__ = [
     "Estimate",
     "EstimateRequest",
     "Event",
+    "Executor",
+    "ExecutorInfo",
     "FallbackBuffer",
     "FallbackManager",
     "FallbackStats",
@@ -341,6 +357,7 @@ __all__ = [
     "Memory",
     "MemoryConfig",
     "MemoryInfo",
+    "MemoryPlan",
     "MemoryStats",
     "MemoryType",
     "Model",
@@ -372,6 +389,8 @@ __all__ = [
     "PlacementOption",
     "PlacementQuestion",
     "PlacementRequest",
+    "PlannedBuffer",
+    "PlannedStep",
     "PoisonedError",
     "Pool",
     "PoolBatch",
@@ -407,6 +426,7 @@ __all__ = [
     "UnsupportedError",
     "UsageHint",
     "UsageHints",
+    "Validation",
     "ViewExistsError",
     "VirtualPool",
     "VirtualPoolConfig",
@@ -466,6 +486,7 @@ _HOMES = {
         "Backing",
         "BlockState",
         "BufferPlace",
+        "BuildPhase",
         "Capability",
         "ComputeGrowth",
         "ComputeType",
@@ -618,6 +639,13 @@ _HOMES = {
         "estimate_kv_cache_memory",
         "estimate_model_memory",
     ),
+    "executors": (
+        "BuildProgress",
+        "Executor",
+        "MemoryPlan",
+        "PlannedBuffer",
+        "PlannedStep",
+    ),
     "fallback_managers": (
         "FallbackBuffer",
         "FallbackManager",
@@ -635,6 +663,7 @@ _HOMES = {
         "MemoryConfig",
         "MemoryStats",
     ),
+    "models": ("BuildOptions",),
     "monitor": (
         "Collected",
         "Monitor",
@@ -674,16 +703,21 @@ _HOMES = {
     ),
     "reservations": ("ReservationArray",),
     "results": (
+        "BuildReport",
+        "BuildTimeEstimate",
+        "BuilderInfo",
         "ComputeBackends",
         "ComputeCapabilities",
         "ComputeFinding",
         "ComputeStatus",
         "Estimate",
+        "ExecutorInfo",
         "LoadedTensors",
         "ModelBooks",
         "MonitorInfo",
         "PlacementExplanation",
         "Snapshot",
+        "Validation",
         "WeightsCapabilities",
         "WeightsMetadata",
     ),

@@ -1,7 +1,8 @@
 """The command ferrum-mem of the wheel.
 
 `python -m ferrum_mem` and the script `ferrum-mem` replace this process with the command. So
-signals reach the command, and its exit status is that of the process.
+signals reach the command, and its exit status is that of the process. The verb `run` is in
+Python: it reads texts with the package tokenizers, and computes through the library.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ _EXIT_MACHINE = 3
 
 def main() -> NoReturn:
     """Runs the command with the arguments of this process."""
+    if sys.argv[1:2] == ["run"]:
+        from ._run import run
+
+        sys.exit(run(sys.argv[2:]))
     try:
         file = command()
         # The interpreter ignores SIGPIPE, and the command would inherit that.

@@ -200,15 +200,25 @@ def _run_enqueue(work: Any, work_data: int | None, key: int) -> int:
 # These exist as long as the module. Threads of the library may run longer, but _library has
 # then removed all callbacks.
 def _run_progress(progress: Any, key: int) -> int:
+    from ._records import WeightsProgress
+
+    return _tell(lambda: WeightsProgress.from_abi(progress.contents), key)
+
+
+def _run_build_progress(progress: Any, key: int) -> int:
+    from .executors import BuildProgress
+
+    return _tell(lambda: BuildProgress.from_abi(progress.contents), key)
+
+
+def _tell(progress: Callable[[], object], key: int) -> int:
     """Returns 0 to go on. An exception cancels as False does."""
     function = _progress_functions.get(key)
     if function is None:
         return 0
-    from ._records import WeightsProgress
-
     with _Inside():
         try:
-            return int(function(WeightsProgress.from_abi(progress.contents)) is False)
+            return int(function(progress()) is False)
         except BaseException as error:
             # A load goes on for a few calls after the first exception.
             _progress_errors.setdefault(key, error)
@@ -298,6 +308,7 @@ _compute_synchronize_trampoline = _abi.ferrum_compute_synchronize_fn(_run_comput
 _recognises_trampoline = _abi.ferrum_weights_recognises_fn(_run_recognises)
 _decode_trampoline = _abi.ferrum_weights_decode_fn(_run_decode)
 _progress_trampoline = _abi.ferrum_weights_progress_fn(_run_progress)
+_build_progress_trampoline = _abi.ferrum_build_progress_fn(_run_build_progress)
 _release_trampoline = _abi.ferrum_release_fn(_run_release)
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
 _log_trampoline = _abi.ferrum_log_fn(_run_log)
@@ -429,18 +440,19 @@ def _compute_error(status: int, found: list[BaseException]) -> BaseException:
 
 @contextlib.contextmanager
 def progress_of(
-    function: Callable[[Any], object] | None,
+    function: Callable[[Any], object] | None, *, of_build: bool = False
 ) -> Iterator[tuple[Any, int, Callable[[], None]]]:
     """The C function, its user_data, and a function that removes the entry, which happens at once
     if the block raises.
     """
+    trampoline = _build_progress_trampoline if of_build else _progress_trampoline
     if function is None:
-        yield _abi.ferrum_weights_progress_fn(), 0, lambda: None
+        yield type(trampoline)(), 0, lambda: None
         return
     key = next(_keys)
     _progress_functions[key] = callable_of("progress", function)
     try:
-        yield _progress_trampoline, key, lambda: _forget_progress(key)
+        yield trampoline, key, lambda: _forget_progress(key)
     except BaseException:
         _forget_progress(key)
         raise

@@ -25,7 +25,8 @@ def wait(call: Callable[[int], int], timeout_s: float | None) -> None:
         return
     end_ns = time.monotonic_ns() + timeout_ns
     while True:
-        left_ns = max(end_ns - time.monotonic_ns(), 0)
+        # A timeout of 0 has another meaning for some calls.
+        left_ns = max(end_ns - time.monotonic_ns(), 1)
         if timeout_ns == _abi.FERRUM_WAIT_FOREVER:
             left_ns = timeout_ns
         status = call(min(left_ns, SLICE_NS))

@@ -10,16 +10,21 @@ from __future__ import annotations
 from typing import TypedDict
 
 __all__ = [
+    "BuildReport",
+    "BuildTimeEstimate",
+    "BuilderInfo",
     "ComputeBackends",
     "ComputeCapabilities",
     "ComputeFinding",
     "ComputeStatus",
     "Estimate",
+    "ExecutorInfo",
     "LoadedTensors",
     "ModelBooks",
     "MonitorInfo",
     "PlacementExplanation",
     "Snapshot",
+    "Validation",
     "WeightsCapabilities",
     "WeightsMetadata",
 ]
@@ -512,6 +517,177 @@ class ComputeFinding(TypedDict):
 
     best: str
     candidates: list[ComputeCandidate]
+
+
+class _ModelIssue(TypedDict):
+    severity: str
+    category: str
+    description: str
+    config_path: str
+
+
+class ModelIssue(_ModelIssue, total=False):
+    """What is wrong with a model. The severity is "warning", "error" or "critical"."""
+
+    suggested_fix: str
+
+
+class Validation(TypedDict):
+    """The result of models.validate() and models.validate_definition()."""
+
+    issues: list[ModelIssue]
+    stops_build: bool
+
+
+class BuildArchitecture(TypedDict):
+    """An architecture that the library builds."""
+
+    name: str
+    family: str
+    variants: list[str]
+    required_features: list[str]
+
+
+class BuilderCapabilities(TypedDict):
+    """What builds can do. max_model_size is None without a bound."""
+
+    max_model_size: int | None
+    supports_dynamic_shapes: bool
+    supports_custom_ops: bool
+    supports_mixed_precision: bool
+    supports_model_parallelism: bool
+    supports_parallel_build: bool
+    supports_incremental_build: bool
+
+
+class BuilderInfo(TypedDict):
+    """What the library builds; the result of models.builder_info()."""
+
+    name: str
+    version: str
+    supported_architectures: list[BuildArchitecture]
+    supported_weight_formats: list[str]
+    supported_optimizations: list[str]
+    capabilities: BuilderCapabilities
+
+
+class BuildTimeBreakdown(TypedDict):
+    """The time of the parts of a build."""
+
+    weight_loading_seconds: float
+    model_init_seconds: float
+    optimization_seconds: float
+    validation_seconds: float
+    overhead_seconds: float
+
+
+class BuildTimeFactor(TypedDict):
+    """Something that changes the time of a build. The time is multiplied by impact."""
+
+    factor: str
+    impact: float
+    description: str
+
+
+class BuildTimeEstimate(TypedDict):
+    """How long a build takes; the result of models.estimate_build_time()."""
+
+    min_time_seconds: float
+    max_time_seconds: float
+    expected_time_seconds: float
+    time_breakdown: BuildTimeBreakdown
+    factors: list[BuildTimeFactor]
+
+
+class PassStats(TypedDict):
+    """What a pass did to a model. memory_saved is in bytes."""
+
+    parameters_eliminated: int
+    operations_eliminated: int
+    memory_saved: int
+    estimated_speedup: float
+
+
+class _PassResult(TypedDict):
+    applied: bool
+    stats: PassStats
+    warnings: list[str]
+
+
+class PassResult(_PassResult, total=False):
+    """The result of a pass, for these lengths of the dimensions."""
+
+    lengths: dict[str, int]
+
+
+# "pass" is a word of the language.
+NamedPassResult = TypedDict("NamedPassResult", {"pass": str})
+
+
+class PassReport(NamedPassResult, PassResult):
+    """The result of a pass with its name, the key "pass"."""
+
+
+class BuildReport(TypedDict):
+    """What a build did; the result of Executor.report()."""
+
+    issues: list[ModelIssue]
+    passes: list[PassReport]
+    took: BuildTimeBreakdown
+    estimate: BuildTimeEstimate
+
+
+class ExecutorCounters(TypedDict):
+    """The counters of an executor. run_ns is the time of all runs."""
+
+    runs: int
+    failures: int
+    plans: int
+    evictions: int
+    run_ns: int
+
+
+class _ExecutorInput(TypedDict):
+    name: str
+    dtype: str
+    shape: list[int]
+    dims: list[str]
+
+
+class ExecutorInput(_ExecutorInput, total=False):
+    """An input of a model. A dynamic dimension has the length -1, and a name in dims. default is
+    there if the input may be missing.
+    """
+
+    default: str
+
+
+class _ExecutorInfo(TypedDict, total=False):
+    description: str
+
+
+class ExecutorInfo(_ExecutorInfo):
+    """The state of a built model; the result of Executor.info(). docs/models.md documents it."""
+
+    id: str
+    name: str
+    model_type: str
+    architecture_family: str
+    device: str
+    backend: str
+    state: str
+    parameters: int
+    parameter_bytes: int
+    packed_bytes: int
+    arena_bytes: int
+    held_bytes: int
+    saved_bytes: int
+    dimensions: dict[str, int]
+    inputs: list[ExecutorInput]
+    outputs: list[str]
+    shapes: int
+    max_shapes: int
+    counters: ExecutorCounters
 
 
 class PlacementExplanation(TypedDict):
