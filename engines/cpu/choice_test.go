@@ -29,31 +29,60 @@ func TestTopAgreesWithASort(t *testing.T) {
 			if !kind.IsFloat() {
 				x.fill(func() float64 { return float64(r.IntN(200) - 100) })
 			}
-			values, indices := place(t, r, kind, false, lines, k), place(t, r, dtype.I64, false, lines, k)
-			q := &Top{
-				N: n, K: k, IsSmallest: pick[int64](r, 0, 1), PrefersLast: pick[int64](r, 0, 1), Rank: 1, Dims: [Rank]int64{lines},
-				X: x.address(), XType: Type(kind), XStep: x.strides[1], XStrides: [Rank]int64{x.strides[0]},
-				Values: values.address(), ValuesStep: values.strides[1], ValuesStrides: [Rank]int64{values.strides[0]},
-				Indices: indices.address(), IndicesStep: indices.strides[1], IndicesStrides: [Rank]int64{indices.strides[0]},
-			}
-			run(t, e, q)
-			for line := range lines {
-				order := make([]int64, n)
-				for i := range order {
-					order[i] = int64(i)
-				}
-				slices.SortFunc(order, func(a, b int64) int { return q.compare(x, line, a, b) })
-				for i := range k {
-					got := int64(binary.LittleEndian.Uint64(indices.memory[8*(indices.origin+line*indices.strides[0]+i*indices.strides[1]):]))
-					require.Equal(t, order[i], got, "place %d of %d, %v", i, n, kind)
-					want, value := x.element(line, got), values.element(line, i)
-					require.True(t, want == value || math.IsNaN(want) && math.IsNaN(value))
-				}
-			}
-			values.requireUntouched(t)
-			indices.requireUntouched(t)
+			requireSorted(t, e, r, x, k)
 		}
 	})
+}
+
+// Lines of up to 16 elements are ranked. Few different values give many equal elements.
+func TestTopOfShortLinesAgreesWithASort(t *testing.T) {
+	special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0x1p-24, -0x1p-24, 65504}
+	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
+		for range requests(10) {
+			for n := int64(1); n <= 17; n++ {
+				kind := pick(r, dtype.F32, dtype.F32, dtype.F16, dtype.BF16, dtype.I8, dtype.F64, dtype.I32)
+				x := place(t, r, kind, r.IntN(2) == 0, 2, n)
+				values := 1 + r.IntN(20)
+				x.fill(func() float64 {
+					if kind.IsFloat() && r.IntN(3) == 0 {
+						return special[r.IntN(len(special))]
+					}
+					return float64(r.IntN(values) - values/2)
+				})
+				requireSorted(t, e, r, x, r.Int64N(n+1))
+			}
+		}
+	})
+}
+
+// requireSorted finds the k largest or smallest elements of the lines of x, and compares them with those of
+// a sort.
+func requireSorted(t *testing.T, e *Engine, r *rand.Rand, x *array, k int64) {
+	t.Helper()
+	kind, lines, n := x.kind, x.dims[0], x.dims[1]
+	values, indices := place(t, r, kind, false, lines, k), place(t, r, dtype.I64, false, lines, k)
+	q := &Top{
+		N: n, K: k, IsSmallest: pick[int64](r, 0, 1), PrefersLast: pick[int64](r, 0, 1), Rank: 1, Dims: [Rank]int64{lines},
+		X: x.address(), XType: Type(kind), XStep: x.strides[1], XStrides: [Rank]int64{x.strides[0]},
+		Values: values.address(), ValuesStep: values.strides[1], ValuesStrides: [Rank]int64{values.strides[0]},
+		Indices: indices.address(), IndicesStep: indices.strides[1], IndicesStrides: [Rank]int64{indices.strides[0]},
+	}
+	run(t, e, q)
+	for line := range lines {
+		order := make([]int64, n)
+		for i := range order {
+			order[i] = int64(i)
+		}
+		slices.SortFunc(order, func(a, b int64) int { return q.compare(x, line, a, b) })
+		for i := range k {
+			got := int64(binary.LittleEndian.Uint64(indices.memory[8*(indices.origin+line*indices.strides[0]+i*indices.strides[1]):]))
+			require.Equal(t, order[i], got, "place %d of %d, %v", i, n, kind)
+			want, value := x.element(line, got), values.element(line, i)
+			require.True(t, want == value || math.IsNaN(want) && math.IsNaN(value))
+		}
+	}
+	values.requireUntouched(t)
+	indices.requireUntouched(t)
 }
 
 // compare orders two elements of a line as the request states.
