@@ -9399,7 +9399,7 @@ extern "C" {
     /// stop a build, with the first one; FERRUM_ERROR_INVALID_ARGUMENT for the request,
     /// and for weights that do not fit the definition, with the name of the tensor and
     /// both shapes; FERRUM_ERROR_UNSUPPORTED for a kind of model or an option that the
-    /// library does not have; FERRUM_ERROR_ALREADY_EXISTS for the id of another model of
+    /// library does not have; FERRUM_ERROR_MODEL_ALREADY_EXISTS for the id of another model of
     /// the pool; FERRUM_ERROR_CANCELLED; FERRUM_ERROR_TIMEOUT after build_timeout_seconds;
     /// errors of the files, and of the memory.
     pub fn ferrum_executor_build(

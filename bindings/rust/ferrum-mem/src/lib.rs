@@ -74,6 +74,7 @@ mod manager;
 mod mapped_range;
 mod mapping;
 mod memory_config;
+mod model;
 mod monitor;
 mod names;
 mod parent;
@@ -112,10 +113,10 @@ pub use estimate::{
 pub use fallback_buffer::{FallbackBuffer, PinnedBuffer};
 pub use fallback_manager::{FallbackManager, GpuMemoryPool};
 pub use generated::enums::{
-    AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, ComputeGrowth,
-    ComputeType, DType, DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType, Paging,
-    PlacementReason, PlacementStrategy, PressureLevel, PressureProfile, ReadyPages, SegmentSource,
-    Strategy, ThreadCache, UsageHint, WeightsFormat,
+    AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, BuildPhase,
+    ComputeGrowth, ComputeType, DType, DebugFlags, EstimateDType, HostAccess, LogLevel, MemoryType,
+    Paging, PlacementReason, PlacementStrategy, PressureLevel, PressureProfile, ReadyPages,
+    SegmentSource, Strategy, ThreadCache, UsageHint, WeightsFormat,
 };
 pub use generated::records::{
     AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BatchOptions, BlockInfo,
@@ -134,6 +135,7 @@ pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, v
 pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;
 pub use mapping::HostMapping;
+pub use model::{BuildProgress, BuildRequest, Executor, ModelSource};
 pub use monitor::Monitor;
 pub use placement::{Placement, PlacementCandidate, PlacementRequest};
 pub use pool::Pool;

@@ -71,6 +71,17 @@ fn sleep(
     request: &SleepRequest<'_>,
     call: impl FnOnce(&sys::ferrum_sleep_config, &mut sys::ferrum_sleep_report) -> i32,
 ) -> Result<SleepReport> {
+    let slept = sleep_with(function, request, call);
+    space.unmap_late();
+    slept
+}
+
+/// Sleeps with the C function of that name.
+pub(crate) fn sleep_with(
+    function: &'static str,
+    request: &SleepRequest<'_>,
+    call: impl FnOnce(&sys::ferrum_sleep_config, &mut sys::ferrum_sleep_report) -> i32,
+) -> Result<SleepReport> {
     let tag = optional_text(function, "tag", request.tag)?;
     let (backing, directory) = match request.backing {
         SleepBacking::Host => (sys::FERRUM_SLEEP_HOST, None),
@@ -97,9 +108,7 @@ fn sleep(
         ..Default::default()
     };
     let mut report = sys::ferrum_sleep_report::default();
-    let outcome = check(call(&raw, &mut report));
-    space.unmap_late();
-    outcome?;
+    check(call(&raw, &mut report))?;
     // SAFETY: the library ends the path with a NUL.
     let path = unsafe { CStr::from_ptr(report.path.as_ptr()) }.to_bytes();
     Ok(SleepReport {
@@ -116,6 +125,17 @@ fn wake(
     request: &WakeRequest<'_>,
     call: impl FnOnce(&sys::ferrum_wake_config, &mut sys::ferrum_wake_report) -> i32,
 ) -> Result<WakeReport> {
+    let woken = wake_with(function, request, call);
+    space.unmap_late();
+    woken
+}
+
+/// Wakes with the C function of that name.
+pub(crate) fn wake_with(
+    function: &'static str,
+    request: &WakeRequest<'_>,
+    call: impl FnOnce(&sys::ferrum_wake_config, &mut sys::ferrum_wake_report) -> i32,
+) -> Result<WakeReport> {
     let tag = optional_text(function, "tag", request.tag)?;
     let raw = sys::ferrum_wake_config {
         num_streams: request.num_streams.unwrap_or(0),
@@ -124,9 +144,7 @@ fn wake(
         ..Default::default()
     };
     let mut report = sys::ferrum_wake_report::default();
-    let outcome = check(call(&raw, &mut report));
-    space.unmap_late();
-    outcome?;
+    check(call(&raw, &mut report))?;
     Ok((&report).into())
 }
 

@@ -15,5 +15,6 @@ pub use decoder::{DecodedFile, DescribedTensor, Description, WeightsDecoder};
 pub use load::{LoadMemory, LoadRequest};
 pub use metadata::{FoundTensor, TensorMetadata, WeightsCapabilities, WeightsMetadata};
 pub use order::{Order, Selection, TensorOrder, Transformation};
+pub(crate) use source::path_text;
 pub use source::{Weights, WeightsSource};
 pub use tensors::{Element, LoadedTensor, TensorSet};

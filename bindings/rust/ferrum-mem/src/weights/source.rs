@@ -111,7 +111,7 @@ impl WeightsSource {
 }
 
 /// A path for C. A NUL in it is an error.
-pub(super) fn path_text(function: &str, path: &Path) -> Result<CString> {
+pub(crate) fn path_text(function: &str, path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| Error::argument(function, format!("path contains a NUL character: {path:?}")))
 }

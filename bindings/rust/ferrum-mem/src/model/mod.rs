@@ -1,0 +1,9 @@
+//! Models: build an executor from files or from a definition, plan its memory, and run it.
+
+mod build;
+mod executor;
+mod names;
+mod texts;
+
+pub use build::{BuildProgress, BuildRequest, ModelSource};
+pub use executor::Executor;
