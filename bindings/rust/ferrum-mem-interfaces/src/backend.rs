@@ -65,6 +65,7 @@ impl FerrumBackend {
         let pools = Pools::new(hub.clone(), settings.tensors.clone());
         let factory = Arc::new(FerrumTensorFactory::new(pools.clone(), settings.seed));
         let slot = Arc::<Slot>::default();
+        hub.add_engine(&pools, &slot);
         let engine = Engine {
             slot: slot.clone(),
             factory: factory.clone(),

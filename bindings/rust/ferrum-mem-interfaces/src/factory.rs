@@ -10,8 +10,9 @@ use ferrum_interfaces::memory::{
     AdvancedMemoryManager, DeviceMemoryManager, MemoryHandle, MemoryManagerConfig,
     MemoryManagerFactory, StreamManager,
 };
+use ferrum_interfaces::model_builder::{AdvancedModelBuilder, ModelBuilder, ModelBuilderFactory};
 use ferrum_mem::{Library, PlacementStrategy, PoolConfig};
-use ferrum_types::{Device, Result};
+use ferrum_types::{Device, FerrumError, ModelType, Result};
 
 use crate::backend::FerrumBackend;
 use crate::backend_config::{default_config, BackendSettings};
@@ -20,6 +21,7 @@ use crate::devices::Devices;
 use crate::error::{check, error_of};
 use crate::hub::Hub;
 use crate::manager::FerrumMemoryManager;
+use crate::model_builder::FerrumModelBuilder;
 use crate::monitor::FerrumMemoryMonitor;
 use crate::pools::Pools;
 use crate::strategy::FerrumAllocationStrategy;
@@ -259,5 +261,34 @@ impl BackendFactory for FerrumMem {
     /// of this crate; docs/compute.md lists the others.
     fn validate_config(&self, config: &BackendConfig) -> Result<()> {
         self.checked(config).map(drop)
+    }
+}
+
+#[async_trait]
+impl ModelBuilderFactory for FerrumMem {
+    async fn create_builder(&self) -> Result<Box<dyn ModelBuilder>> {
+        Ok(Box::new(FerrumModelBuilder::new(self.hub.clone())?))
+    }
+
+    async fn create_advanced_builder(&self) -> Result<Box<dyn AdvancedModelBuilder>> {
+        Ok(Box::new(FerrumModelBuilder::new(self.hub.clone())?))
+    }
+
+    /// Encoders.
+    fn supported_types(&self) -> Vec<ModelType> {
+        vec![ModelType::Embedding]
+    }
+
+    /// Any other type is [`FerrumError::Unsupported`], with its name.
+    async fn create_builder_for_type(
+        &self,
+        model_type: ModelType,
+    ) -> Result<Box<dyn ModelBuilder>> {
+        if !ModelBuilderFactory::supported_types(self).contains(&model_type) {
+            return Err(FerrumError::unsupported(format!(
+                "models of the type {model_type} cannot be built, only those of the type embedding"
+            )));
+        }
+        ModelBuilderFactory::create_builder(self).await
     }
 }

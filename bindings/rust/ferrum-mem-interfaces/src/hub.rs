@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+    Weak,
 };
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use crate::completion::{pair, Answer};
 use crate::devices::Devices;
 use crate::error::error_of;
 use crate::events::Events;
+use crate::pools::Pools;
+use crate::running::Slot;
 use crate::stream::Queue;
 use crate::transfer_slots::{TransferSlot, TransferSlots};
 use crate::workers::Workers;
@@ -27,6 +30,8 @@ pub(crate) struct Hub {
     pub(crate) streams: RwLock<HashMap<u64, Arc<Queue>>>,
     /// Idle streams of this crate, by device, for copies without a stream.
     lanes: Mutex<HashMap<Device, Vec<Arc<Stream>>>>,
+    /// The backends that exist, by the pools of their tensors.
+    engines: Mutex<Vec<(Weak<Pools>, Weak<Slot>)>>,
     /// Write-locked while blocks are moved. A call that uses such a block waits for the move, so it
     /// is then made on a worker.
     moves: RwLock<()>,
@@ -112,8 +117,25 @@ impl Hub {
             blocks: RwLock::default(),
             streams: RwLock::default(),
             lanes: Mutex::default(),
+            engines: Mutex::default(),
             moves: RwLock::default(),
         }))
+    }
+
+    /// Adds a backend.
+    pub(crate) fn add_engine(&self, pools: &Arc<Pools>, slot: &Arc<Slot>) {
+        let mut engines = locked(&self.engines);
+        engines.retain(|(pools, _)| pools.strong_count() > 0);
+        engines.push((Arc::downgrade(pools), Arc::downgrade(slot)));
+    }
+
+    /// The backend whose tensors are in these pools.
+    pub(crate) fn engine_of(&self, pools: &Arc<Pools>) -> Option<Arc<Slot>> {
+        let engines = locked(&self.engines);
+        let found = engines
+            .iter()
+            .find(|it| it.0.as_ptr() == Arc::as_ptr(pools));
+        found.and_then(|it| it.1.upgrade())
     }
 
     /// The open device. Opening it may take long.

@@ -2,7 +2,7 @@
 //!
 //! An engine that is written against [`DeviceMemoryManager`], [`AdvancedMemoryManager`],
 //! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`], [`AllocationStrategy`],
-//! [`WeightLoader`], [`ComputeBackend`], [`BackendFactory`], [`BackendRegistry`], [`TensorFactory`],
+//! [`WeightLoader`], [`ModelBuilder`], [`ModelRegistry`], [`ComputeBackend`], [`BackendFactory`], [`BackendRegistry`], [`TensorFactory`],
 //! [`TensorOps`] and [`KernelOps`] runs on ferrum_mem when [`FerrumMem::start`] creates its factory:
 //!
 //! ```no_run
@@ -43,6 +43,8 @@
 //! [`GlobalMemoryMonitor`]: ferrum_interfaces::memory::GlobalMemoryMonitor
 //! [`AllocationStrategy`]: ferrum_interfaces::memory::AllocationStrategy
 //! [`WeightLoader`]: ferrum_interfaces::backend::WeightLoader
+//! [`ModelBuilder`]: ferrum_interfaces::model_builder::ModelBuilder
+//! [`ModelRegistry`]: ferrum_interfaces::model_builder::ModelRegistry
 //! [`ComputeBackend`]: ferrum_interfaces::backend::ComputeBackend
 //! [`BackendFactory`]: ferrum_interfaces::backend::BackendFactory
 //! [`BackendRegistry`]: ferrum_interfaces::backend::BackendRegistry
@@ -66,6 +68,10 @@ mod gated;
 mod hub;
 mod kernel_ops;
 mod manager;
+mod model_builder;
+mod model_executor;
+mod model_registry;
+mod model_texts;
 mod monitor;
 mod pools;
 mod pressure;
@@ -89,6 +95,9 @@ pub use backend::FerrumBackend;
 pub use factory::{FerrumMem, Settings};
 pub use kernel_ops::FerrumKernelOps;
 pub use manager::FerrumMemoryManager;
+pub use model_builder::FerrumModelBuilder;
+pub use model_executor::FerrumModelExecutor;
+pub use model_registry::FerrumModelRegistry;
 pub use monitor::FerrumMemoryMonitor;
 pub use registry::{BackendCandidate, FerrumBackendRegistry};
 pub use requirements::unmet;

@@ -18,7 +18,7 @@ pub(crate) struct Running {
     pub(crate) device: Device,
     /// The default stream of the device, which orders all operations.
     stream: Stream,
-    pools: Arc<Pools>,
+    pub(crate) pools: Arc<Pools>,
     /// The operations by name and attributes.
     prepared: Mutex<HashMap<(&'static str, String), Arc<Op>>>,
 }

@@ -60,6 +60,11 @@ impl FerrumTensor {
         &self.tensor
     }
 
+    /// The pools of the backend, factory or loader that it comes from.
+    pub(crate) fn pools(&self) -> &Arc<Pools> {
+        &self.pools
+    }
+
     /// A view of this tensor.
     pub(crate) fn viewed(&self, view: ferrum_mem::Result<Tensor>) -> Result<TensorRef> {
         let view = view.map_err(error_of)?;

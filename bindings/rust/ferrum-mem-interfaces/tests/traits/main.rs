@@ -5,6 +5,7 @@ mod cancellation;
 mod compute;
 mod managers;
 mod mapped;
+mod models;
 mod monitor;
 mod registry;
 mod strategies;
