@@ -25,6 +25,9 @@ type Definition struct {
 	Issues []ir.Issue
 }
 
+// MetadataSentence is the key of ir.Metadata.Additional with the Sentence of a model that has one.
+const MetadataSentence = "sentence"
+
 // Options change a definition.
 type Options struct {
 	// Name is the name of the model; "": the name of the folder or file.
@@ -86,6 +89,16 @@ func (d *draft) finish(err error) (*Definition, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if d.sentence != nil {
+		text, err := json.Marshal(d.sentence)
+		if err != nil {
+			return nil, device.Errorf(device.CodeSerialization, opSentence, "%w", err)
+		}
+		if d.model.Metadata.Additional == nil {
+			d.model.Metadata.Additional = map[string]json.RawMessage{}
+		}
+		d.model.Metadata.Additional[MetadataSentence] = text
 	}
 	return &Definition{Model: d.model, Sentence: d.sentence, Issues: d.list}, nil
 }

@@ -17,7 +17,9 @@ func TestMiniLMMakesOneVectorOfASentence(t *testing.T) {
 	s, err := architecture.ReadSentence(miniLM(t))
 	require.NoError(t, err)
 	assert.Equal(t, &architecture.Sentence{Pooling: architecture.PoolingMean, IsNormalized: true, MaxTokens: 256}, s)
-	assert.Equal(t, s, define(t, miniLM(t)).Sentence)
+	made := define(t, miniLM(t))
+	assert.Equal(t, s, made.Sentence)
+	assert.JSONEq(t, `{"pooling": "mean", "is_normalized": true, "max_tokens": 256}`, string(made.Model.Metadata.Additional[architecture.MetadataSentence]))
 }
 
 // A definition has the rule, and a bound for the tokens of a text. What is wrong with it is a warning.

@@ -634,7 +634,7 @@ def test_the_command_names_what_is_wrong(tmp_path):
     for arguments, status, says in (
         ([str(FOLDER)], 2, "neither --text nor --ids"),
         ([str(tmp_path / "gone"), "--ids", "1"], 2, "gone is no file or folder"),
-        ([str(tmp_path), "--ids", "1"], 2, "give --pooling"),
+        ([str(tmp_path), "--ids", "1"], 2, "there is no file of tensors"),
         ([str(FOLDER), "--ids", "1,x"], 2, "'1,x': expected whole numbers"),
         ([str(FOLDER), "--ids", f"{1 << 63}"], 2, "out of range"),
         ([str(FOLDER), "--ids", "30522"], 2, "30522"),
@@ -655,48 +655,16 @@ def test_the_command_names_the_package_of_texts(monkeypatch, capsys):
     assert "pip install tokenizers" in capsys.readouterr().err
 
 
-def test_files_of_sentences(tmp_path):
-    from ferrum_mem._sentences import Sentence, read_sentence
+def test_a_definition_states_the_pooling():
+    from ferrum_mem._sentences import Sentence, sentence_of
 
-    def modules(*kinds: str, path: str = "1_Pooling") -> None:
-        listed = [
-            {"type": f"sentence_transformers.models.{kind}", "path": path if at == 1 else ""}
-            for at, kind in enumerate(kinds)
-        ]
-        (tmp_path / "modules.json").write_text(json.dumps(listed))
-
-    def pooling(**rules: object) -> None:
-        (tmp_path / "1_Pooling").mkdir(exist_ok=True)
-        (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(rules))
-
-    assert read_sentence(tmp_path) is None
-    modules("Transformer", "Pooling", "Normalize")
-    pooling(word_embedding_dimension=4, pooling_mode_max_tokens=True, pooling_mode_cls_token=False)
-    assert read_sentence(tmp_path) == Sentence("max", True, None)
-    (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 9}')
-    assert read_sentence(tmp_path) == Sentence("max", True, 9)
-    (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 0}')
-    with pytest.raises(ValueError, match="max_seq_length: 0"):
-        read_sentence(tmp_path)
-    (tmp_path / "sentence_bert_config.json").unlink()
-    for rules in (
-        {},
-        {"pooling_mode_lasttoken": True},
-        {"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True},
+    stated = {"pooling": "max", "is_normalized": True, "max_tokens": 9}
+    for additional, wanted in (
+        ({}, None),
+        ({"sentence": stated}, Sentence("max", True, 9)),
+        ({"sentence": stated | {"max_tokens": 0}}, Sentence("max", True, None)),
     ):
-        pooling(**rules)
-        with pytest.raises(ValueError, match="expected one of"):
-            read_sentence(tmp_path)
-    for kinds in (("Transformer", "Dense"), ("Transformer",)):
-        modules(*kinds)
-        with pytest.raises(ValueError, match=r"modules\.json"):
-            read_sentence(tmp_path)
-    modules("Transformer", "Pooling", path="../elsewhere")
-    with pytest.raises(ValueError, match="is not in the folder"):
-        read_sentence(tmp_path)
-    (tmp_path / "modules.json").write_text("{")
-    with pytest.raises(ValueError, match=r"modules\.json"):
-        read_sentence(tmp_path)
+        assert sentence_of(json.dumps({"metadata": {"additional": additional}})) == wanted
 
 
 def test_rules_of_pooling():

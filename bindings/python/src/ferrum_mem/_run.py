@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ._sentences import POOLINGS, Sentence, pool, read_sentence
+from ._sentences import POOLINGS, Sentence, pool, sentence_of
 
 # The exit statuses of the command.
 _EXIT_USAGE = 2
@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         "--ids", action="append", default=[], help="ids of tokens, such as 101,7592,102; repeatable"
     )
     parser.add_argument("--tokenizer", metavar="FILE", help="default: tokenizer.json in MODEL")
-    parser.add_argument("--pooling", choices=POOLINGS, help="default: that of modules.json")
+    parser.add_argument("--pooling", choices=POOLINGS, help="default: that of the model")
     parser.add_argument("--device", default="cpu:0", help="default: cpu:0")
     parser.add_argument("--threads", type=int, default=0, help="threads that compute; 0: all")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -69,14 +69,14 @@ def _run(options: argparse.Namespace) -> None:
     folder = Path(options.model)
     if not folder.exists():
         raise _UsageError(f"{folder} is no file or folder")
-    sentence = _sentence(folder, options.pooling)
+    from . import models
+
+    sentence = _sentence(folder, _definition_of(folder), options.pooling)
     # Texts are read before the model is built, so that a missing package is noticed at once.
     tokens = [
         *_tokens_of(options.text, options.tokenizer or folder / "tokenizer.json"),
         *(_ids_of(each) for each in options.ids),
     ]
-    from . import models
-
     with models.build(options.model, device=options.device, threads=options.threads) as model:
         info = model.info()
         most = info["dimensions"]["max_sequence_length"]
@@ -106,12 +106,21 @@ def _run(options: argparse.Namespace) -> None:
         print(*(f"{each:.8g}" for each in vector))
 
 
-def _sentence(folder: Path, pooling: str | None) -> Sentence:
-    found = read_sentence(folder)
+def _definition_of(folder: Path) -> str:
+    from . import errors, models
+
+    try:
+        return models.export(folder)
+    except (errors.NotFoundError, errors.InvalidFormatError, errors.UnsupportedError) as problem:
+        raise _UsageError(str(problem)) from None
+
+
+def _sentence(folder: Path, definition: str, pooling: str | None) -> Sentence:
+    found = sentence_of(definition)
     if found is not None:
         return found if pooling is None else replace(found, pooling=pooling)
     if pooling is None:
-        raise _UsageError(f"{folder} has no modules.json, which states the pooling: give --pooling")
+        raise _UsageError(f"{folder} does not state its pooling: give --pooling")
     return Sentence(pooling)
 
 
