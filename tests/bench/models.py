@@ -1,7 +1,7 @@
-"""Models: MiniLM as one bound sequence of operations, beside onnxruntime with the same weights.
+"""Models: an executor of MiniLM, beside onnxruntime with the same weights.
 
-The script minilm.py measures a shape in turns with its peers, and checks each hidden state in the
-same process.
+The script minilm.py measures a shape in turns with its peers, and minilm_life.py measures builds,
+memory, sleep and wake. Both check the hidden states in the same process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ SHAPES_QUICK = ("1x16",)
 # Shapes that take minutes. A short run leaves them out.
 SLOW = ("32x128",)
 MASKS = ("full", "half")
-OURS = "ferrum_sequence_run"
+# Shapes whose memory is compared with the peer's peak.
+PEAKS = ("1x128", "8x128")
+PEAKS_QUICK = ("1x128",)
+OURS = "ferrum_executor_run"
+READ = "read of the file"
 
 
 def quotients(one: list[float], two: list[float]) -> dict[str, float]:
@@ -43,6 +47,7 @@ class Models:
         self.harness = harness
         self.shapes = SHAPES_QUICK if quick else SHAPES
         self.left_out = SLOW if short else ()
+        self.peaks = PEAKS_QUICK if quick else PEAKS
         self.rounds = 2 if quick else 5 if short else 15
         absent = [package for name, package in NEEDED.items() if not importlib.util.find_spec(name)]
         self.missing = f"{' and '.join(absent)}: not installed" if absent else ""
@@ -53,7 +58,8 @@ class Models:
         for shape in self.shapes:
             progress(f"models: MiniLM {shape}")
             found += self.shape(shape)
-        return found
+        progress("models: MiniLM, memory, build, sleep and wake")
+        return found + self.life()
 
     def shape(self, shape: str) -> list[Result]:
         """The values of one shape."""
@@ -64,19 +70,31 @@ class Models:
                 *(nothing(name, "ms", missing) for name in names),
                 nothing(f"minilm_{shape}_activations", "MB", missing),
             ]
-        command = self.command(shape)
+        command = self.command("minilm.py", shape)
         answer = self.harness.calm.measure(lambda: answer_of(command))
         return results_of(answer, shlex.join(command))
 
-    def command(self, shape: str) -> list[str]:
-        """The command line of the script. NumPy computes the expected values on one thread."""
+    def life(self) -> list[Result]:
+        """The values of memory, builds, sleep and wake."""
+        if self.missing:
+            units = {
+                **{f"minilm_{shape}_peak": "MB" for shape in self.peaks}, "minilm_asleep": "MB",
+                **dict.fromkeys(("minilm_build_wall", "minilm_build_cpu", "minilm_wake"), "ms"),
+            }  # fmt: skip
+            return [nothing(name, unit, self.missing) for name, unit in units.items()]
+        command = self.command("minilm_life.py", *self.peaks)
+        answer = self.harness.calm.measure(lambda: answer_of(command))
+        return life_of(answer, shlex.join(command))
+
+    def command(self, script: str, *shapes: str) -> list[str]:
+        """The command line of a script. NumPy computes the expected values on one thread."""
         package = relative(ROOT / "bindings" / "python" / "src")
         words = [
             f"FERRUM_MEM_LIBRARY={relative(self.harness.library)}", f"PYTHONPATH={package}",
             "OPENBLAS_NUM_THREADS=1",
         ]  # fmt: skip
-        script = relative(SOURCES / "python" / "minilm.py")
-        return ["env", *words, sys.executable, script, str(self.rounds), shape]
+        path = relative(SOURCES / "python" / script)
+        return ["env", *words, sys.executable, path, str(self.rounds), *shapes]
 
 
 def answer_of(command: list[str]) -> dict[str, Any]:
@@ -114,4 +132,47 @@ def results_of(answer: dict[str, Any], command: str) -> list[Result]:
     warm = sum(entry["warm_allocations"] for entry in answer["shapes"])
     more = {**common, "warm_allocations": warm}
     found.append(result(f"minilm_{shape}_activations", "MB", memory, None, **more))
+    return found
+
+
+def life_of(answer: dict[str, Any], command: str) -> list[Result]:
+    """The entries of memory, builds, sleep and wake. The peer is the better one of its graphs."""
+    found = []
+    version = answer["peer"]
+    for entry in answer["memory"]:
+        graph, peak = min(entry["peaks"].items(), key=lambda item: item[1])
+        found.append(
+            result(
+                f"minilm_{entry['shape']}_peak", "MB", summary([entry["arena_bytes"] / 1e6]),
+                summary([peak / 1e6]), ours_name=OURS, peer_name=RUNTIME,
+                peer_version=f"{version} {graph}", error=entry["error"], command=command,
+            )
+        )  # fmt: skip
+    build, wake = answer["build"], answer["wake"]
+    for what in ("wall", "cpu"):
+        times = dict(build[what])
+        ours = times.pop("ours")
+        graph, best = min(times.items(), key=lambda item: summary(item[1])["median"])
+        found.append(
+            result(
+                f"minilm_build_{what}", "ms", summary(ours), summary(best),
+                ours_name="ferrum_executor_build", peer_name=RUNTIME,
+                peer_version=f"{version} {graph}", pairs=quotients(ours, best),
+                error=build["error"], command=command,
+            )
+        )  # fmt: skip
+    common = {"error": wake["error"], "command": command}
+    found.append(
+        result(
+            "minilm_asleep", "MB", summary([wake["asleep_bytes"] / 1e6]), None,
+            ours_name="ferrum_executor_sleep", model_bytes=wake["model_bytes"], **common,
+        )
+    )  # fmt: skip
+    found.append(
+        result(
+            "minilm_wake", "ms", summary(wake["wake"]), summary(wake["read"]),
+            ours_name="ferrum_executor_wake", peer_name=READ,
+            pairs=quotients(wake["wake"], wake["read"]), **common,
+        )
+    )  # fmt: skip
     return found

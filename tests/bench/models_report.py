@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from book import Book, label, number, spread, table
 
+LIFE = {
+    "minilm_build_wall": "build, time",
+    "minilm_build_cpu": "build, CPU time",
+    "minilm_asleep": "memory of the device while it sleeps",
+    "minilm_wake": "wake",
+}
+
 
 def text_of(name: str) -> str:
     """The display name of a value."""
+    if name in LIFE:
+        return f"MiniLM, {LIFE[name]}"
     _, shape, *rest = name.split("_")
     what = {"cpu": "CPU time, one thread", "wall": "time, two threads"}
     text = ", ".join(what.get(word, f"mask {word}") for word in rest)
     if rest == ["activations"]:
         text = "activations and workspace"
+    if rest == ["peak"]:
+        text = "activations beside the peer's peak"
     return f"MiniLM {shape.replace('x', ' × ')}, {text}"
 
 

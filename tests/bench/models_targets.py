@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from book import Book, number, precise
-from models import MASKS, RUNTIME, SHAPES
+from models import MASKS, PEAKS, READ, RUNTIME, SHAPES
 from operations_targets import ERROR_MOST, measured, paired
 from verdict import Reading, Target
 
@@ -47,6 +47,44 @@ def warm(book: Book) -> Reading:
     return Reading(taken, str(taken))
 
 
+def peak(book: Book) -> Reading:
+    """The largest quotient of our arena and the peer's peak, and where it is."""
+    found = []
+    for shape in PEAKS:
+        entry = measured(book, f"minilm_{shape}_peak", RUNTIME)
+        found.append((entry["value_ours"] / entry["value_peer"], shape, entry))
+    value, shape, entry = max(found, key=lambda each: each[0])
+    ours, theirs = number(entry["value_ours"]), number(entry["value_peer"])
+    return Reading(value, f"{ours} ÷ {theirs} MB = {precise(value)} at {shape}")
+
+
+def life(name: str, peer: str) -> Callable[[Book], Reading]:
+    """The median quotient of our time and a peer's."""
+
+    def read(book: Book) -> Reading:
+        value = paired(book, name, peer)
+        entry = measured(book, name, peer)
+        ours, theirs = number(entry["value_ours"]), number(entry["value_peer"])
+        return Reading(value, f"{precise(value)} ({ours} beside {theirs} ms)")
+
+    return read
+
+
+def wake(book: Book) -> Reading:
+    """The quotient of the time of a read and that of a wake."""
+    value = life("minilm_wake", READ)(book).value
+    entry = measured(book, "minilm_wake", READ)
+    ours, theirs = number(entry["value_ours"]), number(entry["value_peer"])
+    return Reading(1 / value, f"{precise(1 / value)} ({theirs} beside {ours} ms)")
+
+
+def asleep(book: Book) -> Reading:
+    """The part of the model's bytes that a sleeping model keeps."""
+    entry = measured(book, "minilm_asleep")
+    taken, whole = float(entry["value_ours"]), entry["model_bytes"] / 1e6
+    return Reading(taken / whole, f"{number(taken)} of {number(whole)} MB")
+
+
 def error(book: Book) -> Reading:
     """The largest difference of a hidden state from NumPy's in float64."""
     value, shape = max(
@@ -66,7 +104,16 @@ TARGETS = (
     Target("minilm_activations",
            "MiniLM, activations with the workspace ÷ (2304 floats a token + 0.5 MB): the most",
            activations, 1),
+    Target("minilm_peak", "MiniLM, activations ÷ onnxruntime's peak of live blocks: the worst of "
+           "1x128 and 8x128", peak, 0.25),
     Target("minilm_warm", "MiniLM, warm runs: allocations", warm, 0, text="none"),
     Target("minilm_error", "MiniLM, hidden states: largest difference from float64", error,
            ERROR_MOST),
+    Target("minilm_build_wall", "MiniLM, file in the page cache: time of a build ÷ that of a "
+           "session of onnxruntime", life("minilm_build_wall", RUNTIME), 0.8),
+    Target("minilm_build_cpu", "the same: CPU time", life("minilm_build_cpu", RUNTIME), 0.8),
+    Target("minilm_asleep", "MiniLM asleep: memory of the device ÷ the model's bytes", asleep,
+           0.02),
+    Target("minilm_wake", "MiniLM: time of reading the file into new memory ÷ that of a wake",
+           wake, 0.9, least=True),
 )  # fmt: skip

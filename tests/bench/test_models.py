@@ -28,7 +28,28 @@ def answer(shape: str, **more: Any) -> dict[str, Any]:
 
 
 def entries(**more: Any) -> list[dict[str, Any]]:
-    return [e for s in models.SHAPES for e in models.results_of(answer(s, **more), "command")]
+    found = [e for s in models.SHAPES for e in models.results_of(answer(s, **more), "command")]
+    return found + models.life_of(life(), "command")
+
+
+def life(**more: Any) -> dict[str, Any]:
+    """What the script of builds and sleep prints. Ours has a fifth of the peak, builds in half of
+    the time, and wakes as fast as the file is read.
+    """
+    times = {"ours": [100.0, 100.0], "default": [200.0, 200.0], "fused": [210.0, 210.0]}
+    found: dict[str, Any] = {
+        "peer": "1.32",
+        "memory": [
+            {"shape": shape, "error": 1e-6, "arena_bytes": 2, "peaks": {"default": 12, "fused": 10}}
+            for shape in models.PEAKS
+        ],
+        "build": {"wall": times, "cpu": times, "error": 1e-6},
+        "wake": {
+            "wake": [50.0, 50.0], "read": [50.0, 50.0], "error": 1e-6, "asleep_bytes": 0,
+            "awake_bytes": 1000, "model_bytes": 1000,
+        },
+    }  # fmt: skip
+    return {**found, **{part: {**found[part], **change} for part, change in more.items()}}
 
 
 def test_the_peer_is_the_fastest_of_its_forms() -> None:
@@ -39,7 +60,8 @@ def test_the_peer_is_the_fastest_of_its_forms() -> None:
 
 def test_the_worst_shape_counts() -> None:
     slow = {"ours": [6.0, 6.0], "default": [8.0, 8.0], "fused": [5.0, 5.0]}
-    made = entries()[:-5] + models.results_of(answer("32x128", cpu_ms=slow), "command")
+    made = [e for e in entries() if "32x128" not in e["name"]]
+    made += models.results_of(answer("32x128", cpu_ms=slow), "command")
     found = verdict("minilm_cpu", made)
     assert (found.met, found.measured) == (False, "1.200 at 32x128, mask half")
     assert verdict("minilm_wall", made).met
@@ -67,10 +89,41 @@ def test_a_large_error_is_found() -> None:
     assert not verdict("minilm_error", entries(error=2e-5)).met
 
 
+def test_the_peak_of_the_better_graph_counts() -> None:
+    made = models.life_of(life(), "command")
+    found = verdict("minilm_peak", made)
+    assert (found.met, made[0]["peer_version"]) == (True, "1.32 fused")
+    larger = life()
+    larger["memory"][1]["arena_bytes"] = 3
+    found = verdict("minilm_peak", models.life_of(larger, "command"))
+    assert (found.met, found.measured[-16:]) == (False, "= 0.300 at 8x128")
+
+
+def test_a_slow_build_is_found() -> None:
+    times = {"ours": [170.0, 170.0], "default": [200.0, 200.0], "fused": [210.0, 210.0]}
+    for what in ("wall", "cpu"):
+        slow = models.life_of(life(build={what: times}), "command")
+        for each in ("wall", "cpu"):
+            assert verdict(f"minilm_build_{each}", slow).met == (each != what)
+
+
+def test_memory_of_a_sleeping_model_is_found() -> None:
+    assert verdict("minilm_asleep", entries()).met
+    held = models.life_of(life(wake={"asleep_bytes": 21}), "command")
+    assert not verdict("minilm_asleep", held).met
+
+
+def test_a_slow_wake_is_found() -> None:
+    assert verdict("minilm_wake", entries()).met
+    slow = models.life_of(life(wake={"wake": [60.0, 60.0]}), "command")
+    found = verdict("minilm_wake", slow)
+    assert (found.met, found.measured) == (False, "0.833 (50.0 beside 60.0 ms)")
+
+
 def test_without_the_packages_the_models_are_missing() -> None:
     made = object.__new__(models.Models)
-    made.missing, made.left_out = "onnxruntime: not installed", ()
-    found = [entry for shape in models.SHAPES for entry in made.shape(shape)]
+    made.missing, made.left_out, made.peaks = "onnxruntime: not installed", (), models.PEAKS
+    found = [entry for shape in models.SHAPES for entry in made.shape(shape)] + made.life()
     reason = "not measured: onnxruntime: not installed"
     assert {verdict(target.id, found).text for target in models_targets.TARGETS} == {reason}
     lines = models_report.minilm_lines(book.Book(found))
@@ -82,6 +135,11 @@ def test_a_quick_run_has_a_model(quick: pathlib.Path) -> None:
     text = "\n".join(models_report.minilm_lines(content))
     for shape in models.SHAPES_QUICK:
         assert f"MiniLM {shape.replace('x', ' × ')}, mask full, CPU time, one thread |" in text
+    for what in ("build, time", "build, CPU time", "wake", "memory of the device while it sleeps"):
+        assert f"| MiniLM, {what} |" in text
+    for entry in content.results:
+        if entry["name"].startswith("minilm_") and not entry.get("missing"):
+            assert entry["error"] <= 1e-5
 
 
 def test_an_entry_has_the_memory_of_its_shape() -> None:

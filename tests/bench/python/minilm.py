@@ -1,4 +1,4 @@
-"""Measures MiniLM as one bound sequence of operations, in turns with onnxruntime.
+"""Measures an executor of MiniLM, in turns with onnxruntime.
 
 minilm.py ROUNDS SHAPE...
 
@@ -20,111 +20,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import ferrum_mem as fm
 import numpy as np
-from minilm_oracle import COSINES, SENTENCES, Model, cosines, hidden_states
-from minilm_peer import Peer
+from minilm_executor import Executor
+from minilm_oracle import Model, checked_cosines, error_of, hidden_states
+from minilm_peer import GRAPHS, Peer
 
-ERROR_MOST, COSINE_MOST = 1e-5, 2e-6
 Array = Any
 rng = np.random.default_rng(1)
-
-
-class Weights:
-    """The weights of the model, packed once."""
-
-    def __init__(self, compute: fm.Compute, model: Model) -> None:
-        self.compute, self.model = compute, model
-        self.linear = compute.op("ferrum.linear")
-        self.gelu = compute.op("ferrum.linear", activation="gelu")
-        self.norm = compute.op("LayerNormalization", epsilon=model.epsilon)
-        self.attention = compute.op("ferrum.self_attention", num_heads=model.heads)
-        self.layers = [
-            [self.packed(*part) for part in (
-                model.merged(at), model.layer(at, "attention.output.dense"),
-                model.layer(at, "intermediate.dense"), model.layer(at, "output.dense"),
-            )]
-            for at in range(model.layers)
-        ]  # fmt: skip
-
-    def tensor(self, value: Array) -> fm.Tensor:
-        """A tensor over an array."""
-        return fm.Tensor.from_numpy(value, device=self.compute.device)
-
-    def packed(self, weight: Array, bias: Array) -> list[fm.Tensor]:
-        """A packed weight, and its bias."""
-        return [self.linear.pack(self.tensor(weight)), self.tensor(bias)]
-
-
-class Ours:
-    """The sequence of one shape. The arena has the inputs of a layer, and behind them its
-    intermediate values.
-    """
-
-    def __init__(self, weights: Weights, batch: int, tokens: int) -> None:
-        self.weights = weights
-        model = weights.model
-        self.ids = np.zeros((batch, tokens), "int64")
-        self.types = np.zeros((batch, tokens), "int64")
-        self.mask = np.ones((batch, 1, 1, tokens), "int64")
-        hidden, rows = model.hidden, batch * tokens
-        floats = rows * (hidden + max(4 * hidden, model.wide))
-        self.arena = np.zeros(floats * 4 + rows, "uint8")
-        self.activation_bytes = self.arena.nbytes
-        self.sequence = weights.compute.sequence()
-        self.visible = self.place(4 * floats, "bool", batch, 1, 1, tokens)
-        shape = batch, tokens
-        self.x = self.place(0, "float32", *shape, hidden)
-        behind = 4 * rows * hidden
-        self.qkv = self.place(behind, "float32", *shape, 3 * hidden)
-        self.seen = self.place(behind + 3 * behind, "float32", *shape, hidden)
-        self.wide = self.place(behind, "float32", *shape, model.wide)
-        self.embed(tokens)
-        for at in range(model.layers):
-            self.layer(at)
-        before = weights.compute.statistics().requested.current
-        self.sequence.run()
-        self.workspace_bytes = weights.compute.statistics().requested.current - before
-
-    def place(self, at: int, kind: str, *shape: int) -> fm.Tensor:
-        """A part of the arena."""
-        count = int(np.prod(shape)) * np.dtype(kind).itemsize
-        return self.weights.tensor(self.arena[at : at + count].view(kind).reshape(shape))
-
-    def add(self, op: fm.Op, inputs: list[Any], output: fm.Tensor) -> None:
-        """Adds an operation."""
-        self.sequence.add(op, inputs, [output])
-
-    def embed(self, tokens: int) -> None:
-        """Adds the embeddings."""
-        w, model = self.weights, self.weights.model
-        gather, add = w.compute.op("Gather"), w.compute.op("Add")
-        self.add(w.compute.op("Cast", to="bool"), [w.tensor(self.mask)], self.visible)
-        self.add(gather, [model.of("word_embeddings.weight"), w.tensor(self.ids)], self.x)
-        self.add(
-            gather, [model.of("token_type_embeddings.weight"), w.tensor(self.types)], self.seen
-        )
-        self.add(add, [self.x, self.seen], self.x)
-        self.add(add, [self.x, model.of("position_embeddings.weight")[:tokens]], self.x)
-        self.add(w.norm, [self.x, model.of("LayerNorm.weight"), model.of("LayerNorm.bias")], self.x)
-
-    def layer(self, at: int) -> None:
-        """Adds a layer, with its residuals in place."""
-        w, model = self.weights, self.weights.model
-        merged, out, wide, narrow = w.layers[at]
-        self.add(w.linear, [self.x, *merged], self.qkv)
-        self.add(w.attention, [self.qkv, self.visible], self.seen)
-        self.add(w.linear, [self.seen, *out, self.x], self.x)
-        self.add(w.norm, [self.x, *model.layer(at, "attention.output.LayerNorm")], self.x)
-        self.add(w.gelu, [self.x, *wide], self.wide)
-        self.add(w.linear, [self.wide, *narrow, self.x], self.x)
-        self.add(w.norm, [self.x, *model.layer(at, "output.LayerNorm")], self.x)
-
-    def __call__(self, ids: Array, mask: Array) -> Array:
-        """The last hidden state."""
-        self.ids[:], self.mask[:, 0, 0] = ids, mask
-        self.sequence.run()
-        return np.asarray(self.x)
 
 
 def alternated(
@@ -140,35 +42,12 @@ def alternated(
     return {name: times[1:] for name, times in found.items()}
 
 
-def warm_allocations(ours: Ours) -> int:
+def warm_allocations(ours: Executor, ids: Array, mask: Array) -> int:
     """How many blocks and segments warm runs have taken."""
-
-    def taken() -> int:
-        found = ours.weights.compute.statistics()
-        return found.allocations + found.segments.peak
-
-    before = taken()
+    before = ours.taken()
     for _ in range(10):
-        ours.sequence.run()
-    return taken() - before
-
-
-def error_of(what: str, states: Array, wanted: Array) -> float:
-    """The largest difference. Ends the program if it is too large."""
-    error = float(np.abs(states - wanted).max())
-    if not error <= ERROR_MOST:
-        raise SystemExit(f"{what}: a hidden state differs by {error}")
-    return error
-
-
-def checked_cosines(model: Model) -> list[float]:
-    """The published cosines."""
-    ids, mask = model.ids(SENTENCES)
-    weights = Weights(fm.Compute("cpu:0", threads=1), model)
-    found = cosines(Ours(weights, *ids.shape)(ids, mask), mask)
-    if not np.abs(np.subtract(found, COSINES)).max() <= COSINE_MOST:
-        raise SystemExit(f"the cosines are {found}")
-    return found
+        ours(ids, mask)
+    return ours.taken() - before
 
 
 def measure(model: Model, text: str, rounds: int) -> list[dict[str, Any]]:
@@ -178,16 +57,12 @@ def measure(model: Model, text: str, rounds: int) -> list[dict[str, Any]]:
     ids = rng.integers(0, model.words, (batch, tokens))
     full = np.ones((batch, tokens), "int64")
     half = (np.arange(tokens) < max(tokens // 2, 1)) * full
-    # Each has a backend of its own, so that all of its workspace is new.
-    ours = {
-        count: Ours(Weights(fm.Compute("cpu:0", threads=count), model), batch, tokens)
-        for count in (1, 2)
-    }
+    before = {count: each.compute.statistics().requested.current for count, each in OURS.items()}
     answer = []
     for name, mask in (("full", full), ("half", half)):
         wanted = hidden_states(model, ids, mask)
         error = max(
-            error_of(f"ours {text} {name}", each(ids, mask), wanted) for each in ours.values()
+            error_of(f"ours {text} {name}", each(ids, mask), wanted) for each in OURS.values()
         )
         theirs = max(
             error_of(f"onnxruntime {text} {name}", each(ids, mask), wanted)
@@ -198,33 +73,36 @@ def measure(model: Model, text: str, rounds: int) -> list[dict[str, Any]]:
             return lambda: call(ids, mask)
 
         alone = {
-            "ours": of(ours[1]),
+            "ours": of(OURS[1]),
             **{graph: of(PEERS[graph, 1, False]) for graph in ("default", "fused")},
         }
         both = {
-            "ours": of(ours[2]),
+            "ours": of(OURS[2]),
             **{"/".join(map(str, key)): of(each) for key, each in PEERS.items()},
         }
         answer.append({
             "shape": text, "mask": name, "error": error, "peer_error": theirs,
             "cpu_ms": alternated(alone, rounds, time.process_time_ns),
             "wall_ms": alternated(both, max(rounds // 2, 1), time.perf_counter_ns),
-            "activation_bytes": ours[1].activation_bytes,
-            "workspace_bytes": ours[1].workspace_bytes,
-            "workspace_bytes_2": ours[2].workspace_bytes,
-            "warm_allocations": sum(map(warm_allocations, ours.values())),
+            "activation_bytes": OURS[1].arena_bytes(batch, tokens),
+            "workspace_bytes": max(
+                each.compute.statistics().requested.current - before[count]
+                for count, each in OURS.items()
+            ),
+            "warm_allocations": sum(warm_allocations(each, ids, mask) for each in OURS.values()),
         })  # fmt: skip
     return answer
 
 
 MODEL = Model()
+OURS = {count: Executor(MODEL.folder, count) for count in (1, 2)}
 PEERS = {
-    (graph, threads, spins): Peer(MODEL, graph, threads, spins)
+    (graph, threads, spins): Peer(GRAPHS[graph](MODEL), threads, spins)
     for graph in ("default", "fused")
     for threads, spins in ((1, False), (2, False), (2, True))
 }
 GIVEN = {
-    "cosines": checked_cosines(MODEL),
+    "cosines": checked_cosines(MODEL, OURS[1]),
     "peer": Peer.version,
     "shapes": [entry for text in sys.argv[2:] for entry in measure(MODEL, text, int(sys.argv[1]))],
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ Array = Any
 SENTENCES = ("That is a happy person", "That is a happy dog", "That is a very happy person",
              "Today is a sunny day")  # fmt: skip
 COSINES = (0.6945773, 0.9429151, 0.2568761)
+
+ERROR_MOST, COSINE_MOST = 1e-5, 2e-6
 
 erf = np.frompyfunc(math.erf, 1, 1)
 
@@ -111,3 +114,20 @@ def cosines(states: Array, mask: Array) -> list[float]:
     means = (states.astype("f8") * weight).sum(1) / weight.sum(1)
     means /= np.linalg.norm(means, axis=1, keepdims=True)
     return [float(means[0] @ other) for other in means[1:]]
+
+
+def error_of(what: str, states: Array, wanted: Array) -> float:
+    """The largest difference. Ends the program if it is too large."""
+    error = float(np.abs(states - wanted).max())
+    if not error <= ERROR_MOST:
+        raise SystemExit(f"{what}: a hidden state differs by {error}")
+    return error
+
+
+def checked_cosines(model: Model, call: Callable[[Array, Array], Array]) -> list[float]:
+    """The published cosines. Ends the program if one differs too much."""
+    ids, mask = model.ids(SENTENCES)
+    found = cosines(call(ids, mask), mask)
+    if not np.abs(np.subtract(found, COSINES)).max() <= COSINE_MOST:
+        raise SystemExit(f"the cosines are {found}")
+    return found

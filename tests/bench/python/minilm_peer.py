@@ -155,18 +155,28 @@ GRAPHS = {"default": default_graph, "fused": fused_graph}
 
 
 class Peer:
-    """A session."""
+    """A session.
+
+    Args:
+        graph: the bytes of the model, or the path of its file.
+        threads: number of threads; 0: the default.
+        spins: whether its threads spin while they wait.
+        keeps_memory: whether it has a memory arena.
+    """
 
     version: str = onnxruntime.__version__
 
-    def __init__(self, model: Model, graph: str, threads: int, spins: bool) -> None:
+    def __init__(
+        self, graph: bytes | str, threads: int, spins: bool, keeps_memory: bool = True
+    ) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        options.enable_cpu_mem_arena = keeps_memory
         options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spins)))
         self.session = onnxruntime.InferenceSession(
-            GRAPHS[graph](model), options, providers=["CPUExecutionProvider"]
+            graph, options, providers=["CPUExecutionProvider"]
         )
 
     def __call__(self, ids: Array, mask: Array) -> Array:
