@@ -155,7 +155,11 @@ func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err err
 		d.opens--
 		return false, nil
 	}
-	if !force {
+	if force {
+		if err := l.registry.notInside(op, d); err != nil {
+			return false, err
+		}
+	} else {
 		err := d.gate.tryClose(func(making int) error {
 			left := l.registry.countLeft(d)
 			left.making = making

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -27,9 +28,19 @@ type Executors struct {
 	named map[string]*Executor
 }
 
-// Executor finds an executor by its handle.
+// Executor finds an executor by its handle. Errors: CodeBusy for one that is being built, whose handle only
+// the leak report has shown.
 func (x *Executors) Executor(op string, id uint64) (*Executor, error) {
-	return find(x.library, x.library.registry.executors, op, id)
+	e, err := find(x.library, x.library.registry.executors, op, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !e.built.isOver():
+		return nil, device.Errorf(device.CodeBusy, op, "executor handle %#x: model %q is being built", id, e.built.id).OfModel(e.built.id)
+	case e.built.executor == nil:
+		return nil, endedError(e)
+	}
+	return e, nil
 }
 
 // BuildCallback is the progress callback of a build.
@@ -69,6 +80,12 @@ func (x *Executors) Build(r BuildRequest) (uint64, error) {
 	if p.device != c.device {
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "the elastic pool is on %v, and the backend on %v", p.device.Engine.ID(), c.device.Engine.ID())
 	}
+	var w *Weights
+	if r.Weights != 0 {
+		if w, err = x.library.Loader.Weights(op, r.Weights); err != nil {
+			return 0, err
+		}
+	}
 	request := model.Request{ID: r.Model, Path: r.Path, Backend: c.Backend, Pool: p.Elastic, Limits: r.Limits}
 	if request.Options, err = model.ParseOptions(r.Options); err != nil {
 		return 0, err
@@ -99,11 +116,7 @@ func (x *Executors) Build(r BuildRequest) (uint64, error) {
 			})
 		}
 	}
-	if r.Weights != 0 {
-		w, err := x.library.Loader.Weights(op, r.Weights)
-		if err != nil {
-			return 0, err
-		}
+	if w != nil {
 		end, err := w.begin(&reading{what: "a build", token: b.token, cancel: cancel})
 		if err != nil {
 			return 0, err
@@ -115,8 +128,10 @@ func (x *Executors) Build(r BuildRequest) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	b.executor, err = x.builder.Build(ctx, request)
-	close(b.over)
+	func() {
+		defer close(b.over) // also after a panic, because forced ends wait for it
+		b.executor, err = x.builder.Build(ctx, request)
+	}()
 	if err == nil {
 		return e.id(), nil
 	}
@@ -182,8 +197,8 @@ func (e *Executor) AddName(name string) error {
 	}
 	x.mu.Unlock()
 	if err != nil {
-		// Another handle keeps the model, so this one closes nothing.
-		_ = made.Destroy(false)
+		// The caller's handle may have ended meanwhile. Then this one is the last, and closes the model.
+		err = errors.Join(err, made.Destroy(true))
 	}
 	return err
 }
@@ -199,21 +214,21 @@ func (x *Executors) another(op string, b *builtModel, name string) (*Executor, e
 	}
 	e := &Executor{built: b, name: name}
 	if _, err := insert(x.library, x.library.registry.executors, e); err != nil {
-		b.mu.Lock()
-		b.handles--
-		b.mu.Unlock()
-		return nil, err
+		// The other handles may have ended meanwhile.
+		return nil, errors.Join(err, b.leave(true))
 	}
 	return e, nil
 }
 
-// forget ends the name of a handle that is ended by force.
-func (x *Executors) forget(e *Executor) {
+// forget ends the name of a handle. false: the handle has no name.
+func (x *Executors) forget(e *Executor) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if e.name != "" && x.named[e.name] == e {
-		delete(x.named, e.name)
+	if e.name == "" || x.named[e.name] != e {
+		return false
 	}
+	delete(x.named, e.name)
+	return true
 }
 
 // withName finds the handle of a name.
@@ -245,12 +260,16 @@ func (x *Executors) Find(name string) (uint64, error) {
 
 // RemoveName ends a name, and returns its handle. Errors: CodeNotFound.
 func (x *Executors) RemoveName(name string) (uint64, error) {
-	e, err := x.withName("executor.remove_name", name)
-	if err != nil {
-		return 0, err
+	for {
+		e, err := x.withName("executor.remove_name", name)
+		if err != nil {
+			return 0, err
+		}
+		// Only one of several callers gets the handle.
+		if x.forget(e) {
+			return e.id(), nil
+		}
 	}
-	x.forget(e)
-	return e.id(), nil
 }
 
 // namedInfo is the state of an executor with its name.
@@ -368,6 +387,9 @@ func (e *Executor) ReportJSON() ([]byte, error) {
 // Sleep puts the model to sleep. Errors: those of model.Executor.Sleep.
 func (e *Executor) Sleep(r SleepRequest) (vmm.SleepReport, error) {
 	const op = "executor.sleep"
+	if _, err := e.library.registry.streamOrDefault(op, r.StreamHandle, e.built.device); err != nil {
+		return vmm.SleepReport{}, err
+	}
 	if r.Tag != "" || r.StreamHandle != 0 {
 		return vmm.SleepReport{}, device.Errorf(device.CodeInvalidArgument, op, "config has a tag or a stream: a model sleeps as a whole, after all work that uses it")
 	}

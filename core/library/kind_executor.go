@@ -141,6 +141,10 @@ func (e *Executor) endByForce(l *Library, _ uint64) error {
 // returns CodeBusy while another call uses the model.
 func (e *Executor) Destroy(force bool) error {
 	err := endNow(e.library.registry.executors, "executor.destroy", e, func() error { return e.built.leave(force) })
+	if err == nil {
+		// The leak report shows the handle of a name, so a program can end it.
+		e.library.Executors.forget(e)
+	}
 	return e.library.log.orLog(err, force, e.id())
 }
 

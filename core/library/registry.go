@@ -134,6 +134,27 @@ func (g *registry) registerKinds() {
 	}
 }
 
+// notInside rejects a forced end of a device from the progress callback of a build or a load there, for
+// which the end would wait. Nothing has been ended then.
+func (g *registry) notInside(op string, d *Device) (err error) {
+	g.executors.Each(func(_ uint64, e *Executor) bool {
+		if e.of(d) {
+			err = e.built.notInside(op)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	g.tensorSets.Each(func(_ uint64, s *TensorSet) bool {
+		if s.of(d) {
+			err = s.notInside(op)
+		}
+		return err == nil
+	})
+	return err
+}
+
 // endAll ends by force all objects of a device or, with nil, those of no device. It
 // continues after an error, and returns all errors.
 func (l *Library) endAll(d *Device) error {

@@ -142,7 +142,7 @@ static void test_memory_info(void **state) {
     assert_int_equal(info.total_bytes, 256 * MIB);
     assert_int_equal(info.used_bytes + info.free_bytes + info.reserved_bytes,
                      info.total_bytes);
-    assert_int_equal(info.active_allocations, 4);
+    assert_int_equal(info.active_allocations, 5);
     assert_int_equal(info.bandwidth_known, 0);
     double gbps = 0;
     assert_ok(ferrum_device_measure_bandwidth(f.device, &gbps));
