@@ -334,11 +334,11 @@ func (x *Executor) trial(ctx context.Context) (issue *ir.Issue, err error) {
 	for i := range x.program.inputs {
 		in := &x.program.inputs[i]
 		if err := s.give(in, &s.inputs[i], nil, stream); err != nil {
-			return nil, err
+			return nil, settled(stream, err)
 		}
 	}
 	if err := s.sequence.Run(stream); err != nil {
-		return nil, err
+		return nil, settled(stream, err)
 	}
 	if err := stream.Synchronize(device.Forever); err != nil {
 		return nil, err

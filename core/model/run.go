@@ -72,6 +72,20 @@ func (x *Executor) run(ctx context.Context, inputs, outputs map[string]*tensor.T
 	if err := x.checkOutputs(s, outputs); err != nil {
 		return err
 	}
+	return settled(stream, x.compute(s, inputs, outputs, stream))
+}
+
+// settled waits for the queued work of a run that has failed: a sleep or the end of the model takes the
+// memory that this work uses.
+func settled(stream device.Stream, err error) error {
+	if err != nil {
+		_ = stream.Synchronize(device.Forever) // the run has failed already
+	}
+	return err
+}
+
+// compute queues the work of a run, and waits for it.
+func (x *Executor) compute(s *shape, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
 	for i := range x.program.inputs {
 		in := &x.program.inputs[i]
 		if err := s.give(in, &s.inputs[i], inputs[in.name], stream); err != nil {
