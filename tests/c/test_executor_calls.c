@@ -227,10 +227,9 @@ static atomic_int is_inside;
 
 static int32_t linger(const ferrum_build_progress *now, void *data) {
     (void)data;
-    if (now->phase == FERRUM_BUILD_OPTIMIZATION) {
-        atomic_store(&is_inside, 1);
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
+    if (now->phase == FERRUM_BUILD_OPTIMIZATION &&
+        !atomic_exchange(&is_inside, 1))
+        nanosleep(&(struct timespec){0, 800000000}, NULL);
     return 0;
 }
 
