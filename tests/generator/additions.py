@@ -69,8 +69,8 @@ FAMILY = (
     ),
     Edit(
         "core/handle/id.go",
-        "Sequence        Kind = 21\n",
-        "\tDummy Kind = 22\n\tDummyJob Kind = 23\n",
+        "Executor        Kind = 22\n",
+        "\tDummy Kind = 23\n\tDummyJob Kind = 24\n",
     ),
     Edit(
         "core/handle/id.go",
