@@ -275,3 +275,29 @@ func TestGeluIsExactToAMillionth(t *testing.T) {
 		}
 	})
 }
+
+// A result of Exp below the smallest normal number is 0, because numbers between both are slow.
+func TestExpIsNeverSubnormal(t *testing.T) {
+	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
+		const n, smallest = 4096, 0x1p-126
+		at := 0
+		x := place(t, r, dtype.F32, false, n).fill(func() float64 {
+			at++
+			return float64(float32(-86 - 20*float64(at)/n))
+		})
+		y := place(t, r, dtype.F32, false, n)
+		q := &Map{Operation: Exp, Rank: 1, X: x.address(), Y: y.address()}
+		q.Dims[0], q.XStrides[0], q.YStrides[0] = n, 1, 1
+		run(t, e, q)
+		xs := x.values()
+		for i, got := range y.values() {
+			want := oracle(Exp, xs[i], 0, 0)
+			if want < 0.99999*smallest {
+				want = 0
+			}
+			if !(math.Abs(got-want) <= 2e-6*want || got == 0 && want < 1.00001*smallest) {
+				require.Fail(t, "a wrong value", "Exp(%v) is %v, where %v is right", xs[i], got, want)
+			}
+		}
+	})
+}

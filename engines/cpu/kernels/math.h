@@ -67,16 +67,20 @@ FK_INLINE fk_v fk_rest_of(fk_v x, fk_v n) {
     return (x - n * fk_splat(0.693359375f)) - n * fk_splat(-2.12194440e-4f);
 }
 
-/* 2^n e^r, for |r| <= ln 2 / 2 (S. Moshier, Cephes, expf). 2^n is two factors,
- * because n may be outside of the exponents; AVX-512 has an instruction for it. */
-FK_INLINE fk_v fk_exp_scaled(struct fk_power power, fk_v r) {
+/* e^r, for |r| <= ln 2 / 2 (S. Moshier, Cephes, expf). */
+FK_INLINE fk_v fk_exp_of_rest(fk_v r) {
     fk_v p = fk_splat(1.9875691500e-4f);
     p = p * r + fk_splat(1.3981999507e-3f);
     p = p * r + fk_splat(8.3334519073e-3f);
     p = p * r + fk_splat(4.1665795894e-2f);
     p = p * r + fk_splat(1.6666665459e-1f);
     p = p * r + fk_splat(5.0000001201e-1f);
-    p = p * (r * r) + r + fk_splat(1);
+    return p * (r * r) + r + fk_splat(1);
+}
+
+/* 2^n p. 2^n is two factors, because n may be outside of the exponents; AVX-512 has
+ * an instruction for it. */
+FK_INLINE fk_v fk_scaled(fk_v p, struct fk_power power) {
 #if FK_LANES == 16
     return (fk_v)_mm512_scalef_ps(p, power.n);
 #else
@@ -93,17 +97,32 @@ FK_INLINE fk_v fk_limited(fk_v x) {
     return fk_min(fk_splat(90), fk_max(fk_splat(-110), x));
 }
 
+/* p, or 0 where e^x is below the smallest normal number: a processor takes more
+ * than 100 cycles to compute such a number. */
+FK_INLINE fk_v fk_unless_tiny(fk_v p, fk_v x) {
+    return (fk_v)((fk_vi)p & ~(fk_vi)(x < fk_splat(-87.33654f)));
+}
+
+/* e^x from -87 to 88. */
+FK_INLINE fk_v fk_exp_within(fk_v x) {
+    const struct fk_power power = fk_power_of(x);
+    return fk_scaled(fk_exp_of_rest(fk_rest_of(x, power.n)), power);
+}
+
 FK_INLINE fk_v fk_exp(fk_v x) {
     x = fk_limited(x);
     const struct fk_power power = fk_power_of(x);
-    return fk_exp_scaled(power, fk_rest_of(x, power.n));
+    const fk_v p = fk_exp_of_rest(fk_rest_of(x, power.n));
+    return fk_scaled(fk_unless_tiny(p, x), power);
 }
 
 /* e^(high + low), where low corrects the rounding of high. */
 FK_INLINE fk_v fk_exp_of(fk_v high, fk_v low) {
     high = fk_limited(high);
-    const struct fk_power power = fk_power_of(high + low);
-    return fk_exp_scaled(power, fk_rest_of(high, power.n) + low);
+    const fk_v x = high + low;
+    const struct fk_power power = fk_power_of(x);
+    const fk_v p = fk_exp_of_rest(fk_rest_of(high, power.n) + low);
+    return fk_scaled(fk_unless_tiny(p, x), power);
 }
 
 /* 1 / x, for finite x above 0 whose inverse is finite. */
@@ -126,16 +145,19 @@ FK_INLINE fk_v fk_tanh(fk_v x) {
     p = p * s + fk_splat(1.33314422036e-1f);
     p = p * s + fk_splat(-3.33332819422e-1f);
     p = p * s * x + x;
-    fk_v large = fk_splat(1) - fk_splat(2) / (fk_exp(z + z) + fk_splat(1));
+    /* 1 at this limit already. 2 / e^(2 z) stays a normal number. */
+    const fk_v most = fk_min(fk_splat(20), z);
+    fk_v large =
+        fk_splat(1) - fk_splat(2) / (fk_exp_within(most + most) + fk_splat(1));
     return fk_select(z < fk_splat(0.625f), p, fk_with_sign(large, x));
 }
 
 /*
- * 1 - erf(z) for z >= 0: t e^(-z^2 + p(t)) with t = 1 / (1 + z / 2)
+ * (1 - erf(z)) scale, for z >= 0: t e^(-z^2 + p(t)) with t = 1 / (1 + z / 2)
  * (Numerical Recipes, erfcc; its error is below 1.2e-7 of the result). -z^2 is
  * high + low. high is exact, so that large exponents are exact too.
  */
-FK_INLINE fk_v fk_erfc_of(fk_v z, fk_v high, fk_v low) {
+FK_INLINE fk_v fk_erfc_of(fk_v z, fk_v high, fk_v low, fk_v scale) {
     fk_v t = fk_inverse(fk_splat(1) + fk_splat(0.5f) * z);
     fk_v p = fk_splat(0.17087277f);
     p = p * t + fk_splat(-0.82215223f);
@@ -147,7 +169,7 @@ FK_INLINE fk_v fk_erfc_of(fk_v z, fk_v high, fk_v low) {
     p = p * t + fk_splat(0.37409196f);
     p = p * t + fk_splat(1.00002368f);
     p = p * t + fk_splat(-1.26551223f);
-    return t * fk_exp_of(high, low + p);
+    return scale * t * fk_exp_of(high, low + p);
 }
 
 /* The first 12 bits of x, whose square is exact. */
@@ -155,10 +177,12 @@ FK_INLINE fk_v fk_upper(fk_v x) {
     return (fk_v)((fk_vi)x & fk_splat_i((int32_t)0xFFFFF000));
 }
 
-FK_INLINE fk_v fk_erfc(fk_v z) {
-    z = fk_min(fk_splat(14), z);
+/* 1 - erfc(z), which is 1 from 5 on. */
+FK_INLINE fk_v fk_erf_of_large(fk_v z) {
+    z = fk_min(fk_splat(5), z);
     const fk_v most = fk_upper(z);
-    return fk_erfc_of(z, -(most * most), (most - z) * (most + z));
+    return fk_splat(1) -
+           fk_erfc_of(z, -(most * most), (most - z) * (most + z), fk_splat(1));
 }
 
 /* A series below 1/2, where 1 - erfc would lose digits. */
@@ -170,7 +194,7 @@ FK_INLINE fk_v fk_erf(fk_v x) {
     p = p * s + fk_splat(0.1f);
     p = p * s + fk_splat(-0.333333333f);
     p = (p * s * x + x) * fk_splat(1.128379167f);
-    fk_v large = fk_with_sign(fk_splat(1) - fk_erfc(z), x);
+    fk_v large = fk_with_sign(fk_erf_of_large(z), x);
     return fk_select(z < fk_splat(0.5f), p, large);
 }
 
@@ -180,9 +204,9 @@ FK_INLINE fk_v fk_gelu(fk_v x) {
     /* erfc is 0 there, and 0 times infinity would be NaN. */
     const fk_v z = fk_min(fk_splat(20), fk_abs(x)), half = fk_splat(0.5f);
     const fk_v most = fk_upper(z);
-    fk_v tail = fk_erfc_of(z * fk_splat(0.707106781f), -(half * most * most),
-                           half * (most - z) * (most + z));
-    tail = tail * fk_abs(half * fk_min(fk_splat(40), x));
+    const fk_v tail = fk_erfc_of(
+        z * fk_splat(0.707106781f), -(half * most * most),
+        half * (most - z) * (most + z), fk_abs(half * fk_min(fk_splat(40), x)));
     return fk_max(fk_splat(0), x) - tail;
 }
 
