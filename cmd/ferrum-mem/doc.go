@@ -1,7 +1,8 @@
 // Command ferrum-mem is the tool of ferrum_mem for operators. Its subcommands list the devices
 // (devices), check the setup of the machine (doctor), compute whether a model fits (fit), print
 // the graph of a model (graph), place buffers with known lifetimes into one arena (plan), read and
-// convert files of weights (weights), and replay a recorded workload against a pool (replay).
+// convert files of weights (weights), build and run a model (run), and replay a recorded workload
+// against a pool (replay).
 //
 // Every subcommand prints readable text, or one JSON object with --json, on the standard
 // output. Messages and progress go to the standard error; progress is shown only if that is a

@@ -109,7 +109,8 @@ func statusOf(err error) int {
 	case device.CodeCancelled:
 		return exitInterrupted
 	case device.CodeInvalidArgument, device.CodeInvalidSize, device.CodeInvalidConfig, device.CodeInvalidFormat,
-		device.CodeInvalidAlignment, device.CodeInvalidPageSize, device.CodeOverflow, device.CodeNotFound, device.CodeAlreadyExists, device.CodeDeviceNotFound:
+		device.CodeInvalidAlignment, device.CodeInvalidPageSize, device.CodeOverflow, device.CodeNotFound, device.CodeAlreadyExists, device.CodeDeviceNotFound,
+		device.CodeModel:
 		return exitUsage
 	}
 	// If the file of a given name cannot be used, the name is the error.

@@ -62,7 +62,7 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	if f.asJSON && len(f.dims) > 0 {
 		return usagef(cmd, "--dim needs the table or --dot: a definition has no lengths of a run")
 	}
-	dims, err := f.lengths(cmd)
+	dims, err := dimLengths(cmd, f.dims)
 	if err != nil {
 		return err
 	}
@@ -101,10 +101,10 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	return table.Flush()
 }
 
-// lengths reads --dim.
-func (f *graphFlags) lengths(cmd *cobra.Command) (map[string]uint64, error) {
-	dims := make(map[string]uint64, len(f.dims))
-	for _, text := range f.dims {
+// dimLengths reads the values of --dim.
+func dimLengths(cmd *cobra.Command, given []string) (map[string]uint64, error) {
+	dims := make(map[string]uint64, len(given))
+	for _, text := range given {
 		at := strings.LastIndexByte(text, '=')
 		if at <= 0 {
 			return nil, usagef(cmd, "--dim %q is not NAME=LENGTH", text)

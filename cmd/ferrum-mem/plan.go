@@ -19,14 +19,15 @@ import (
 type planFlags struct {
 	limit, alignment, picture string
 	time                      time.Duration
+	model                     modelPlanFlags
 	asJSON                    bool
 }
 
 func newPlan(s streams) *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use:   "plan FILE",
-		Short: "Place buffers with known lifetimes into one arena that is as small as possible",
+		Use:   "plan FILE|MODEL",
+		Short: "Place buffers with known lifetimes, or those of a model, into one arena that is as small as possible",
 		Long: `Place buffers with known lifetimes into one arena that is as small as possible.
 
 FILE is a CSV file, or - for the standard input, with the columns id, lower, upper, size in
@@ -36,9 +37,14 @@ the lowest free offset. If that arena is larger than the buffers that live at on
 search looks for a smaller one until none is possible, or --time ends it.
 
 With --limit the search ends with the first arena within the limit, and the command exits
-with 1 if it found none.`,
+with 1 if it found none.
+
+For MODEL, a folder with a config.json, a GGUF file or a definition, the output is the arena
+that a run of the model uses for the given lengths of its dimensions: the library plans it. It
+needs no weights. --time and --alignment do not apply.`,
 		Example: `  ferrum-mem plan lifetimes.csv --picture plan.html
-  ferrum-mem plan lifetimes.csv --limit 1MiB --time 30s --json`,
+  ferrum-mem plan lifetimes.csv --limit 1MiB --time 30s --json
+  ferrum-mem plan models/all-minilm-l6-v2 --batch 8 --sequence 128 --picture plan.html`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd, s, f, args[0]) },
 	}
@@ -47,6 +53,7 @@ with 1 if it found none.`,
 	flags.DurationVar(&f.time, "time", time.Minute, "the longest `DURATION` of the search; 0: no search")
 	flags.StringVar(&f.alignment, "alignment", "1", "every offset is a multiple of this `SIZE`, a power of two")
 	flags.StringVar(&f.picture, "picture", "", "write a picture of the arena over time to `FILE`, one HTML page")
+	f.model.add(cmd)
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -58,6 +65,20 @@ func runPlan(cmd *cobra.Command, s streams, f planFlags, path string) error {
 	}
 	if err := checkOutput("picture", f.picture, path); err != nil {
 		return usagef(cmd, "%w", err)
+	}
+	isModel, err := isModel(path)
+	if err != nil {
+		return err
+	}
+	if isModel {
+		r, err := f.planModel(cmd, s, path, options.LimitBytes)
+		if err != nil {
+			return err
+		}
+		return f.show(cmd, s, r)
+	}
+	if name := firstChanged(cmd, "batch", "sequence", "dim", "device"); name != "" {
+		return usagef(cmd, "--%s is for models, and %s is none", name, path)
 	}
 	t, err := readTrace(cmd.Context(), s, trace.LifetimesCSV.String(), path)
 	if err != nil {
@@ -73,6 +94,11 @@ func runPlan(cmd *cobra.Command, s streams, f planFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	return f.show(cmd, s, r)
+}
+
+// show writes the picture and the table or the object of a plan.
+func (f planFlags) show(cmd *cobra.Command, s streams, r *planReport) (err error) {
 	if f.picture != "" {
 		if err := writePlanPicture(cmd.Context(), s, f.picture, r); err != nil {
 			return err

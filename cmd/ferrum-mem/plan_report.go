@@ -31,10 +31,12 @@ type planReport struct {
 	LimitBytes uint64 `json:"limit_bytes"`
 	Fits       bool   `json:"fits"`
 	// Optimal: no smaller arena is possible.
-	Optimal    bool            `json:"optimal"`
-	Steps      uint64          `json:"steps"`
-	DurationNS int64           `json:"duration_ns"`
-	Buffers    []plannedBuffer `json:"buffers"`
+	Optimal    bool   `json:"optimal"`
+	Steps      uint64 `json:"steps"`
+	DurationNS int64  `json:"duration_ns"`
+	// Model is nil for a file of lifetimes.
+	Model   *modelReport    `json:"model,omitempty"`
+	Buffers []plannedBuffer `json:"buffers"`
 }
 
 type plannedBuffer struct {
@@ -64,7 +66,7 @@ func (r *planReport) facts() []fact {
 	if r.LimitBytes > 0 {
 		limit = device.Size(r.LimitBytes).String()
 	}
-	return []fact{
+	facts := []fact{
 		{"name", "Buffers of", r.Name},
 		{"buffers", "Buffers", strconv.Itoa(len(r.Buffers))},
 		{"arena_bytes", "Arena", device.Size(r.ArenaBytes).String()},
@@ -75,6 +77,10 @@ func (r *planReport) facts() []fact {
 		{"steps", "Search", device.Count(r.Steps, "step")},
 		{"duration_ns", "Time", time.Duration(r.DurationNS).Round(10 * time.Microsecond).String()},
 	}
+	if r.Model != nil {
+		facts = append(facts, r.Model.facts()...)
+	}
+	return facts
 }
 
 // verdict states in one sentence how good the plan is.
@@ -82,6 +88,10 @@ func (r *planReport) verdict() string {
 	switch {
 	case !r.Fits && r.LowerBoundBytes > r.LimitBytes:
 		return fmt.Sprintf("The buffers do not fit: no arena is smaller than %v.", device.Size(r.LowerBoundBytes))
+	case !r.Fits && r.Model != nil:
+		return "The arena of the model does not fit."
+	case r.Model != nil && !r.Optimal:
+		return "The model runs in this arena. A smaller one may be possible."
 	case !r.Fits:
 		return "No arena within the limit was found." + r.outlook()
 	case r.Optimal:

@@ -31,9 +31,9 @@ func run(ctx context.Context, args []string, s streams) int {
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ferrum-mem",
-		Short: "Device memory of LLM inference engines: devices, checks, plans, weights, replays",
+		Short: "Device memory of LLM inference engines: devices, checks, models, plans, weights, replays",
 		Long: `The operator's command of ferrum_mem. It lists devices, checks the machine, estimates whether
-a model fits, prints the graph of a model, places buffers into an arena, reads files of
+a model fits, prints the graph of a model, runs a model, places buffers into an arena, reads files of
 weights, and replays a recorded workload against a pool.
 Results go to the standard output, as text or, with --json, as one JSON object.
 Messages and progress go to the standard error.`,
@@ -46,7 +46,7 @@ Messages and progress go to the standard error.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%s", flagFault(err)) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("ferrum-mem {{.Version}}\n")
-	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newGraph(s), newPlan(s), newReplay(s), newWeights(s), newVersion(s), newCompletion(s), newManual(s))
+	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newGraph(s), newPlan(s), newReplay(s), newRun(s), newWeights(s), newVersion(s), newCompletion(s), newManual(s))
 	addCompletions(root, s)
 	return root
 }

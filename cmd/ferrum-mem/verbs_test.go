@@ -24,7 +24,7 @@ func TestSubcommands(t *testing.T) {
 	for _, c := range commands {
 		verbs = append(verbs, c[1])
 	}
-	assert.Equal(t, []string{"completion", "devices", "doctor", "fit", "graph", "help", "manual", "plan", "replay", "version", "weights"}, verbs, "only commands that exist are listed")
+	assert.Equal(t, []string{"completion", "devices", "doctor", "fit", "graph", "help", "manual", "plan", "replay", "run", "version", "weights"}, verbs, "only commands that exist are listed")
 	assert.Empty(t, o.err)
 
 	for _, args := range [][]string{{}, {"frobnicate"}, {"devices", "extra"}, {"version", "--frob"}, {"doctor", "x"}, {"--frob"}} {

@@ -11,3 +11,8 @@ import (
 func Callback(func(data uintptr)) (uintptr, error) {
 	return 0, errors.New("C code cannot call back on " + runtime.GOOS)
 }
+
+// Answering is not supported on this system.
+func Answering[T any](func(value *T) int32) (uintptr, error) {
+	return 0, errors.New("C code cannot call back on " + runtime.GOOS)
+}

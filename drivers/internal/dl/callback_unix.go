@@ -8,3 +8,9 @@ import "github.com/ebitengine/purego"
 // number. A process can create only a few of them and never frees one: create one for each
 // kind of call, not for each call. fn must not panic.
 func Callback(fn func(data uintptr)) (uintptr, error) { return purego.NewCallback(fn), nil }
+
+// Answering creates a C function int32_t f(const T *value, void *) that calls fn and returns its
+// result. The value is valid during the call. The rules of Callback apply.
+func Answering[T any](fn func(value *T) int32) (uintptr, error) {
+	return purego.NewCallback(func(value *T, _ uintptr) uintptr { return uintptr(uint32(fn(value))) }), nil
+}

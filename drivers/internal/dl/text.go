@@ -12,11 +12,14 @@ func CallText(function, code uintptr) (string, bool) {
 	if Call(function, code, Pointer(&text)) != 0 || text == nil {
 		return "", false
 	}
-	return constantText(text), true
+	return Constant(text), true
 }
 
-// constantText copies a text of the library.
-func constantText(start *byte) string {
+// Constant copies a text of the library, which ends with a NUL, up to a maximum length. nil is "".
+func Constant(start *byte) string {
+	if start == nil {
+		return ""
+	}
 	length := 0
 	for length < maxText && *(*byte)(unsafe.Add(unsafe.Pointer(start), length)) != 0 {
 		length++

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
 from ._arguments import file_path, handle_of, object_of
+from ._enums import Backing
 from ._owned import Owned
 from ._values import i32, u32, u64, wrong_class
 from .compute import Compute
 from .devices import Device
-from .elastic_pools import ElasticPool
+from .elastic_pools import ElasticPool, ElasticPoolConfig
 from .errors import InvalidArgumentError
 from .executors import (
     BuildProgress,
@@ -201,7 +202,10 @@ def _parts(
                 f"device is {name}, and compute is on {compute.device.id}",
             )
     if pool is None:
-        pool = ElasticPool(compute.device)
+        # Nothing else is in this pool, and the system gives huge pages to private memory only.
+        on_host = compute.device.id.startswith("cpu:")
+        backing = Backing.PRIVATE if on_host else Backing.MOVABLE
+        pool = ElasticPool(compute.device, ElasticPoolConfig(backing=backing))
         pool._owned.is_silent = True
         own.insert(0, pool._owned)
         after_an_error.callback(pool._owned.end_quietly)
