@@ -224,9 +224,11 @@ func TestInputsThatAreNotGivenHaveTheirDefaults(t *testing.T) {
 	ones.Floats[3], zeros.Ints[4] = 0, 1
 	assert.NotEqual(t, got, r.run(x, all))
 	assert.Equal(t, got, r.run(x, few))
-	narrow := reference.New(dtype.I32, ids.Shape)
-	copy(narrow.Ints, ids.Ints)
-	assert.Equal(t, got, r.run(x, map[string]*reference.Tensor{"input_ids": narrow}), "indices of 32 bits")
+	for _, kind := range []dtype.DType{dtype.I32, dtype.U32, dtype.I16, dtype.U8} {
+		narrow := reference.New(kind, ids.Shape)
+		copy(narrow.Ints, ids.Ints)
+		assert.Equal(t, got, r.run(x, map[string]*reference.Tensor{"input_ids": narrow}), "indices of %v", kind)
+	}
 }
 
 func TestWrongInputsAreNamed(t *testing.T) {
@@ -254,7 +256,7 @@ func TestWrongInputsAreNamed(t *testing.T) {
 		{"too long", tensors{"input_ids": long}, out(), []string{`"sequence"`, "65", "at most 64"}},
 		{"negative", tensors{"input_ids": low}, out(), []string{`"input_ids"`, "element 1 is -1", `"table"`, "0 to 15"}},
 		{"out of the vocabulary", tensors{"input_ids": high}, out(), []string{`"input_ids"`, "element 5 is 16", `"table"`}},
-		{"floats", tensors{"input_ids": floats}, out(), []string{`"input_ids"`, "f32[2, 4]", "i64 or i32"}},
+		{"floats", tensors{"input_ids": floats}, out(), []string{`"input_ids"`, "f32[2, 4]", "integers"}},
 		{"shape of an output", tensors{"input_ids": good}, tensors{"out": small}, []string{`output "out"`, "f32[2, 4, 4]", "f32[2, 4, 5]"}},
 	} {
 		t.Run(one.name, func(t *testing.T) {

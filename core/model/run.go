@@ -263,8 +263,8 @@ func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream devi
 		return at.to.Copy(from, stream)
 	}
 	kind := from.Type()
-	if kind != dtype.I64 && kind != dtype.I32 {
-		return invalid("it is %s: indices are i64 or i32", describe(from))
+	if kind.IsFloat() || !kind.IsConvertible() {
+		return invalid("it is %s: indices are integers", describe(from))
 	}
 	bytes := at.bytes
 	if kind != in.kind {
@@ -273,7 +273,8 @@ func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream devi
 	if err := from.Read(bytes, stream); err != nil {
 		return err
 	}
-	if err := checkIndices(in, kind, bytes); err != nil {
+	layout := from.Layout()
+	if err := checkIndices(in, kind, bytes, uint64(layout.Elements())); err != nil {
 		return err
 	}
 	if kind != in.kind {
@@ -285,24 +286,19 @@ func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream devi
 }
 
 // checkIndices checks that each element is a row of the table of an input.
-func checkIndices(in *input, kind dtype.DType, bytes []byte) error {
-	check := func(index int, value int64) error {
-		if value < 0 || value >= in.rows {
-			return invalid("element %d is %d: parameter %q has the rows 0 to %d", index, value, in.table.Name, in.rows-1)
-		}
-		return nil
-	}
-	if kind == dtype.I64 {
-		for i := range len(bytes) / 8 {
-			if err := check(i, int64(binary.NativeEndian.Uint64(bytes[8*i:]))); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for i := range len(bytes) / 4 {
-		if err := check(i, int64(int32(binary.NativeEndian.Uint32(bytes[4*i:])))); err != nil {
+func checkIndices(in *input, kind dtype.DType, bytes []byte, elements uint64) error {
+	if kind != dtype.I64 {
+		// A number of U64 above 2^63 becomes a negative one.
+		wide := make([]byte, 8*elements)
+		if err := dtype.Convert(dtype.I64, wide, kind, bytes); err != nil {
 			return err
+		}
+		bytes = wide
+	}
+	for i := range elements {
+		value := int64(binary.NativeEndian.Uint64(bytes[8*i:]))
+		if value < 0 || value >= in.rows {
+			return invalid("element %d is %d: parameter %q has the rows 0 to %d", i, value, in.table.Name, in.rows-1)
 		}
 	}
 	return nil
