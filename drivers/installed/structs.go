@@ -37,74 +37,74 @@ func newStruct[T any, P interface {
 
 type errorInfo struct {
 	sized
-	status     int32
-	nativeCode int64
-	function   [64]byte
-	operation  [64]byte
-	device     [32]byte
-	message    [1024]byte
-	facts      uint32
-	_          uint32
-	_          [7]uint64
-	model      [64]byte
+	status  int32
+	_       int64    // nativeCode
+	_       [64]byte // function
+	_       [64]byte // operation
+	device  [32]byte
+	message [1024]byte
+	_       uint32 // facts
+	_       uint32
+	_       [7]uint64
+	_       [64]byte // model
 }
 
 type elasticPoolConfig struct {
 	sized
-	flags      uint32
+	_          uint32 // flags
 	limitBytes uint64
-	pageBytes  uint64
-	name       *byte
+	_          uint64 // pageBytes
+	_          *byte  // name
 	readyPages uint32
-	backing    int32
+	_          int32 // backing
 }
 
 type computeConfig struct {
 	sized
 	kind              int32
-	name              *byte
+	_                 *byte // name
 	device            uint64
 	optimizationLevel uint32
 	threads           uint32
-	enableDebug       uint32
+	_                 uint32 // enableDebug
 	growth            int32
-	poolSizeBytes     uint64
-	alignmentBytes    uint64
+	_                 uint64 // poolSizeBytes
+	_                 uint64 // alignmentBytes
 	enablePooling     uint32
 	_                 uint32
-	optionsJSON       *byte
-	optionsBytes      uint64
+	_                 *byte  // optionsJSON
+	_                 uint64 // optionsBytes
 }
 
 type buildRequest struct {
 	sized
-	_                uint32
-	model            *byte
-	path             *byte
-	definitionJSON   *byte
-	definitionBytes  uint64
-	weights          uint64
-	compute          uint64
-	elasticPool      uint64
-	guaranteedBytes  uint64
-	maxBytes         uint64
-	priority         int32
-	guaranteeMayWait uint32
-	optionsJSON      *byte
-	optionsBytes     uint64
-	progress         uintptr
-	userData         uintptr
+	_               uint32
+	_               *byte // model
+	path            *byte
+	definitionJSON  *byte
+	definitionBytes uint64
+	_               uint64 // weights
+	compute         uint64
+	elasticPool     uint64
+	_               uint64 // guaranteedBytes
+	_               uint64 // maxBytes
+	_               int32  // priority
+	_               uint32 // guaranteeMayWait
+	_               *byte  // optionsJSON
+	_               uint64 // optionsBytes
+	progress        uintptr
+	_               uintptr // userData
 }
 
 type buildProgress struct {
 	sized
-	phase            int32
-	progress         float64
-	elapsedSeconds   float64
-	remainingSeconds float64
-	doneBytes        uint64
-	totalBytes       uint64
-	operation        *byte
+	phase      int32
+	progress   float64
+	_          float64 // elapsedSeconds
+	_          float64 // remainingSeconds
+	doneBytes  uint64
+	totalBytes uint64
+	operation  *byte
 }
 
 type namedTensor struct {
@@ -114,42 +114,42 @@ type namedTensor struct {
 
 type tensorDesc struct {
 	sized
-	dtype        uint32
-	rank         uint32
-	flags        uint32
-	shape        [rankMax]int64
-	strides      [rankMax]int64
-	address      uint64
-	sizeBytes    uint64
-	device       [64]byte
-	elements     *int64
-	elementCount uint64
+	dtype     uint32
+	rank      uint32
+	flags     uint32
+	shape     [rankMax]int64
+	_         [rankMax]int64 // strides
+	_         uint64         // address
+	sizeBytes uint64
+	_         [64]byte // device
+	_         *int64   // elements
+	_         uint64   // elementCount
 }
 
 type sleepConfig struct {
 	sized
-	backing    int32
-	tag        *byte
-	directory  *byte
-	stream     uint64
-	timeoutNS  uint64
-	numStreams uint32
-	_          uint32
+	backing   int32
+	_         *byte  // tag
+	_         *byte  // directory
+	_         uint64 // stream
+	timeoutNS uint64
+	_         uint32 // numStreams
+	_         uint32
 }
 
 type sleepReport struct {
 	sized
 	_             uint32
 	releasedBytes uint64
-	elapsedNS     uint64
-	path          [pathMax]byte
+	_             uint64        // elapsedNS
+	_             [pathMax]byte // path
 }
 
 type wakeReport struct {
 	sized
 	_             uint32
 	restoredBytes uint64
-	elapsedNS     uint64
+	_             uint64 // elapsedNS
 }
 
 // text returns a text for C; "" is NULL.

@@ -14,10 +14,11 @@ from . import _abi, _callbacks, _library, _native
 from ._arguments import file_path, handle_of, object_of
 from ._enums import Backing
 from ._owned import Owned
+from ._records import ElasticPoolConfig
 from ._values import i32, u32, u64, wrong_class
 from .compute import Compute
 from .devices import Device
-from .elastic_pools import ElasticPool, ElasticPoolConfig
+from .elastic_pools import ElasticPool
 from .errors import InvalidArgumentError
 from .executors import (
     BuildProgress,
