@@ -42,7 +42,8 @@ func (b *Backend) open(s Settings) error {
 		return err
 	}
 	pool := newStruct[elasticPoolConfig]()
-	pool.limitBytes, pool.readyPages = s.LimitBytes, ^uint32(0)
+	// The system gives huge pages to private memory only.
+	pool.limitBytes, pool.readyPages, pool.backing = s.LimitBytes, ^uint32(0), backingPrivate
 	if err := b.l.call(&b.l.poolCreate, uintptr(b.device), dl.Pointer(pool), dl.Pointer(&b.pool)); err != nil {
 		return err
 	}
@@ -51,6 +52,9 @@ func (b *Backend) open(s Settings) error {
 	compute.optimizationLevel, compute.growth, compute.enablePooling = defaultLevel, growthDynamic, 1
 	return b.l.call(&b.l.computeOpen, dl.Pointer(compute), dl.Pointer(&b.compute))
 }
+
+// backingPrivate is FERRUM_BACKING_PRIVATE.
+const backingPrivate = 1
 
 // defaultLevel is the optimization level of backends and builds.
 const defaultLevel = 2

@@ -56,7 +56,7 @@ type elasticPoolConfig struct {
 	_          uint64 // pageBytes
 	_          *byte  // name
 	readyPages uint32
-	_          int32 // backing
+	backing    int32
 }
 
 type computeConfig struct {
