@@ -40,6 +40,7 @@ MAY_BE_NOTHING = (
     "opened",
     "filled",
     "replaced",
+    "asleep",
     "_none",
     "_memory",
     "over_peak",

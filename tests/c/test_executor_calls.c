@@ -223,13 +223,17 @@ static void check_a_host_function_never_waits(void) {
 
 /* ------------------------------------------------------------ forced ends */
 
-static atomic_int is_inside;
+static atomic_int is_inside, is_ending;
 
+/* The build lasts until the forced end has had two seconds to begin. */
 static int32_t linger(const ferrum_build_progress *now, void *data) {
     (void)data;
     if (now->phase == FERRUM_BUILD_OPTIMIZATION &&
-        !atomic_exchange(&is_inside, 1))
-        nanosleep(&(struct timespec){0, 800000000}, NULL);
+        !atomic_exchange(&is_inside, 1)) {
+        while (!atomic_load(&is_ending))
+            nanosleep(&(struct timespec){0, 1000000}, NULL);
+        nanosleep(&(struct timespec){2, 0}, NULL);
+    }
     return 0;
 }
 
@@ -257,6 +261,7 @@ static void check_pool_ends_during_build(void) {
     pthread_t thread;
     begin_slow_build(&thread);
     EXPECT(ferrum_elastic_pool_destroy(f.models, 0) == FERRUM_ERROR_BUSY);
+    atomic_store(&is_ending, 1);
     MUST(ferrum_elastic_pool_destroy(f.models, FERRUM_FORCE));
     EXPECT(pthread_join(thread, NULL) == 0);
     MUST(ferrum_shutdown(FERRUM_FORCE));
@@ -265,6 +270,7 @@ static void check_backend_ends_during_build(void) {
     pthread_t thread;
     begin_slow_build(&thread);
     EXPECT(ferrum_compute_close(f.compute, 0) == FERRUM_ERROR_BUSY);
+    atomic_store(&is_ending, 1);
     MUST(ferrum_compute_close(f.compute, FERRUM_FORCE));
     EXPECT(pthread_join(thread, NULL) == 0);
     MUST(ferrum_shutdown(FERRUM_FORCE));
@@ -273,6 +279,7 @@ static void check_device_ends_during_build(void) {
     pthread_t thread;
     begin_slow_build(&thread);
     EXPECT(ferrum_device_close(f.device, 0) == FERRUM_ERROR_BUSY);
+    atomic_store(&is_ending, 1);
     MUST(ferrum_device_close(f.device, FERRUM_FORCE));
     EXPECT(pthread_join(thread, NULL) == 0);
     MUST(ferrum_shutdown(FERRUM_FORCE));
@@ -280,6 +287,7 @@ static void check_device_ends_during_build(void) {
 static void check_library_stops_during_build(void) {
     pthread_t thread;
     begin_slow_build(&thread);
+    atomic_store(&is_ending, 1);
     MUST(ferrum_shutdown(FERRUM_FORCE));
     EXPECT(pthread_join(thread, NULL) == 0);
     EXPECT(ferrum_executor_destroy(f.executor, 0) ==
