@@ -130,7 +130,8 @@ func (g *registry) registerKinds() {
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},
 		&shelf[*Op]{kind: handle.Op, table: g.ops},
 		&shelf[*Sequence]{kind: handle.Sequence, table: g.sequences},
-		&shelf[*Executor]{kind: handle.Executor, table: g.executors},
+		// A build calls the program. Its end comes before the wait for running callbacks.
+		&shelf[*Executor]{kind: handle.Executor, table: g.executors, is: calls},
 	}
 }
 
