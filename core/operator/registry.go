@@ -30,62 +30,63 @@ type entry struct {
 	form     func(version int) Schema
 }
 
-// entriesOf returns the operators of a domain in alphabetical order.
+// entriesOf returns the operators of a domain in alphabetical order. The caller does not change them.
 func entriesOf(domain string) []entry {
 	switch domain {
 	case ONNX:
-		return onnxEntries()
+		return onnxEntries
 	case Ferrum:
-		return []entry{
-			{"layer_norm_residual", []int{1}, layerNormResidual},
-			{"linear", []int{1}, linear},
-			{"quantized_linear", []int{1}, quantizedLinear},
-			{"rms_norm_residual", []int{1}, rmsNormResidual},
-			{"self_attention", []int{1}, selfAttention},
-			{"silu_mul", []int{1}, siluMul},
-		}
+		return ferrumEntries
 	}
 	return nil
 }
 
-func onnxEntries() []entry {
-	arithmetic := []int{7, 13, 14}
-	return []entry{
-		{"Add", arithmetic, binary},
-		{"ArgMax", []int{1, 11, 12, 13}, argMax},
-		{"Attention", []int{23, 24, 25}, attention},
-		{"Cast", []int{6, 9, 13, 19, 21, 23, 24, 25, 28}, cast},
-		{"Concat", []int{4, 11, 13}, concat},
-		{"Div", arithmetic, binary},
-		{"Erf", []int{9, 13}, errorFunction},
-		{"Expand", []int{8, 13}, expand},
-		{"Gather", []int{1, 11, 13}, gather},
-		{"Gelu", []int{20}, gelu},
-		{"Gemm", []int{7, 9, 11, 13}, gemm},
-		{"LayerNormalization", []int{17}, layerNormalization},
-		{"MatMul", []int{1, 9, 13}, matMul},
-		{"Mul", arithmetic, binary},
-		{"Pow", []int{7, 12, 13, 15}, power},
-		{"RMSNormalization", []int{23}, rmsNormalization},
-		{"ReduceMax", []int{1, 11, 12, 13, 18, 20}, reduceMax},
-		{"ReduceMean", []int{1, 11, 13, 18}, reduceMean},
-		{"ReduceSum", []int{1, 11, 13}, reduceSum},
-		{"Relu", []int{6, 13, 14}, rectifier},
-		{"Reshape", []int{5, 13, 14, 19, 21, 23, 24, 25}, reshape},
-		{"RotaryEmbedding", []int{23}, rotary},
-		{"Slice", []int{1, 10, 11, 13}, slice},
-		{"Softmax", []int{1, 11, 13}, softmax},
-		{"Split", []int{2, 11, 13, 18}, split},
-		{"Sqrt", []int{6, 13}, squareRoot},
-		{"Squeeze", []int{1, 11, 13, 21, 23, 24, 25}, squeeze},
-		{"Sub", arithmetic, binary},
-		{"Swish", []int{24}, swish},
-		{"Tanh", []int{6, 13}, tangent},
-		{"TopK", []int{1, 10, 11, 24}, topK},
-		{"Transpose", []int{1, 13, 21, 23, 24, 25}, transpose},
-		{"Unsqueeze", []int{1, 11, 13, 21, 23, 24, 25}, unsqueeze},
-		{"Where", []int{9, 16}, where},
-	}
+var ferrumEntries = []entry{
+	{"layer_norm_residual", []int{1}, layerNormResidual},
+	{"linear", []int{1}, linear},
+	{"quantized_linear", []int{1}, quantizedLinear},
+	{"rms_norm_residual", []int{1}, rmsNormResidual},
+	{"self_attention", []int{1}, selfAttention},
+	{"silu_mul", []int{1}, siluMul},
+}
+
+var arithmetic = []int{7, 13, 14}
+
+var onnxEntries = []entry{
+	{"Add", arithmetic, binary},
+	{"ArgMax", []int{1, 11, 12, 13}, argMax},
+	{"Attention", []int{23, 24, 25}, attention},
+	{"Cast", []int{6, 9, 13, 19, 21, 23, 24, 25, 28}, cast},
+	{"Concat", []int{4, 11, 13}, concat},
+	{"Div", arithmetic, binary},
+	{"Erf", []int{9, 13}, errorFunction},
+	{"Expand", []int{8, 13}, expand},
+	{"Gather", []int{1, 11, 13}, gather},
+	{"Gelu", []int{20}, gelu},
+	{"Gemm", []int{7, 9, 11, 13}, gemm},
+	{"LayerNormalization", []int{17}, layerNormalization},
+	{"MatMul", []int{1, 9, 13}, matMul},
+	{"Mul", arithmetic, binary},
+	{"Pow", []int{7, 12, 13, 15}, power},
+	{"RMSNormalization", []int{23}, rmsNormalization},
+	{"ReduceMax", []int{1, 11, 12, 13, 18, 20}, reduceMax},
+	{"ReduceMean", []int{1, 11, 13, 18}, reduceMean},
+	{"ReduceSum", []int{1, 11, 13}, reduceSum},
+	{"Relu", []int{6, 13, 14}, rectifier},
+	{"Reshape", []int{5, 13, 14, 19, 21, 23, 24, 25}, reshape},
+	{"RotaryEmbedding", []int{23}, rotary},
+	{"Slice", []int{1, 10, 11, 13}, slice},
+	{"Softmax", []int{1, 11, 13}, softmax},
+	{"Split", []int{2, 11, 13, 18}, split},
+	{"Sqrt", []int{6, 13}, squareRoot},
+	{"Squeeze", []int{1, 11, 13, 21, 23, 24, 25}, squeeze},
+	{"Sub", arithmetic, binary},
+	{"Swish", []int{24}, swish},
+	{"Tanh", []int{6, 13}, tangent},
+	{"TopK", []int{1, 10, 11, 24}, topK},
+	{"Transpose", []int{1, 13, 21, 23, 24, 25}, transpose},
+	{"Unsqueeze", []int{1, 11, 13, 21, 23, 24, 25}, unsqueeze},
+	{"Where", []int{9, 16}, where},
 }
 
 // Names returns the operators of a domain in alphabetical order. The result is empty for an unknown
