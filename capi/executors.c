@@ -1,4 +1,5 @@
-/* The functions of executors that call functions of the program, or take lists. */
+/* The functions of executors that call functions of the program, or take
+ * lists. */
 #include "_cgo_export.h"
 #include "guard.h"
 
@@ -17,17 +18,12 @@ ferrum_status ferrum_executor_run(ferrum_executor executor,
                                 timeout_ns));
 }
 
-/* The callback runs on a thread of the build. In a build from a callback, the
- * restrictions of that callback apply. */
 int32_t fm_call_build_progress(ferrum_build_progress_fn progress,
                                ferrum_build_progress *now, char *operation,
                                uintptr_t user_data, uint64_t token) {
     now->struct_size = sizeof *now;
     now->operation = operation;
-    enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
-                                ? (enum fm_inside)fm_inside
-                                : FM_INSIDE_WEIGHTS;
-    struct fm_mark before = fm_mark_set(inside, token);
+    struct fm_mark before = fm_mark_work(token);
     int32_t stops = progress(now, (void *)user_data);
     fm_mark_restore(before);
     return stops;

@@ -237,6 +237,13 @@ struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token) {
     return before;
 }
 
+struct fm_mark fm_mark_work(uint64_t token) {
+    enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
+                                ? (enum fm_inside)fm_inside
+                                : FM_INSIDE_WEIGHTS;
+    return fm_mark_set(inside, token);
+}
+
 void fm_mark_restore(struct fm_mark before) {
     fm_inside = before.inside;
     fm_token = before.token;

@@ -52,6 +52,10 @@ struct fm_mark {
 };
 /** Marks the thread, and returns the mark before. */
 struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token);
+/** Marks the thread of a call or of the library that runs a function of a load or a
+ *  build. In a call from a callback or a host function, the restrictions of that
+ *  function apply. */
+struct fm_mark fm_mark_work(uint64_t token);
 void fm_mark_restore(struct fm_mark before);
 
 #define FM_ENTER_IN(name, keep)                                   \

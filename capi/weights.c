@@ -19,20 +19,11 @@ static ferrum_status weights_describe(uint64_t file, const char *json,
     FM_RETURN(fmgo_weights_file_describe(file, (char *)json, json_bytes));
 }
 
-/* The functions run on the thread of a call or of the library. In a call from
- * a callback or a host function, the restrictions of that function apply. */
-static struct fm_mark mark(uint64_t token) {
-    enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
-                                ? (enum fm_inside)fm_inside
-                                : FM_INSIDE_WEIGHTS;
-    return fm_mark_set(inside, token);
-}
-
 int32_t fm_call_weights_progress(ferrum_weights_progress_fn progress,
                                  ferrum_weights_progress *now,
                                  uintptr_t user_data, uint64_t token) {
     now->struct_size = sizeof *now;
-    struct fm_mark before = mark(token);
+    struct fm_mark before = fm_mark_work(token);
     int32_t stops = progress(now, (void *)user_data);
     fm_mark_restore(before);
     return stops;
@@ -42,7 +33,7 @@ int32_t fm_call_weights_recognises(ferrum_weights_recognises_fn recognises,
                                    void *start, size_t start_bytes,
                                    uint64_t file_bytes, uintptr_t user_data,
                                    uint64_t token) {
-    struct fm_mark before = mark(token);
+    struct fm_mark before = fm_mark_work(token);
     int32_t is = recognises(start, start_bytes, file_bytes, (void *)user_data);
     fm_mark_restore(before);
     return is;
@@ -58,7 +49,7 @@ ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
     given.name = name;
     given.read_at = weights_read_at;
     given.describe = weights_describe;
-    struct fm_mark before = mark(token);
+    struct fm_mark before = fm_mark_work(token);
     ferrum_status status = decode(&given, (void *)user_data);
     fm_mark_restore(before);
     return status;
