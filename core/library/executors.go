@@ -35,7 +35,7 @@ func (x *Executors) Executor(op string, id uint64) (*Executor, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !e.built.isOver():
+	case !isOver(e.built.over):
 		return nil, device.Errorf(device.CodeBusy, op, "executor handle %#x: model %q is being built", id, e.built.id).OfModel(e.built.id)
 	case e.built.executor == nil:
 		return nil, endedError(e)

@@ -38,19 +38,9 @@ type builtModel struct {
 	handles int
 }
 
-// isOver states whether the build has ended.
-func (b *builtModel) isOver() bool {
-	select {
-	case <-b.over:
-		return true
-	default:
-		return false
-	}
-}
-
 // notInside rejects a call that would wait for the progress callback that makes it.
 func (b *builtModel) notInside(op string) error {
-	if b.token == 0 || b.isOver() || !b.device.library.running.insideCallback(b.token) {
+	if b.token == 0 || isOver(b.over) || !b.device.library.running.insideCallback(b.token) {
 		return nil
 	}
 	return device.Errorf(device.CodeInvalidState, op, "called from the progress callback of the build of model %q, for which the call would wait", b.id).
@@ -111,7 +101,7 @@ func (b *builtModel) end(op string) error {
 }
 
 func (e *Executor) hasEnded() bool {
-	return e.built.isOver() && (e.built.executor == nil || e.built.executor.HasEnded())
+	return isOver(e.built.over) && (e.built.executor == nil || e.built.executor.HasEnded())
 }
 func (e *Executor) known() (uint64, *engine.Engine) { return e.id(), e.built.device.Engine }
 func (e *Executor) of(d *Device) bool               { return e.built.device == d }

@@ -200,14 +200,7 @@ func (s *TensorSet) endByForce(*Library, uint64) error {
 }
 
 // isLoaded states whether the load is over, with or without success.
-func (s *TensorSet) isLoaded() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
+func (s *TensorSet) isLoaded() bool { return isOver(s.over) }
 
 // notInside rejects a call that would wait for the callback that makes it.
 func (s *TensorSet) notInside(op string) error {

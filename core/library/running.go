@@ -2,6 +2,16 @@ package library
 
 import "sync"
 
+// isOver states whether the channel that the end of some work closes is closed.
+func isOver(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	default:
+		return false
+	}
+}
+
 // running counts the caller's callbacks that run now. A callback that removes itself,
 // or its monitor, is in no table any more, so the end of its device waits for it here.
 type running struct {
