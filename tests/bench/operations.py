@@ -46,6 +46,7 @@ CANNOT = 3
 QUICK_BYTES = 64 << 20
 PACKAGE = ROOT / "bindings" / "python" / "src"
 OP_RUN = "ferrum_op_run"
+SEQUENCE_RUN = "ferrum_sequence_run"
 
 
 def openblas() -> tuple[Path, str] | None:
@@ -176,7 +177,7 @@ class Operations:
             result(
                 f"two_threads_product_{entry['shape']}", "ratio",
                 summary(entry["ours"]), summary(entry["loop"]),
-                ours_name=OP_RUN, peer_name=LOOP, threads=2,
+                ours_name=SEQUENCE_RUN, peer_name=LOOP, threads=2,
                 pairs=quotients(entry["ours"], entry["loop"]), error=entry["error"],
                 command=shlex.join(command),
             )
@@ -226,7 +227,7 @@ class Operations:
         found = [
             result(
                 f"step_{entry['name']}", "ns", summary(entry["ns"]), None,
-                ours_name="ferrum_sequence_run", error=entry["error"], type=entry["type"],
+                ours_name=SEQUENCE_RUN, error=entry["error"], type=entry["type"],
                 command=text,
             )
             for entry in answer["steps"]

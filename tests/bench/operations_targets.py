@@ -182,7 +182,8 @@ TARGETS = (
         for name in TYPES
     ),
     Target("two_threads_product",
-           "matrix products of ≥ 128 rows, two threads: scaling ÷ a plain loop's, the worst shape",
+           "matrix products of ≥ 128 rows in a sequence, two threads: scaling ÷ a plain loop's, "
+           "the worst shape",
            two_threads, 0.9, least=True),
     Target("attention_naive", "attention, 128 to 4096 tokens: naive NumPy ÷ ours, the worst",
            attention(NAIVE, 0), 2, least=True),

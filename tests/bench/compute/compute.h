@@ -9,21 +9,25 @@
 
 #include "../bench.h"
 
-#define FUNCTIONS(X)   \
-    X(init)            \
-    X(shutdown)        \
-    X(last_error)      \
-    X(version_string)  \
-    X(device_open)     \
-    X(device_close)    \
-    X(compute_open)    \
-    X(compute_close)   \
-    X(op_prepare)      \
-    X(op_destroy)      \
-    X(op_run)          \
-    X(op_pack)         \
-    X(tensor_wrap)     \
-    X(tensor_describe) \
+#define FUNCTIONS(X)    \
+    X(init)             \
+    X(shutdown)         \
+    X(last_error)       \
+    X(version_string)   \
+    X(device_open)      \
+    X(device_close)     \
+    X(compute_open)     \
+    X(compute_close)    \
+    X(op_prepare)       \
+    X(op_destroy)       \
+    X(op_run)           \
+    X(op_pack)          \
+    X(sequence_create)  \
+    X(sequence_add)     \
+    X(sequence_run)     \
+    X(sequence_destroy) \
+    X(tensor_wrap)      \
+    X(tensor_describe)  \
     X(tensor_destroy)
 
 /** The functions of the library, without their prefix. */

@@ -193,23 +193,43 @@ static double loop_ns(unsigned threads, uint64_t steps) {
     return slowest;
 }
 
+/* The same product several times in a bound sequence, as a model runs its operations:
+ * in one call, with no other work between them. */
+static ferrum_sequence repeated(const struct backend *backend,
+                                struct product *p, int times) {
+    ferrum_sequence sequence;
+    MUST(sequence_create(backend->compute, &sequence));
+    for (int i = 0; i < times; i++)
+        MUST(sequence_add(sequence, p->op, p->inputs, 2, &p->output, 1));
+    return sequence;
+}
+
+static double sequence_ns(ferrum_sequence sequence) {
+    ferrum_stream stream = {0};
+    uint64_t begin = clock_ns();
+    MUST(sequence_run(sequence, stream));
+    return (double)(clock_ns() - begin);
+}
+
 static void scale(const struct backend backends[2], struct shape s,
                   uint64_t rounds) {
     struct product p[2];
+    ferrum_sequence sequences[2];
     double *ours = numbers(rounds), *plain = numbers(rounds);
-    for (int i = 0; i < 2; i++) {
-        p[i] = product_of(&backends[i], s);
-        product_run(&p[i]);
-    }
     /* Several milliseconds, because the second thread sleeps between measurements.
      * Between the operations of a model it does not. */
-    int calls = (int)(1e9 / (2.0 * s.m * s.n * s.k)) + 1;
+    int times = (int)(1e9 / (2.0 * s.m * s.n * s.k)) + 1;
+    for (int i = 0; i < 2; i++) {
+        p[i] = product_of(&backends[i], s);
+        sequences[i] = repeated(&backends[i], &p[i], times);
+        sequence_ns(sequences[i]);
+    }
     /* The loop takes as long as the products, so others disturb both alike. */
     double step_ns = loop_ns(1, LOOP) / LOOP;
-    uint64_t steps = (uint64_t)(ours_ns(&p[0], calls) * calls / step_ns) + 1;
+    uint64_t steps = (uint64_t)(sequence_ns(sequences[0]) / step_ns) + 1;
     for (uint64_t i = 0; i < rounds; i++) {
-        double alone = ours_ns(&p[0], calls);
-        ours[i] = alone / ours_ns(&p[1], calls);
+        double alone = sequence_ns(sequences[0]);
+        ours[i] = alone / sequence_ns(sequences[1]);
         alone = loop_ns(1, steps);
         plain[i] = 2 * alone / loop_ns(2, steps);
     }
@@ -223,8 +243,10 @@ static void scale(const struct backend backends[2], struct shape s,
     printf("}");
     free(ours);
     free(plain);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        MUST(sequence_destroy(sequences[i]));
         product_end(&p[i]);
+    }
 }
 
 void row_threads(const struct settings *settings) {
