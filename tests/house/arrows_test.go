@@ -50,6 +50,10 @@ var below = map[string][]string{
 	"core/compute":  {"core/device", "core/dtype", "core/strided", "core/operator"},
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/ir": {"core/device", "core/internal", "core/dtype", "core/strided", "core/operator"},
+	// core/internal: the encoding of protocol buffers.
+	"core/onnx": {
+		"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir", "core/weights",
+	},
 	// A definition is made from the files and the numbers that estimation reads.
 	"core/architecture": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir", "core/estimate", "core/weights",

@@ -19,5 +19,5 @@
 // # Files in reading order
 //
 // input.go, header.go, json.go, index.go, safetensors.go, literal.go, npy.go, archive.go, pickle.go,
-// torch_globals.go, torch.go, wire.go, onnx.go, gguf.go, read.go.
+// torch_globals.go, torch.go, onnx.go, onnx_constant.go, gguf.go, read.go.
 package header

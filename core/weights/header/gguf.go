@@ -111,7 +111,7 @@ func readGGUF(in Input) (*Header, error) {
 	limit := min(in.Size, MaxBytes)
 	r := &ggufReader{
 		in: in, limit: limit, seen: map[string]bool{},
-		buffer: bufio.NewReaderSize(io.NewSectionReader(in.Bytes, 0, int64(limit)), wireWindow),
+		buffer: bufio.NewReaderSize(io.NewSectionReader(in.Bytes, 0, int64(limit)), 1<<16),
 		header: &Header{Format: GGUF, Values: map[string]Value{}, Extra: map[string]string{}},
 	}
 	tensors, keys := r.start()

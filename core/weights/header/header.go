@@ -73,6 +73,9 @@ type Tensor struct {
 	// Varints is the number of bytes of the file that hold the elements as varints, an encoding
 	// that ONNX allows. 0: the elements are stored as the type states.
 	Varints uint64
+	// Decoded has the elements of a short tensor whose bytes are not one run in the file; Varints is then
+	// not 0. nil: the file has the elements.
+	Decoded []byte
 	// External is set for a tensor whose bytes are in another file than its header. Offset counts
 	// in that file.
 	External *External

@@ -30,7 +30,7 @@ func ReadIndex(in Input) (*Index, error) {
 	if in.Size > MaxIndexBytes {
 		return nil, in.wrong("the index of %v is longer than %v", device.Size(in.Size), device.Size(MaxIndexBytes))
 	}
-	text, err := in.read(0, in.Size)
+	text, err := in.Read(0, in.Size)
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ func (in Input) failed(err error) error {
 	return device.Errorf(device.CodeIO, opHeader, "%s: %w", in.Name, err)
 }
 
-// read returns size bytes from an offset. The caller has bounded size.
-func (in Input) read(offset, size uint64) ([]byte, error) {
+// Read returns size bytes from an offset. The caller has bounded size.
+func (in Input) Read(offset, size uint64) ([]byte, error) {
 	if offset > in.Size || size > in.Size-offset {
 		return nil, in.wrong("%v at %d are beyond the end of the file of %v", device.Size(size), offset, device.Size(in.Size))
 	}

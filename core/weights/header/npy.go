@@ -140,7 +140,7 @@ func (in Input) npyTensor(label string, f npyFields, begin, size uint64) (Tensor
 
 // readNumPy reads a file of one array. The array has no name.
 func readNumPy(in Input) (*Header, error) {
-	t, err := readNPY(in, "", in.Size, in.read)
+	t, err := readNPY(in, "", in.Size, in.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/protobuf"
 	"ferrum_mem/core/strided"
 )
 
@@ -66,6 +67,7 @@ func onnxType(number uint64) (t dtype.DType, name string) {
 const (
 	modelGraph            = 7
 	modelOpsets           = 8
+	graphNode             = 1
 	graphInitializer      = 5
 	tensorDims            = 1
 	tensorDataType        = 2
@@ -87,40 +89,72 @@ const (
 // looksLikeONNX states whether a file begins as a model does: with the version of the format, and
 // then one of the first fields of a model.
 func looksLikeONNX(start []byte) bool {
-	return len(start) > 2 && start[0] == 1<<3|wireVarint && start[1] < 0x80 && start[2]&7 <= wireBytes && start[2]>>3 >= 2 && start[2]>>3 <= 8
+	const varint, bytes = byte(protobuf.Varint), byte(protobuf.Bytes)
+	return len(start) > 2 && start[0] == 1<<3|varint && start[1] < 0x80 && start[2]&7 <= bytes && start[2]>>3 >= 2 && start[2]>>3 <= 8
 }
 
-// readONNX reads the initialisers of the graph of a model.
+// messages returns the file as a source of messages.
+func (in Input) messages() protobuf.Source {
+	return protobuf.Source{Size: in.Size, Read: in.Read, Wrong: in.wrong}
+}
+
+// readONNX reads the initialisers of the graph of a model, and the tensors of its nodes of type Constant,
+// which have the names of the outputs of the nodes.
 func readONNX(in Input) (*Header, error) {
-	r := onnxReader{wire: wire{in: in, end: in.Size}, header: &Header{Format: ONNX}, seen: map[string]bool{}}
+	r := newONNXReader(in, 0, in.Size)
 	graphs, opsets := 0, 0
-	r.message(in.Size, func(number uint64, kind uint8, size uint64) {
-		if number == modelOpsets {
+	r.Message(in.Size, func(f protobuf.Field) {
+		if f.Number == modelOpsets {
 			opsets++
 		}
-		if number != modelGraph || kind != wireBytes {
+		if f.Number != modelGraph || f.Kind != protobuf.Bytes {
 			return
 		}
 		graphs++
-		r.message(size, func(number uint64, kind uint8, size uint64) {
-			if number == graphInitializer && kind == wireBytes {
-				r.tensor(size)
+		r.Message(f.Size, func(f protobuf.Field) {
+			switch {
+			case f.Kind != protobuf.Bytes:
+			case f.Number == graphInitializer:
+				r.tensor(f.Size, "")
+			case f.Number == graphNode:
+				r.node(f.Size)
 			}
 		})
 	})
-	if r.err == nil && (graphs != 1 || opsets == 0) {
-		r.fail("has %d graphs and %d sets of operators, and a model of ONNX has one graph and at least one set", graphs, opsets)
+	if r.Err == nil && (graphs != 1 || opsets == 0) {
+		r.Fail("has %d graphs and %d sets of operators, and a model of ONNX has one graph and at least one set", graphs, opsets)
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return r.header, nil
 }
 
 type onnxReader struct {
-	wire
+	*protobuf.Reader
+	in     Input
 	header *Header
 	seen   map[string]bool
+}
+
+func newONNXReader(in Input, from, end uint64) *onnxReader {
+	return &onnxReader{
+		Reader: protobuf.NewReader(in.messages(), from, end), in: in, header: &Header{Format: ONNX}, seen: map[string]bool{},
+	}
+}
+
+// ONNXTensor reads a tensor of ONNX at a place of the file, such as an attribute of a node. name is its
+// name in errors.
+func ONNXTensor(in Input, name string, at, size uint64) (*Tensor, error) {
+	if at > in.Size || size > in.Size-at {
+		return nil, in.wrong("%s: goes beyond the end of the file", quote(name))
+	}
+	r := newONNXReader(in, at, at+size)
+	r.tensor(size, name)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return &r.header.Tensors[0], nil
 }
 
 // initialiser is a tensor that is being read.
@@ -140,59 +174,58 @@ type onnxPlace struct {
 	varints      bool
 }
 
-func (r *onnxReader) tensor(size uint64) {
+// tensor reads a tensor. name replaces its name; "": it has its own.
+func (r *onnxReader) tensor(size uint64, name string) {
 	if len(r.header.Tensors) >= MaxTensors {
-		r.fail("has more than %d tensors", MaxTensors)
+		r.Fail("has more than %d tensors", MaxTensors)
 		return
 	}
 	t := initialiser{Tensor: Tensor{Shape: []uint64{}}, properties: map[string]string{}}
-	r.message(size, func(number uint64, kind uint8, size uint64) {
-		switch number {
+	r.Message(size, func(f protobuf.Field) {
+		switch f.Number {
 		case tensorDims:
-			r.dims(&t, kind, size)
+			r.dims(&t, f)
 		case tensorDataType:
-			t.dataType = r.onnxNumber(kind)
+			t.dataType = r.Number(f)
 		case tensorName:
-			t.Name = r.text("the name of a tensor", size, maxName)
+			t.Name = r.Text("the name of a tensor", f.Size, maxName)
 		case tensorRawData, tensorFloatData, tensorDoubleData:
-			t.places = append(t.places, onnxPlace{offset: r.at, size: size})
+			t.places = append(t.places, onnxPlace{offset: r.At, size: f.Size})
 		case tensorInt32Data, tensorInt64Data, tensorUint64Data:
-			if kind == wireVarint {
-				r.fail("%s: its values are a list that is not packed", quote(t.Name))
+			if f.Kind == protobuf.Varint {
+				r.Fail("%s: its values are a list that is not packed", quote(t.Name))
 			}
-			t.places = append(t.places, onnxPlace{offset: r.at, size: size, varints: true})
+			t.places = append(t.places, onnxPlace{offset: r.At, size: f.Size, varints: true})
 		case tensorExternalData:
-			r.property(&t, size)
+			r.property(&t, f.Size)
 		case tensorDataLocation:
-			t.stored = r.onnxNumber(kind)
+			t.stored = r.Number(f)
+		}
+		if len(t.places) > 1 {
+			r.Fail("%s: its values are in several fields, not in one", quote(t.Name))
 		}
 	})
-	if r.err == nil {
+	if name != "" {
+		t.Name = name
+	}
+	if r.Err == nil {
 		r.finish(&t)
 	}
 }
 
-func (r *onnxReader) onnxNumber(kind uint8) uint64 {
-	if kind != wireVarint {
-		r.fail("a field before byte %d is not a number", r.at)
-		return 0
-	}
-	return r.varint()
-}
-
-func (r *onnxReader) dims(t *initialiser, kind uint8, size uint64) {
-	end := r.at + size
-	for more := true; more && r.err == nil; more = kind == wireBytes && r.at < end {
-		if kind == wireBytes && size == 0 {
+func (r *onnxReader) dims(t *initialiser, f protobuf.Field) {
+	end := r.At + f.Size
+	for more := true; more && r.Err == nil; more = f.Kind == protobuf.Bytes && r.At < end {
+		if f.Kind == protobuf.Bytes && f.Size == 0 {
 			return
 		}
 		if len(t.Shape) == MaxDimensions {
-			r.fail("a tensor before byte %d has more than %d dimensions", r.at, MaxDimensions)
+			r.Fail("a tensor before byte %d has more than %d dimensions", r.At, MaxDimensions)
 			return
 		}
-		side := r.varint()
+		side := r.Varint()
 		if side>>63 != 0 {
-			r.fail("a tensor before byte %d has a negative dimension", r.at)
+			r.Fail("a tensor before byte %d has a negative dimension", r.At)
 		}
 		t.Shape = append(t.Shape, side)
 	}
@@ -201,21 +234,21 @@ func (r *onnxReader) dims(t *initialiser, kind uint8, size uint64) {
 // property reads one entry of external_data: a key and a value.
 func (r *onnxReader) property(t *initialiser, size uint64) {
 	var key, value string
-	r.message(size, func(number uint64, kind uint8, size uint64) {
+	r.Message(size, func(f protobuf.Field) {
 		switch {
-		case kind != wireBytes:
-		case number == entryKey:
-			key = r.text("a key of external data", size, maxONNXText)
-		case number == entryValue:
-			value = r.text("a value of external data", size, maxONNXText)
+		case f.Kind != protobuf.Bytes:
+		case f.Number == entryKey:
+			key = r.Text("a key of external data", f.Size, maxONNXText)
+		case f.Number == entryValue:
+			value = r.Text("a value of external data", f.Size, maxONNXText)
 		}
 	})
 	if len(t.properties) >= maxExternalProperties {
-		r.fail("a tensor before byte %d has more than %d properties of external data", r.at, maxExternalProperties)
+		r.Fail("a tensor before byte %d has more than %d properties of external data", r.At, maxExternalProperties)
 		return
 	}
 	if _, twice := t.properties[key]; twice {
-		r.fail("a tensor before byte %d has external data with %s twice", r.at, quote(key))
+		r.Fail("a tensor before byte %d has external data with %s twice", r.At, quote(key))
 	}
 	t.properties[key] = value
 }
@@ -223,28 +256,22 @@ func (r *onnxReader) property(t *initialiser, size uint64) {
 // finish compares the description of a tensor with its values.
 func (r *onnxReader) finish(t *initialiser) {
 	label := quote(t.Name)
-	switch {
-	case t.Name == "" || !utf8.ValidString(t.Name):
-		r.fail("the name of tensor %d is empty or not UTF-8", len(r.header.Tensors))
-		return
-	case r.seen[t.Name]:
-		r.fail("%s: the tensor is listed twice", label)
+	if !r.isNew(t) {
 		return
 	}
-	r.seen[t.Name] = true
 	if t.Type, t.TypeName = onnxType(t.dataType); t.TypeName == "" {
-		r.err = r.in.unsupported("%s: elements of type %d are not read", label, t.dataType)
+		r.Err = r.in.unsupported("%s: elements of type %d are not read", label, t.dataType)
 		return
 	}
 	var fits bool
 	if t.Elements, fits = product(t.Shape...); !fits {
-		r.err = r.in.overflow(t.Name, t.Shape)
+		r.Err = r.in.overflow(t.Name, t.Shape)
 		return
 	}
 	each, _ := t.Type.Block()
 	size, err := t.Type.Size((t.Elements + each - 1) / each * each)
 	if err != nil {
-		r.err = r.in.overflow(t.Name, t.Shape)
+		r.Err = r.in.overflow(t.Name, t.Shape)
 		return
 	}
 	t.Size = size
@@ -253,9 +280,21 @@ func (r *onnxReader) finish(t *initialiser) {
 	} else {
 		r.inside(t, label)
 	}
-	if r.err == nil {
+	if r.Err == nil {
 		r.header.Tensors = append(r.header.Tensors, t.Tensor)
 	}
+}
+
+// isNew checks the name of a tensor.
+func (r *onnxReader) isNew(t *initialiser) bool {
+	switch {
+	case t.Name == "" || !utf8.ValidString(t.Name):
+		r.Fail("the name of tensor %d is empty or not UTF-8", len(r.header.Tensors))
+	case r.seen[t.Name]:
+		r.Fail("%s: the tensor is listed twice", quote(t.Name))
+	}
+	r.seen[t.Name] = true
+	return r.Err == nil
 }
 
 // inside finds the values in the model. They must be one run.
@@ -265,7 +304,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 		return
 	}
 	if len(places) != 1 {
-		r.fail("%s: its values are in %d fields, not in one", label, len(places))
+		r.Fail("%s: has no values", label)
 		return
 	}
 	t.Offset = places[0].offset
@@ -274,7 +313,7 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 		return
 	}
 	if places[0].size != t.Size {
-		r.fail("%s: has %v, where a shape of %s of %s takes %v", label, device.Size(places[0].size), strided.Text(t.Shape), t.TypeName, device.Size(t.Size))
+		r.Fail("%s: has %v, where a shape of %s of %s takes %v", label, device.Size(places[0].size), strided.Text(t.Shape), t.TypeName, device.Size(t.Size))
 	}
 }
 
@@ -282,11 +321,11 @@ func (r *onnxReader) inside(t *initialiser, label string) {
 func (r *onnxReader) external(t *initialiser, label string) {
 	location := t.properties["location"]
 	if len(t.places) != 0 {
-		r.fail("%s: its values are in the model and in another file", label)
+		r.Fail("%s: its values are in the model and in another file", label)
 		return
 	}
 	if !filepath.IsLocal(location) || strings.ContainsAny(location, "\\\x00") {
-		r.fail("%s: external data at %s, which is not a path inside the folder of the model", label, quote(location))
+		r.Fail("%s: external data at %s, which is not a path inside the folder of the model", label, quote(location))
 		return
 	}
 	e := &External{Location: filepath.Clean(location)}
@@ -297,13 +336,13 @@ func (r *onnxReader) external(t *initialiser, label string) {
 		}
 		n, err := strconv.ParseUint(text, 10, 63)
 		if err != nil {
-			r.fail("%s: the %s of its external data is %s, not a whole number", label, key, quote(text))
+			r.Fail("%s: the %s of its external data is %s, not a whole number", label, key, quote(text))
 			return
 		}
 		*into = n
 	}
 	if e.Length != 0 && e.Length != t.Size {
-		r.fail("%s: external data of %v, where a shape of %s of %s takes %v", label, device.Size(e.Length), strided.Text(t.Shape), t.TypeName, device.Size(t.Size))
+		r.Fail("%s: external data of %v, where a shape of %s of %s takes %v", label, device.Size(e.Length), strided.Text(t.Shape), t.TypeName, device.Size(t.Size))
 		return
 	}
 	t.External, t.Offset = e, e.Offset
@@ -312,20 +351,23 @@ func (r *onnxReader) external(t *initialiser, label string) {
 // Varints converts the varints of a tensor to elements of its type. The caller has bounded t.Size.
 // One varint has two elements of a 4-bit type.
 func Varints(in Input, t *Tensor) ([]byte, error) {
+	if t.Decoded != nil {
+		return t.Decoded, nil
+	}
 	_, width := t.Type.Block()
-	w := wire{in: in, at: t.Offset, end: t.Offset + t.Varints}
+	r := protobuf.NewReader(in.messages(), t.Offset, t.Offset+t.Varints)
 	out := make([]byte, 0, t.Size)
-	for w.at < w.end && w.err == nil && uint64(len(out)) < t.Size {
-		value := w.varint()
+	for r.At < r.End && r.Err == nil && uint64(len(out)) < t.Size {
+		value := r.Varint()
 		for range width {
 			out = append(out, byte(value))
 			value >>= 8
 		}
 	}
-	if w.err != nil {
-		return nil, w.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
-	if w.at != w.end || uint64(len(out)) != t.Size {
+	if r.At != r.End || uint64(len(out)) != t.Size {
 		return nil, in.wrong("%s: its list of numbers does not have the %d elements of its shape", quote(t.Name), t.Elements)
 	}
 	return out, nil

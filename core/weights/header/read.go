@@ -28,7 +28,7 @@ func Knows(in Input) (bool, error) {
 
 // readerOf returns the reader for a file by its first bytes, or nil.
 func readerOf(in Input) (read func(Input) (*Header, error), err error) {
-	start, err := in.read(0, min(in.Size, 16))
+	start, err := in.Read(0, min(in.Size, 16))
 	if err != nil {
 		return nil, err
 	}

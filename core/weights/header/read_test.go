@@ -17,6 +17,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/internal/protobuf"
 	"ferrum_mem/tests/mutation"
 )
 
@@ -235,11 +236,11 @@ func TestONNXListsOfNumbers(t *testing.T) {
 	found := map[string][]uint64{}
 	for _, of := range h.Tensors {
 		require.NotZero(t, of.Varints, of.Name)
-		w := wire{in: in, at: of.Offset, end: of.Offset + of.Varints}
-		for w.at < w.end {
-			found[of.Name] = append(found[of.Name], w.varint())
+		r := protobuf.NewReader(in.messages(), of.Offset, of.Offset+of.Varints)
+		for r.At < r.End {
+			found[of.Name] = append(found[of.Name], r.Varint())
 		}
-		require.NoError(t, w.err)
+		require.NoError(t, r.Err)
 		require.Len(t, found[of.Name], int(of.Elements))
 	}
 	assert.Equal(t, []uint64{1<<64 - 1, 0, 1 << 40}, found["i64"])

@@ -91,7 +91,7 @@ func readSafetensors(in Input) (*Header, error) {
 	if in.Size < safetensorsPrefix {
 		return nil, in.wrong("has %v, too few for the length of a header", device.Size(in.Size))
 	}
-	first, err := in.read(0, safetensorsPrefix)
+	first, err := in.Read(0, safetensorsPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func readSafetensors(in Input) (*Header, error) {
 	if length > MaxBytes {
 		return nil, in.wrong("the header of %v is longer than %v", device.Size(length), device.Size(MaxBytes))
 	}
-	text, err := in.read(safetensorsPrefix, length)
+	text, err := in.Read(safetensorsPrefix, length)
 	if err != nil {
 		return nil, err
 	}

@@ -246,7 +246,7 @@ func isLegacyTorch(start []byte) bool {
 // machine, the tensors, and the keys of their storages. The storages follow, each after its number
 // of elements.
 func readTorchLegacy(in Input) (*Header, error) {
-	data, err := in.read(0, min(in.Size, MaxBytes))
+	data, err := in.Read(0, min(in.Size, MaxBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (m *machine) legacyPlaces(keys any, storages map[string]*storage) (map[stri
 		if m.in.Size-at < 8 {
 			return nil, m.in.wrong("storage %s is beyond the end of the file", quote(key))
 		}
-		raw, err := m.in.read(at, 8)
+		raw, err := m.in.Read(at, 8)
 		if err != nil {
 			return nil, err
 		}
