@@ -1,0 +1,113 @@
+package onnx_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/ir"
+	"ferrum_mem/core/onnx"
+	"ferrum_mem/core/operator"
+	"ferrum_mem/core/operator/operatortest"
+)
+
+// valuesOf reads the inputs of a call: the lengths of each, with the elements of a list of numbers behind a
+// colon.
+func valuesOf(t *testing.T, s *operator.Schema, text string) []operator.Value {
+	t.Helper()
+	var list []operator.Value
+	for i, word := range strings.Fields(text) {
+		p := s.Inputs[min(i, len(s.Inputs)-1)]
+		v := operator.Value{Type: p.Types.List()[0]}
+		if p.Types.Has(dtype.F32) {
+			v.Type = dtype.F32
+		}
+		if p.Types.Has(dtype.I64) && p.IsRead {
+			v.Type = dtype.I64
+		}
+		lengths, elements, _ := strings.Cut(word, ":")
+		v.Shape = []uint64{}
+		for _, length := range strings.Split(lengths, ",") {
+			n, err := strconv.ParseUint(length, 10, 64)
+			require.NoError(t, err)
+			v.Shape = append(v.Shape, n)
+		}
+		for _, element := range strings.Split(elements, ",") {
+			if n, err := strconv.ParseInt(element, 10, 64); err == nil {
+				v.Known = append(v.Known, n)
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// opened opens the bytes of a model as a file.
+func opened(t *testing.T, bytes []byte) *onnx.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	require.NoError(t, os.WriteFile(path, bytes, 0o600))
+	f, err := onnx.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// Every operator of the library that has a form in ONNX becomes a model of one step, which the reader takes.
+func TestEachOperatorIsAModel(t *testing.T) {
+	for _, domain := range []string{operator.ONNX, operator.Ferrum} {
+		for _, name := range operator.Names(domain) {
+			t.Run(operator.FullName(domain, name), func(t *testing.T) {
+				s, err := operator.Find(domain, name, 0)
+				require.NoError(t, err)
+				attributes, inputs := operatortest.Small(name)
+				op, err := s.Prepare([]byte(attributes))
+				require.NoError(t, err)
+				values := valuesOf(t, s, inputs)
+				g, err := onnx.ForOperator(op, values, nil)
+				if name == "quantized_linear" {
+					require.ErrorContains(t, err, "which ONNX does not have")
+					return
+				}
+				require.NoError(t, err)
+				assert.Empty(t, g.Initializers)
+				f := opened(t, g.Bytes)
+				if folder := os.Getenv("FERRUM_ONNX_FOLDER"); folder != "" {
+					require.NoError(t, os.WriteFile(filepath.Join(folder, name+".onnx"), g.Bytes, 0o600))
+				}
+				assert.Equal(t, g.Inputs, f.Inputs)
+				assert.Equal(t, g.Outputs, f.Outputs)
+				m, err := f.Definition()
+				require.NoError(t, err)
+				assert.Empty(t, m.Validate())
+			})
+		}
+	}
+}
+
+// The graph of a definition has each parameter once, without elements, and its inputs and outputs.
+func TestGraphOfADefinition(t *testing.T) {
+	text, err := os.ReadFile("../ir/testdata/example.json")
+	require.NoError(t, err)
+	m, err := ir.Parse(text)
+	require.NoError(t, err)
+	g, err := onnx.FromDefinition(m)
+	require.NoError(t, err)
+	require.Len(t, g.Initializers, 2)
+	table, weight := g.Initializers[0], g.Initializers[1]
+	assert.Equal(t, []uint64{16, 8}, table.Shape)
+	assert.Equal(t, "table", table.Spec.Tensor)
+	assert.False(t, table.IsTransposed)
+	assert.Equal(t, []uint64{8, 4}, weight.Shape, "the matrix of a product is exchanged")
+	assert.True(t, weight.IsTransposed)
+	assert.Equal(t, &m.Parameters[1], weight.Parameter)
+	assert.Equal(t, uint64(128), weight.SizeBytes)
+	assert.Equal(t, []onnx.Dim{{Length: ir.Dynamic, Name: "batch"}, {Length: ir.Dynamic, Name: "sequence"}}, g.Inputs[0].Shape)
+	assert.Less(t, len(g.Bytes), 3000)
+}
