@@ -75,7 +75,7 @@ LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 SHARE         := build/share/man/ferrum-mem.1 $(addprefix build/share/completion/,bash zsh fish)
 
 # Folders are prerequisites too, so that make notices a deleted file.
-CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go') \
+CORE_SOURCES    := go.mod go.sum $(shell find core drivers internal -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go') \
     $(shell find engines -type d -o -type f ! -name '*_test.go')
 LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
 COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
@@ -96,7 +96,7 @@ CPP_OPTIMISED  := $(CPP_NAMES:%=build/test/optimised/c/%)
 C_ONLY_ASAN    := $(filter-out $(CPP_NAMES:%=build/test/asan/c/%),$(C_TESTS_ASAN))
 
 # The longest packages start first: a long package that starts last leaves processors idle.
-GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drivers/... ./core/...
+GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drivers/... ./internal/... ./core/...
 
 # The longest suites start first: a long suite that starts last leaves processors idle.
 CHECKS := check-go check-rust check-c check-abi check-house check-python check-generated check-contract
@@ -363,7 +363,7 @@ test-go: ready-test simcuda
 # The race detector runs the packages whose tests start goroutines. This pattern finds the
 # test files that do. `make soak` runs all packages with the race detector.
 GOROUTINES := device[.]Go[(]|sync[.]WaitGroup|^[[:space:]]+go [a-z]
-RACE_PACKAGES = $(addprefix ./,$(sort $(dir $(shell grep -rlE '$(GOROUTINES)' --include='*_test.go' core drivers engines))))
+RACE_PACKAGES = $(addprefix ./,$(sort $(dir $(shell grep -rlE '$(GOROUTINES)' --include='*_test.go' core drivers engines internal))))
 # With the race detector every process that exits normally sleeps for a second, and some
 # suites start many processes; GORACE shortens the sleep. -short runs a fifth of the random
 # programs, at half the length. test-go runs all of them, and `make soak` runs all of them

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // bounceBytes is the size of one step of an overlapping copy.

@@ -3,7 +3,7 @@ package cuda
 import (
 	"sync"
 
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/events"
 )
 

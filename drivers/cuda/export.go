@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 

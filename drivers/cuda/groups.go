@@ -1,6 +1,6 @@
 package cuda
 
-import "ferrum_mem/drivers/internal/dl"
+import "ferrum_mem/internal/dl"
 
 // Groups of functions that a vendor driver may lack.
 const (

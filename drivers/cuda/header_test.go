@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/drivers/cuda/cudaprobe"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // headerText is C code that compiles only if this package agrees with the vendor's header.

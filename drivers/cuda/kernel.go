@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // kernel is a kernel of a module.

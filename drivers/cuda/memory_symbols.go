@@ -1,6 +1,6 @@
 package cuda
 
-import "ferrum_mem/drivers/internal/dl"
+import "ferrum_mem/internal/dl"
 
 // memoryAPI is the functions for other kinds of memory than plain device memory.
 type memoryAPI struct {

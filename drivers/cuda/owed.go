@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
 )
 

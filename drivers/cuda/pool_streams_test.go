@@ -7,7 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // poolStreams opens a stream of each kind that the driver has. The test itself destroys

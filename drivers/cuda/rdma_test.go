@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/vmm"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Only pages for other cards have the driver's property that allows these cards access.

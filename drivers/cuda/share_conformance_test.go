@@ -7,7 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/sharetest"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
 )
 

@@ -1,6 +1,6 @@
 package cuda
 
-import "ferrum_mem/drivers/internal/dl"
+import "ferrum_mem/internal/dl"
 
 // sharingAPI is the functions by which devices and processes share memory.
 type sharingAPI struct {

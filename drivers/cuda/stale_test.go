@@ -13,7 +13,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // staleAnswers lists the errors that a driver may return for a destroyed stream. The key is

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 var _ device.Stream = (*stream)(nil)

@@ -1,6 +1,6 @@
 package cuda
 
-import "ferrum_mem/drivers/internal/dl"
+import "ferrum_mem/internal/dl"
 
 // api is the functions of the vendor driver that this package calls.
 type api struct {

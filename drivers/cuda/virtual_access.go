@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // giveAccess sets the access of this device and of guests to a range of whole pages, by one

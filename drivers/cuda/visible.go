@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 var _ device.HostVisible = (*openDevice)(nil)

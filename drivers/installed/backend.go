@@ -5,7 +5,7 @@ import (
 	"errors"
 	"runtime"
 
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Backend is a device with the engine that computes on it, and memory for models.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"runtime"
 
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Executor is a built model.

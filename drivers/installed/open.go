@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Variable is the variable of the environment with the path of the library.

@@ -3,7 +3,7 @@ package installed
 import (
 	"unsafe"
 
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // The structs of the header, field by field. The first field of most is their size. Pointers

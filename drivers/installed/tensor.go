@@ -2,7 +2,7 @@ package installed
 
 import (
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Tensor is an input or an output of a run. Elements are in the order of the shape without

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // answerFile is the number to which the file descriptor of the answer is moved. No library

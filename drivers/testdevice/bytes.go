@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Bytes reads and changes the memory of a device from the process. It accesses the memory

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"runtime"
 
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Simulator calls the test functions that a simulated driver has beside the vendor's.

@@ -115,6 +115,9 @@ func roomOf(path string) string {
 	return strings.Join(parts[:min(len(parts), 2)], "/")
 }
 
+// loader is the package that drivers and engines load libraries with.
+const loader = "internal/dl"
+
 // suiteDevices is the package that opens devices for the suites of core. Only tests import
 // it.
 const suiteDevices = "drivers/testdevice"
@@ -137,12 +140,14 @@ func mayImport(from, to string) bool {
 	case (from == "drivers" || from == suiteDevices) && within(to, "drivers"):
 		return true
 	case within(from, "drivers"):
-		return within(to, "core/device") || within(to, "drivers/internal") || roomOf(to) == roomOf(from)
+		return within(to, "core/device") || within(to, "drivers/internal") || to == loader || roomOf(to) == roomOf(from)
+	case from == loader:
+		return to == "core/device"
 	// The list of all engines may import every engine.
 	case from == "engines" && (within(to, "engines") || to == "core/backend"):
 		return true
 	case within(from, "engines"):
-		return slices.Contains(belowEngines, to) || roomOf(to) == roomOf(from)
+		return slices.Contains(belowEngines, to) || to == loader || roomOf(to) == roomOf(from)
 	case within(from, "core"):
 		return roomOf(to) == roomOf(from) || slices.Contains(below[roomOf(from)], roomOf(to))
 	default:
@@ -200,7 +205,7 @@ func TestEveryRoomOfCoreHasItsPlace(t *testing.T) {
 // tables outside the Go heap may, and the one that asks the system about the page cache. Measurements
 // read memory by its address.
 func mayBeUnsafe(room string) bool {
-	return within(room, "drivers") || within(room, "engines") || within(room, "capi") || room == "core/internal/offheap" || room == "core/weights/diskfile" || room == "tests/bench/weights"
+	return within(room, "drivers") || within(room, "engines") || within(room, "capi") || room == loader || room == "core/internal/offheap" || room == "core/weights/diskfile" || room == "tests/bench/weights"
 }
 
 func TestOnlyDriversAndCapiAndTablesAreUnsafe(t *testing.T) {
@@ -234,6 +239,8 @@ func TestArrowRuleRefuses(t *testing.T) {
 		{"engines/cpu", "drivers/host"},
 		{"engines/cpu", "core/backend"},
 		{"core/pool", "engines/cpu"},
+		{"core/backend", "internal/dl"},
+		{"internal/dl", "drivers/cuda"},
 	}
 	for _, pair := range refused {
 		assert.False(t, mayImport(pair[0], pair[1]), "%s -> %s", pair[0], pair[1])
@@ -250,6 +257,8 @@ func TestArrowRuleRefuses(t *testing.T) {
 		{"engines/cpu", "core/dtype"},
 		{"engines/cpu", "engines/cpu/avx2"},
 		{"engines", "engines/cpu/operations"},
+		{"engines/ort", "internal/dl"},
+		{"drivers/cuda", "internal/dl"},
 		{"engines", "core/backend"},
 		{"core/manager", "core/pool"},
 		{"core/rangealloc/conformance", "core/rangealloc"},

@@ -8,7 +8,7 @@ import (
 
 	"ferrum_mem/drivers/cuda"
 	"ferrum_mem/drivers/cuda/cudaprobe"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/testdevice"
 )
 

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/vmm"
 	"ferrum_mem/drivers/cuda"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // A device is found by each of its names. It is opened on its primary context and on a

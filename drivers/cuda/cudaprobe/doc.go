@@ -9,5 +9,5 @@
 //
 // # Files in reading order
 //
-// rights_linux.go, library_path.go, meters.go, probe.go.
+// meters.go, probe.go.
 package cudaprobe

@@ -2,11 +2,10 @@ package cudaprobe
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // EnvMeters is the environment variable with the path of NVML, the library that reports on
@@ -24,11 +23,10 @@ type meters struct {
 // named, the system's NVML is left out, because it would report the devices of another
 // driver.
 func meterNames() []string {
-	path := os.Getenv(EnvMeters)
-	switch {
-	case path != "" && !hasMoreRights():
+	if path := dl.PathIn(EnvMeters); path != "" {
 		return []string{path}
-	case libraryPath() != "" || runtime.GOOS != "linux":
+	}
+	if dl.PathIn(EnvLibrary) != "" || runtime.GOOS != "linux" {
 		return nil
 	}
 	return []string{"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}

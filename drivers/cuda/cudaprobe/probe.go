@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Backend is the name of the backend in device ids such as "cuda:0".
@@ -28,6 +28,9 @@ const (
 // Prober queries the CUDA driver.
 type Prober struct{}
 
+// EnvLibrary is the environment variable with the path of the vendor driver's library.
+const EnvLibrary = "FERRUM_CUDA_LIBRARY"
+
 // Backend returns "cuda".
 func (Prober) Backend() string { return Backend }
 
@@ -39,7 +42,7 @@ func (Prober) Unsupported() (device.Survey, bool) {
 // Names returns the names by which the vendor driver's library is searched on this system.
 // If FERRUM_CUDA_LIBRARY is set, this is only its path.
 func Names() []string {
-	if path := libraryPath(); path != "" {
+	if path := dl.PathIn(EnvLibrary); path != "" {
 		return []string{path}
 	}
 	_, err := os.Stat(windowsDevice)

@@ -5,7 +5,7 @@ import (
 	"github.com/ebitengine/purego/objc"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 const framework = "/System/Library/Frameworks/Metal.framework/Metal"

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Backend is the name of the backend in device ids such as "opencl:0".

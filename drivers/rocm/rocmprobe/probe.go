@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/internal/dl"
 )
 
 // Backend is the name of the backend in device ids such as "rocm:0".

@@ -1,5 +1,5 @@
 // Package dl opens shared libraries of vendors at run time and calls functions in them,
-// without cgo.
+// without cgo. Drivers and engines use it.
 //
 // It owns the rule for finding a library: the first of its versioned names that loads,
 // with every required symbol or none. Libraries are never unloaded, because their threads
@@ -11,6 +11,6 @@
 //
 // # Files in reading order
 //
-// load_unix.go, names.go, text.go, open.go, callback_unix.go, table.go, structs_stack.go,
-// structs.go, signals_unix.go.
+// rights_linux.go, variable.go, load_unix.go, names.go, text.go, open.go, callback_unix.go, table.go,
+// structs_stack.go, structs.go, signals_unix.go.
 package dl

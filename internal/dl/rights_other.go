@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cudaprobe
+package dl
 
 import "os"
 

@@ -26,3 +26,13 @@ func Call(function uintptr, arguments ...uintptr) int32 {
 	result, _, _ := syscall.SyscallN(function, arguments...)
 	return int32(result)
 }
+
+// CallWord calls a C function that takes only integers and pointers. It returns the function's result as
+// a word.
+func CallWord(function uintptr, arguments ...uintptr) uintptr {
+	result, _, _ := syscall.SyscallN(function, arguments...)
+	return result
+}
+
+// FileOf returns the name.
+func FileOf(_ uintptr, name string) string { return name }

@@ -5,6 +5,7 @@ package dl
 import (
 	"runtime"
 	"strings"
+	"unsafe"
 
 	"github.com/ebitengine/purego"
 )
@@ -40,4 +41,30 @@ func symbol(handle uintptr, name string) (uintptr, error) {
 func Call(function uintptr, arguments ...uintptr) int32 {
 	result, _, _ := purego.SyscallN(function, arguments...)
 	return int32(result)
+}
+
+// CallWord calls a C function that takes only integers and pointers. It returns the function's result as
+// a word.
+func CallWord(function uintptr, arguments ...uintptr) uintptr {
+	result, _, _ := purego.SyscallN(function, arguments...)
+	return result
+}
+
+// FileOf returns the path of the library that has the function at an address, or the given name if the
+// system does not state it.
+func FileOf(function uintptr, name string) string {
+	find, err := purego.Dlsym(purego.RTLD_DEFAULT, "dladdr")
+	if err != nil {
+		return name
+	}
+	var found struct { // Dl_info
+		file         *byte
+		base         uintptr
+		symbol       *byte
+		symbolOffset uintptr
+	}
+	if Call(find, function, Pointer(&found)) == 0 || found.file == nil {
+		return name
+	}
+	return textFrom(unsafe.Pointer(found.file), maxPath)
 }

@@ -1,4 +1,4 @@
-package cudaprobe
+package dl
 
 import (
 	"encoding/binary"

@@ -14,3 +14,10 @@ func Callback(fn func(data uintptr)) (uintptr, error) { return purego.NewCallbac
 func Answering[T any](fn func(value *T) int32) (uintptr, error) {
 	return purego.NewCallback(func(value *T, _ uintptr) uintptr { return uintptr(uint32(fn(value))) }), nil
 }
+
+// Returning creates a C function uintptr_t f(uintptr_t first, uintptr_t second) that calls fn. A C function
+// that takes less, or returns nothing, may have the same address: the rest has no meaning then. The rules
+// of Callback apply.
+func Returning(fn func(first, second uintptr) uintptr) (uintptr, error) {
+	return purego.NewCallback(fn), nil
+}
