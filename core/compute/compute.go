@@ -85,6 +85,8 @@ type Options struct {
 	InstructionSet string
 	// Level is how much an engine may prepare to be fast, from 0 to 3.
 	Level int
+	// Prepacking lets an engine of graphs keep matrices a second time, in the layout that it reads fastest.
+	Prepacking bool
 }
 
 // Capabilities are the properties of an engine.

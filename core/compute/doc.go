@@ -10,5 +10,5 @@
 //
 // # Files in reading order
 //
-// compute.go.
+// compute.go, graph.go.
 package compute

@@ -156,7 +156,7 @@ func (r *reader) value(a Attribute) (any, error) {
 		return text, nil
 	case a.Kind == DataType && isNumber:
 		value, err := strconv.ParseInt(number.String(), 10, 32)
-		if t, known := fromONNX(value); err == nil && known && a.Types.Has(t) {
+		if t, known := FromONNX(value); err == nil && known && a.Types.Has(t) {
 			return t, nil
 		}
 	case a.Kind == DataType && isText:
@@ -227,8 +227,8 @@ func shown(token json.Token) string {
 	return fmt.Sprint(token)
 }
 
-// fromONNX returns the data type with a number of TensorProto.DataType.
-func fromONNX(number int64) (dtype.DType, bool) {
+// FromONNX returns the data type with a number of TensorProto.DataType.
+func FromONNX(number int64) (dtype.DType, bool) {
 	for _, pair := range onnxNumbers {
 		if int64(pair.number) == number {
 			return pair.t, true

@@ -11,6 +11,6 @@
 //
 // # Files in reading order
 //
-// rights_linux.go, variable.go, load_unix.go, names.go, text.go, open.go, callback_unix.go, table.go,
+// rights_linux.go, variable.go, names.go, text.go, load_unix.go, open.go, callback_unix.go, table.go,
 // structs_stack.go, structs.go, signals_unix.go.
 package dl

@@ -1,0 +1,12 @@
+//go:build !cgo || windows
+
+package ort
+
+// canThrow states whether ONNX Runtime can be told that memory is missing.
+func canThrow() error {
+	return unavailable("this build has no C code, through which it is told that memory is missing")
+}
+
+func newTable(_, _, _, _ uintptr) uintptr { return 0 }
+
+func freeTable(uintptr) {}

@@ -1,0 +1,83 @@
+package ort
+
+// function is a function of the table that OrtApiBase::GetApi returns, by its place in struct OrtApi. The
+// order of that struct never changes: a version only adds functions at its end.
+type function int
+
+// The functions that the package calls. All are part of the table since version 9.
+const (
+	errorCode                 function = 1
+	errorMessage              function = 2
+	createEnvironment         function = 3
+	createSession             function = 8
+	runSession                function = 9
+	createOptions             function = 10
+	disableArena              function = 19
+	setOptimization           function = 23
+	setIntraThreads           function = 24
+	setInterThreads           function = 25
+	inputCount                function = 30
+	outputCount               function = 31
+	inputType                 function = 33
+	outputType                function = 34
+	inputName                 function = 36
+	outputName                function = 37
+	createTensor              function = 49
+	tensorData                function = 51
+	castToTensor              function = 55
+	elementType               function = 60
+	dimensionCount            function = 61
+	dimensions                function = 62
+	symbolicDimensions        function = 63
+	tensorTypeAndShape        function = 65
+	createMemoryInfo          function = 69
+	freeText                  function = 76
+	defaultAllocator          function = 78
+	releaseStatus             function = 93
+	releaseSession            function = 95
+	releaseValue              function = 96
+	releaseTypeInfo           function = 98
+	releaseTensorTypeAndShape function = 99
+	releaseOptions            function = 100
+	addConfigEntry            function = 130
+	addInitializer            function = 150
+	registerAllocator         function = 176
+	unregisterAllocator       function = 177
+)
+
+// listed is a function with its name in the documentation of ONNX Runtime.
+type listed struct {
+	at   function
+	name string
+}
+
+func functions() []listed {
+	return []listed{
+		{errorCode, "GetErrorCode"}, {errorMessage, "GetErrorMessage"}, {createEnvironment, "CreateEnv"},
+		{createSession, "CreateSessionFromArray"}, {runSession, "Run"}, {createOptions, "CreateSessionOptions"},
+		{disableArena, "DisableCpuMemArena"}, {setOptimization, "SetSessionGraphOptimizationLevel"},
+		{setIntraThreads, "SetIntraOpNumThreads"}, {setInterThreads, "SetInterOpNumThreads"},
+		{inputCount, "SessionGetInputCount"}, {outputCount, "SessionGetOutputCount"},
+		{inputType, "SessionGetInputTypeInfo"}, {outputType, "SessionGetOutputTypeInfo"},
+		{inputName, "SessionGetInputName"}, {outputName, "SessionGetOutputName"},
+		{createTensor, "CreateTensorWithDataAsOrtValue"}, {tensorData, "GetTensorMutableData"},
+		{castToTensor, "CastTypeInfoToTensorInfo"}, {elementType, "GetTensorElementType"},
+		{dimensionCount, "GetDimensionsCount"}, {dimensions, "GetDimensions"}, {symbolicDimensions, "GetSymbolicDimensions"},
+		{tensorTypeAndShape, "GetTensorTypeAndShape"}, {createMemoryInfo, "CreateCpuMemoryInfo"},
+		{freeText, "AllocatorFree"}, {defaultAllocator, "GetAllocatorWithDefaultOptions"},
+		{releaseStatus, "ReleaseStatus"}, {releaseSession, "ReleaseSession"}, {releaseValue, "ReleaseValue"},
+		{releaseTypeInfo, "ReleaseTypeInfo"}, {releaseTensorTypeAndShape, "ReleaseTensorTypeAndShapeInfo"},
+		{releaseOptions, "ReleaseSessionOptions"}, {addConfigEntry, "AddSessionConfigEntry"},
+		{addInitializer, "AddInitializer"}, {registerAllocator, "RegisterAllocator"}, {unregisterAllocator, "UnregisterAllocator"},
+	}
+}
+
+// String returns the name of the function.
+func (f function) String() string {
+	for _, each := range functions() {
+		if each.at == f {
+			return each.name
+		}
+	}
+	return "a function"
+}

@@ -1,0 +1,200 @@
+package ort
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"ferrum_mem/core/compute"
+	"ferrum_mem/core/device"
+	"ferrum_mem/internal/dl"
+)
+
+// session is a session of ONNX Runtime with an allocator of its own.
+type session struct {
+	library *runtimeLibrary
+	handle  uintptr
+	memory  *allocator
+	// constants are the OrtValues over the memory of the caller.
+	constants       []uintptr
+	inputs, outputs []compute.GraphValue
+}
+
+// isAboutConstants states whether an error may be that the elements of constants were read.
+func isAboutConstants(err error, external string) bool {
+	return strings.Contains(err.Error(), external) || strings.Contains(err.Error(), "external")
+}
+
+// settings configure a session.
+type settings struct {
+	threads int
+	// level is from 0 to 3.
+	level      int
+	prepacking bool
+}
+
+// open makes a session. If it may change the graph, ONNX Runtime reads constants for that, and keeps a
+// second copy of what it computes from them. Larger constants have no elements where it reads them, so such
+// a level fails, and a lower one is taken.
+func (r *runtimeLibrary) open(g compute.Graph, s settings) (*session, error) {
+	for {
+		made, err := r.openAt(g, s)
+		if err == nil || s.level == 0 || len(g.Constants) == 0 || !isAboutConstants(err, g.External) {
+			return made, err
+		}
+		s.level--
+	}
+}
+
+func (r *runtimeLibrary) openAt(g compute.Graph, s settings) (*session, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	memory, err := r.newAllocator(g.Memory)
+	if err != nil {
+		return nil, err
+	}
+	made := &session{library: r, memory: memory}
+	if err := made.open(&g, s); err != nil {
+		err = memory.takeFailure(err)
+		made.Close()
+		return nil, device.Errorf(device.CodeOf(err), opOpen, "%q: %w", g.Name, err)
+	}
+	return made, nil
+}
+
+// open creates the session. The caller holds mu, and closes the session after an error.
+func (s *session) open(g *compute.Graph, with settings) error {
+	r := s.library
+	var options uintptr
+	if err := r.call(opOpen, createOptions, dl.Pointer(&options)); err != nil {
+		return err
+	}
+	defer r.release(releaseOptions, options)
+	if err := r.configure(options, with); err != nil {
+		return err
+	}
+	for _, each := range g.Constants {
+		value, err := r.newValue(opOpen, compute.Bound{Name: each.Name, Type: each.Type, Shape: each.Shape, Addr: each.Addr})
+		if err != nil {
+			return err
+		}
+		s.constants = append(s.constants, value)
+		name := text(each.Name)
+		if err := r.call(opOpen, addInitializer, options, dl.Pointer(&name[0]), value); err != nil {
+			return err
+		}
+	}
+	if len(g.Constants) > 0 {
+		folder, err := emptyFile(g.External)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(folder) }() // a folder in that of temporary files
+		if err := r.configureText(options, "session.model_external_initializers_file_folder_path", folder); err != nil {
+			return err
+		}
+	}
+	// The session keeps the allocator that is registered now.
+	if err := r.call(opOpen, registerAllocator, r.environment, s.memory.table); err != nil {
+		return device.Errorf(device.CodeUnsupported, opOpen,
+			"another part of the process has an allocator for all sessions of ONNX Runtime: %w", err)
+	}
+	err := r.call(opOpen, createSession, r.environment, dl.Pointer(&g.ONNX[0]), uintptr(len(g.ONNX)), options, dl.Pointer(&s.handle))
+	runtime.KeepAlive(g)
+	if ended := r.call(opOpen, unregisterAllocator, r.environment, r.memoryInfo); err == nil {
+		err = ended
+	}
+	if err != nil {
+		return err
+	}
+	if s.inputs, err = s.values(inputCount, inputName, inputType); err == nil {
+		s.outputs, err = s.values(outputCount, outputName, outputType)
+	}
+	return err
+}
+
+// configure sets the options of a session.
+func (r *runtimeLibrary) configure(options uintptr, with settings) error {
+	levels := [...]uintptr{0, 1, 2, 99}
+	for _, each := range []struct {
+		f     function
+		value uintptr
+	}{
+		{setOptimization, levels[with.level]}, {setIntraThreads, uintptr(with.threads)}, {setInterThreads, 1},
+	} {
+		if err := r.call(opOpen, each.f, options, each.value); err != nil {
+			return err
+		}
+	}
+	if err := r.call(opOpen, disableArena, options); err != nil {
+		return err
+	}
+	isOff := "1"
+	if with.prepacking {
+		isOff = "0"
+	}
+	for _, entry := range [][2]string{
+		{"session.use_env_allocators", "1"}, {"session.disable_prepacking", isOff},
+		{"session.intra_op.allow_spinning", "0"}, {"session.inter_op.allow_spinning", "0"},
+	} {
+		if err := r.configureText(options, entry[0], entry[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runtimeLibrary) configureText(options uintptr, key, value string) error {
+	k, v := text(key), text(value)
+	return r.call(opOpen, addConfigEntry, options, dl.Pointer(&k[0]), dl.Pointer(&v[0]))
+}
+
+// emptyFile makes a folder with an empty file, to which the constants refer that are in memory. A library
+// that reads elements there fails, so a session never has other elements than those in memory.
+func emptyFile(name string) (folder string, err error) {
+	folder, err = os.MkdirTemp("", "ferrum-ort-")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, filepath.Base(name)), nil, 0o600)
+	}
+	if err != nil {
+		return folder, device.Errorf(device.CodeIO, opOpen, "%w", err)
+	}
+	return folder, nil
+}
+
+// values describes the inputs or the outputs.
+func (s *session) values(count, nameOf, kindOf function) ([]compute.GraphValue, error) {
+	var number uintptr
+	if err := s.library.call(opOpen, count, s.handle, dl.Pointer(&number)); err != nil {
+		return nil, err
+	}
+	list := make([]compute.GraphValue, number)
+	for at := range list {
+		var err error
+		if list[at], err = s.library.graphValue(s.handle, at, nameOf, kindOf); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Inputs describes the inputs.
+func (s *session) Inputs() []compute.GraphValue { return s.inputs }
+
+// Outputs describes the outputs.
+func (s *session) Outputs() []compute.GraphValue { return s.outputs }
+
+// Close ends the session. The constants are the caller's.
+func (s *session) Close() {
+	r := s.library
+	r.release(releaseSession, s.handle)
+	for _, value := range s.constants {
+		r.release(releaseValue, value)
+	}
+	s.memory.close()
+	s.handle, s.constants = 0, nil
+}
