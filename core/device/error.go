@@ -25,13 +25,19 @@ type Error struct {
 }
 
 // Errorf creates an Error; %w in the format sets its cause. The Error takes over the
-// facts of a cause with the same code.
+// facts of a cause with the same code. The message does not repeat the operation of a cause.
 func Errorf(code Code, op, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Op: op, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
 	var cause *Error
-	if errors.As(e.Err, &cause) && cause.Code == code {
+	if !errors.As(e.Err, &cause) {
+		return e
+	}
+	if cause.Code == code {
 		e.Facts = cause.Facts
+	}
+	if cause.Op == op {
+		e.Message = strings.Replace(e.Message, cause.Error(), cause.text(cause.Device, ""), 1)
 	}
 	return e
 }
@@ -42,8 +48,10 @@ func (e *Error) On(id ID) *Error {
 	e.Device = id.String()
 	for err := e.Err; err != nil; err = errors.Unwrap(err) {
 		if cause, ok := err.(*Error); ok && cause.Device == e.Device {
-			text := cause.Error()
-			e.Message = strings.Replace(e.Message, text, strings.TrimPrefix(text, e.Device+": "), 1)
+			// The message may have the cause without its operation.
+			for _, op := range []string{cause.Op, ""} {
+				e.Message = strings.Replace(e.Message, cause.text(e.Device, op), cause.text("", op), 1)
+			}
 			break // the cause repeats none either
 		}
 	}
@@ -76,10 +84,15 @@ func (e *Error) WithNative(native int64) *Error {
 	return e
 }
 
-func (e *Error) Error() string {
-	text := e.Op + ": " + e.Message
-	if e.Device != "" {
-		text = e.Device + ": " + text
+func (e *Error) Error() string { return e.text(e.Device, e.Op) }
+
+// text returns the message and the code after a device and an operation; "": it has none.
+func (e *Error) text(device, op string) string {
+	text := e.Message
+	for _, before := range []string{op, device} {
+		if before != "" {
+			text = before + ": " + text
+		}
 	}
 	code := " (" + e.Code.String() + ")"
 	if strings.HasSuffix(text, code) {

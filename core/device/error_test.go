@@ -34,3 +34,20 @@ func TestMessagesNameADeviceOnce(t *testing.T) {
 	other := Errorf(CodeOf(cause), "copy", "source: %w", cause).On(there)
 	require.EqualError(t, other, "cuda:1: copy: source: cpu:0: engine.alloc: no room (FERRUM_ERROR_OUT_OF_MEMORY)")
 }
+
+// A message does not repeat the operation of its cause, with and without a device.
+func TestMessagesNameAnOperationOnce(t *testing.T) {
+	here := ID{Backend: "cpu"}
+	cause := Errorf(CodeBusy, "model.run", "another call uses it")
+	require.EqualError(t, Errorf(CodeBusy, "model.run", "model %q: %w", "x", cause),
+		`model.run: model "x": another call uses it (FERRUM_ERROR_BUSY)`)
+	require.EqualError(t, Errorf(CodeBusy, "model.sleep", "model %q: %w", "x", cause),
+		`model.sleep: model "x": model.run: another call uses it (FERRUM_ERROR_BUSY)`)
+	cause = cause.On(here)
+	same := Errorf(CodeBusy, "model.run", "model %q: %w", "x", cause)
+	require.EqualError(t, same, `model.run: model "x": cpu:0: another call uses it (FERRUM_ERROR_BUSY)`)
+	require.EqualError(t, same.On(here), `cpu:0: model.run: model "x": another call uses it (FERRUM_ERROR_BUSY)`)
+	require.ErrorIs(t, same, cause)
+	require.EqualError(t, Errorf(CodeTimeout, "model.run", "%w", same),
+		`model.run: cpu:0: model "x": another call uses it (FERRUM_ERROR_BUSY) (FERRUM_ERROR_TIMEOUT)`)
+}

@@ -11,6 +11,13 @@ import (
 // issues. A definition without an Error or Critical can be resolved. What is unused is
 // reported for such a definition only. It takes O(n log n) time for n nodes and edges.
 func (m *Model) Validate() []Issue {
+	_, issues := m.Check()
+	return issues
+}
+
+// Check validates the definition, and resolves it if it has no Error or Critical; the graph is nil for
+// others. It takes half the time of Validate and Resolve.
+func (m *Model) Check() (*Resolved, []Issue) {
 	f := &findings{}
 	f.metadata(&m.Metadata)
 	f.architecture(m)
@@ -21,10 +28,11 @@ func (m *Model) Validate() []Issue {
 	g, r := f.resolve(m)
 	r.infer(g)
 	// A name that is wrong makes what it should refer to unused.
-	if f.err(opValidate) == nil {
-		r.unused()
+	if f.err(opValidate) != nil {
+		return nil, f.all()
 	}
-	return f.all()
+	r.unused()
+	return g, f.all()
 }
 
 // families lists the kinds of architectures.

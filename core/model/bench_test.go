@@ -13,7 +13,7 @@ import (
 func BenchmarkBuildMiniLM(b *testing.B) {
 	folder := miniLM(b)
 	r := newRigOf(b, 1<<30, 1)
-	made := model.NewBuilder()
+	made := new(model.Builder)
 	for b.Loop() {
 		x, err := made.Build(context.Background(), model.Request{Path: folder, Backend: r.backend, Pool: r.pool, Options: model.DefaultOptions()})
 		require.NoError(b, err)
@@ -32,7 +32,7 @@ func BenchmarkBuildMiniLM(b *testing.B) {
 func BenchmarkRunMiniLM(b *testing.B) {
 	folder := miniLM(b)
 	r := newRigOf(b, 1<<30, 1)
-	x, err := model.NewBuilder().Build(context.Background(), model.Request{Path: folder, Backend: r.backend, Pool: r.pool, Options: model.DefaultOptions()})
+	x, err := new(model.Builder).Build(context.Background(), model.Request{Path: folder, Backend: r.backend, Pool: r.pool, Options: model.DefaultOptions()})
 	require.NoError(b, err)
 	ids := r.ids(1, 16)
 	inputs, outputs := map[string]*tensor.Tensor{"input_ids": ids}, map[string]*tensor.Tensor{"last_hidden_state": nil}

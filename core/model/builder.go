@@ -20,11 +20,9 @@ import (
 	"ferrum_mem/core/weights"
 )
 
-// Builder builds models, and remembers how long that took. All methods are safe for concurrent use.
+// Builder builds models, and remembers how long that took. The zero value has built nothing yet. All methods
+// are safe for concurrent use.
 type Builder struct{ speed speed }
-
-// NewBuilder creates a builder that has built nothing yet.
-func NewBuilder() *Builder { return &Builder{} }
 
 // Request states what to build and where.
 type Request struct {
@@ -81,13 +79,29 @@ func (b *Builder) Build(ctx context.Context, r Request) (*Executor, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.undo())
+		return nil, errors.Join(m.failed(err), m.undo())
 	}
 	x := m.Executor
 	x.report = m.report
 	b.speed.learn(m.work(), m.report.Took, m.placed)
 	m.reporter.end()
 	return x, nil
+}
+
+// failed is the error of the build, which names the model.
+func (m *build) failed(err error) error {
+	id := m.request.ID
+	if id == "" && m.settings.Definition != nil {
+		id = m.settings.Definition.Metadata.Name
+	}
+	if id == "" {
+		return err
+	}
+	e := aboutModel(id, device.CodeOf(err), opBuild, "%w", err)
+	if m.request.Backend != nil {
+		e = e.On(m.request.Backend.Device().ID())
+	}
+	return e
 }
 
 // phases runs the phases in their order.
@@ -134,10 +148,11 @@ func (m *build) validate(context.Context) (err error) {
 	if m.settings.Definition == nil {
 		return device.Errorf(device.CodeInvalidArgument, opBuild, "a path or a definition is required")
 	}
-	issues := m.settings.Definition.Validate()
+	resolved, issues := m.settings.Definition.Check()
 	if err := firstIssue(issues); err != nil {
 		return err
 	}
+	m.resolved = resolved
 	m.report.Issues = append(m.report.Issues, issues...)
 	if m.report.Issues == nil {
 		m.report.Issues = []ir.Issue{}
@@ -238,7 +253,7 @@ func (m *build) initialize(context.Context) error {
 
 // constructLayers is the phase LayerConstruction.
 func (m *build) constructLayers(context.Context) (err error) {
-	m.program, err = compile(m.definition, m.backend)
+	m.program, err = compile(m.resolved, m.backend)
 	return err
 }
 
@@ -255,13 +270,16 @@ func (m *build) optimize(ctx context.Context) error {
 	}
 	m.report.Passes = []passes.Result{}
 	if len(list) > 0 {
-		changed, results, err := passes.Run(ctx, m.definition, list, passes.Options{})
+		changed, results, err := passes.RunChecked(ctx, m.resolved, list, passes.Options{})
 		if err != nil {
 			return err
 		}
-		m.report.Passes, m.definition = results, changed
-		if err := m.prepare(); err != nil {
-			return err
+		m.report.Passes = results
+		if changed != m.resolved {
+			m.resolved, m.definition = changed, changed.Model
+			if err := m.prepare(); err != nil {
+				return err
+			}
 		}
 	}
 	if err := m.choose(); err != nil {

@@ -101,19 +101,18 @@ func (b *Builder) Plan(ctx context.Context, definition *ir.Model, on *backend.Ba
 	if level > MaxOptimizationLevel {
 		return nil, wrongOption("optimization_level is %d: want 0 to %d", level, MaxOptimizationLevel)
 	}
-	if err := checkDefinition(definition); err != nil {
+	resolved, err := check(definition)
+	if err != nil {
 		return nil, err
 	}
 	list, err := passes.Standard(int(level))
 	if err != nil {
 		return nil, err
 	}
-	if len(list) > 0 {
-		if definition, _, err = passes.Run(ctx, definition, list, passes.Options{}); err != nil {
-			return nil, err
-		}
+	if resolved, _, err = passes.RunChecked(ctx, resolved, list, passes.Options{}); err != nil {
+		return nil, err
 	}
-	return Plan(ctx, Settings{ID: definition.Metadata.Name, Definition: definition, Backend: on, Plain: level == 0}, dims)
+	return planResolved(ctx, resolved, Settings{ID: definition.Metadata.Name, Backend: on, Plain: level == 0}, dims)
 }
 
 // Plan computes the memory of a definition without building it. Only ID, Definition, Weights, Backend and
@@ -123,10 +122,16 @@ func Plan(ctx context.Context, s Settings, dims map[string]uint64) (*MemoryPlan,
 	if s.Definition == nil || s.Backend == nil {
 		return nil, device.Errorf(device.CodeInvalidArgument, opPlan, "a definition and a backend are required")
 	}
-	if err := checkDefinition(s.Definition); err != nil {
+	resolved, err := check(s.Definition)
+	if err != nil {
 		return nil, err
 	}
-	p, err := compile(s.Definition, s.Backend)
+	return planResolved(ctx, resolved, s, dims)
+}
+
+// planResolved is Plan for a definition that is resolved.
+func planResolved(ctx context.Context, of *ir.Resolved, s Settings, dims map[string]uint64) (*MemoryPlan, error) {
+	p, err := compile(of, s.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +142,6 @@ func Plan(ctx context.Context, s Settings, dims map[string]uint64) (*MemoryPlan,
 	if err := p.chooseForms(!s.Plain); err != nil {
 		return nil, err
 	}
-	x := &Executor{id: s.ID, definition: s.Definition, backend: s.Backend, program: p}
-	if err := x.checkDims(dims); err != nil {
-		return nil, err
-	}
-	made, err := planOf(ctx, p, dims)
-	if err != nil {
-		return nil, err
-	}
-	return made.describe(), nil
+	x := &Executor{id: s.ID, definition: of.Model, backend: s.Backend, program: p}
+	return x.plan(ctx, dims)
 }

@@ -29,7 +29,7 @@ func (r *rig) request(m *ir.Model) model.Request {
 
 func TestABuilderBuildsWhatTheOracleComputes(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	for seed := range uint64(20) {
 		m := randomModel(t, 500+seed)
 		text, err := m.JSON()
@@ -64,7 +64,7 @@ func TestProgressOfABuild(t *testing.T) {
 		told = append(told, p)
 		r.pool.Models() // a callback may call the library
 	}
-	x, err := model.NewBuilder().Build(context.Background(), q)
+	x, err := new(model.Builder).Build(context.Background(), q)
 	require.NoError(t, err)
 	require.NoError(t, x.Close(false))
 	last := model.Progress{}
@@ -90,7 +90,7 @@ func TestProgressOfABuild(t *testing.T) {
 
 func TestABuildCanBeCancelledInEachPhase(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	before := r.books()
 	for phase := model.PhaseValidation; phase <= model.PhaseFinalization; phase++ {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -126,14 +126,14 @@ func TestABuildEndsAtItsTime(t *testing.T) {
 			time.Sleep(1100 * time.Millisecond)
 		}
 	}
-	_, err := model.NewBuilder().Build(context.Background(), q)
+	_, err := new(model.Builder).Build(context.Background(), q)
 	requireError(t, device.CodeTimeout, err)
 	require.Equal(t, before, r.books())
 }
 
 func TestEveryCallFailsOnceInABuilder(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	before := r.books()
 	for n := 1; ; n++ {
 		r.dev.failAt(n)
@@ -172,7 +172,7 @@ func TestAPassThatFailsLeavesNothing(t *testing.T) {
 	for _, p := range []brokenPass{{err: errors.New("no")}, {breaks: true}} {
 		q := r.request(embedding(t))
 		q.Passes = []passes.Pass{p}
-		_, err := model.NewBuilder().Build(context.Background(), q)
+		_, err := new(model.Builder).Build(context.Background(), q)
 		require.ErrorContains(t, err, "broken")
 		require.ErrorContains(t, err, "optimization")
 		require.Equal(t, before, r.books())
@@ -224,7 +224,7 @@ func TestOptions(t *testing.T) {
 
 func TestRequestsThatAreWrong(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	ctx := context.Background()
 	build := func(change func(*model.Request)) error {
 		q := r.request(chain(t))
@@ -246,7 +246,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 }
 
 func TestBuilderInfoListsWhatRuns(t *testing.T) {
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	info := b.Info()
 	assert.NotContains(t, info.SupportedOptimizations, passes.Pruning)
 	assert.NotContains(t, info.SupportedOptimizations, passes.Distillation)
@@ -267,7 +267,7 @@ func TestBuilderInfoListsWhatRuns(t *testing.T) {
 
 func TestEstimatesOfBuildTimes(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	m := embedding(t)
 	check := func(e model.BuildTimeEstimate) {
 		t.Helper()
@@ -303,11 +303,11 @@ func TestWarningsLetABuildGoOn(t *testing.T) {
 	r := newRig(t)
 	m := randomModel(t, 0)
 	require.NotEmpty(t, m.Validate())
-	x, err := model.NewBuilder().Build(context.Background(), r.request(m))
+	x, err := new(model.Builder).Build(context.Background(), r.request(m))
 	require.NoError(t, err)
 	assert.NotEmpty(t, x.Report().Issues)
 	require.NoError(t, x.Close(false))
 	m.Graph.Edges = m.Graph.Edges[1:]
-	_, err = model.NewBuilder().Build(context.Background(), r.request(m))
+	_, err = new(model.Builder).Build(context.Background(), r.request(m))
 	requireError(t, device.CodeInvalidConfig, err, "validation")
 }

@@ -13,6 +13,8 @@ import (
 // everything that the steps have taken.
 type construction struct {
 	settings Settings
+	// resolved is the definition that is built, with its names resolved.
+	resolved *ir.Resolved
 	*Executor
 }
 
@@ -31,11 +33,11 @@ func New(ctx context.Context, s Settings) (*Executor, error) {
 	return c.Executor, nil
 }
 
-func (c *construction) all(ctx context.Context) error {
+func (c *construction) all(ctx context.Context) (err error) {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	if err := checkDefinition(c.settings.Definition); err != nil {
+	if c.resolved, err = check(c.settings.Definition); err != nil {
 		return err
 	}
 	if err := c.prepare(); err != nil {
@@ -75,9 +77,10 @@ func (c *construction) begin() error {
 	return nil
 }
 
-// checkDefinition returns an error for the first issue that stops a build.
-func checkDefinition(m *ir.Model) error {
-	return firstIssue(m.Validate())
+// check resolves a definition. Its error is the first issue that stops a build.
+func check(m *ir.Model) (*ir.Resolved, error) {
+	resolved, issues := m.Check()
+	return resolved, firstIssue(issues)
 }
 
 // firstIssue returns an error for the worst issue that stops a build; nil: none does.
@@ -116,7 +119,7 @@ func (c *construction) prepare() error {
 		c.program.close()
 		c.program = nil
 	}
-	made, err := compile(c.definition, c.backend)
+	made, err := compile(c.resolved, c.backend)
 	if err != nil {
 		return err
 	}

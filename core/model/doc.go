@@ -1,7 +1,7 @@
 // Package model builds models and runs them: from a definition (package ir), a source of weights and an
 // open backend to an executor whose memory is planned.
 //
-//	b := model.NewBuilder()
+//	var b model.Builder
 //	x, err := b.Build(ctx, model.Request{ID: "minilm", Path: folder, Backend: opened, Pool: elastic, Options: model.DefaultOptions()})
 //	...
 //	defer x.Close(true)

@@ -99,7 +99,7 @@ func (x *Executor) Backend() *backend.Backend { return x.backend }
 func (x *Executor) Report() Report { return x.report }
 
 func (x *Executor) fail(code device.Code, op, format string, values ...any) *device.Error {
-	return device.Errorf(code, op, "model %q: "+format, append([]any{x.id}, values...)...).On(x.backend.Device().ID()).OfModel(x.id)
+	return aboutModel(x.id, code, op, format, values...).On(x.backend.Device().ID())
 }
 
 // take waits for the turn. The caller calls leave.
@@ -116,8 +116,14 @@ func (x *Executor) take(ctx context.Context, op string, noWait bool) error {
 	case x.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ended(ctx, op, nil)
+		return x.ended(ctx, op)
 	}
+}
+
+// ended is the error of a context that has ended while a call waited.
+func (x *Executor) ended(ctx context.Context, op string) error {
+	err := ended(ctx, op, nil)
+	return x.fail(device.CodeOf(err), op, "%w", err)
 }
 
 func (x *Executor) leave() { <-x.turn }
@@ -144,7 +150,7 @@ func (x *Executor) enter(ctx context.Context, op string, noWait bool) error {
 		select {
 		case <-awake:
 		case <-ctx.Done():
-			return ended(ctx, op, nil)
+			return x.ended(ctx, op)
 		}
 	}
 }
@@ -233,20 +239,25 @@ func (x *Executor) Plan(ctx context.Context, dims map[string]uint64) (*MemoryPla
 	if x.HasEnded() {
 		return nil, x.closed(opPlan)
 	}
-	if err := x.checkDims(dims); err != nil {
-		return nil, err
-	}
 	key := keyOf(dims)
 	for _, s := range x.shapes {
 		if s.key == key {
 			return s.plan.describe(), nil
 		}
 	}
-	p, err := planOf(ctx, x.program, dims)
-	if err != nil {
-		return nil, device.Errorf(device.CodeOf(err), opPlan, "model %q: %w", x.id, err)
+	return x.plan(ctx, dims)
+}
+
+// plan plans a shape. The caller has the turn, or is the only one that knows the model.
+func (x *Executor) plan(ctx context.Context, dims map[string]uint64) (*MemoryPlan, error) {
+	err := x.checkDims(opPlan, dims)
+	if err == nil {
+		var p *planned
+		if p, err = planOf(ctx, x.program, dims); err == nil {
+			return p.describe(), nil
+		}
 	}
-	return p.describe(), nil
+	return nil, x.fail(device.CodeOf(err), opPlan, "%w", err)
 }
 
 // Close frees the memory of the model. Without force it returns CodeBusy while another call uses it; with

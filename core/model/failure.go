@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"ferrum_mem/core/device"
 )
@@ -27,4 +29,13 @@ func ended(ctx context.Context, op string, err error) error {
 		return device.Errorf(device.CodeCancelled, op, "it was cancelled")
 	}
 	return err
+}
+
+// aboutModel is an error about a model. Its message names the model once, also if the cause names it.
+func aboutModel(id string, code device.Code, op, format string, values ...any) *device.Error {
+	e := device.Errorf(code, op, format, values...)
+	if !strings.Contains(e.Message, fmt.Sprintf("model %q", id)) {
+		e = device.Errorf(code, op, "model %q: "+format, append([]any{id}, values...)...)
+	}
+	return e.OfModel(id)
 }

@@ -51,7 +51,7 @@ func TestSmallModelsFromFolders(t *testing.T) {
 	r := newRig(t)
 	for name, want := range smallModels(t) {
 		q := model.Request{Path: filepath.Join("../architecture/testdata", name), Backend: r.backend, Pool: r.pool, Options: model.DefaultOptions()}
-		x, err := model.NewBuilder().Build(context.Background(), q)
+		x, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err, name)
 		got := r.run(x, want.inputs())
 		kind, near := dtype.F32, 1e-5
@@ -75,7 +75,7 @@ func TestSmallModelsFromFolders(t *testing.T) {
 // weights.
 func TestExportedDefinitionsBuildTheSameModel(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	folder := "../architecture/testdata/distilbert"
 	want := smallModels(t)["distilbert"]
 	require.NotNil(t, want.IDs)
@@ -109,7 +109,7 @@ func TestExportedDefinitionsBuildTheSameModel(t *testing.T) {
 // parameters and at one that does not.
 func TestMergedParametersHaveTheElementsOfTheirParts(t *testing.T) {
 	r := newRig(t)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	definition, err := b.Export("../architecture/testdata/distilbert")
 	require.NoError(t, err)
 	want := smallModels(t)["distilbert"]

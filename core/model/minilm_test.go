@@ -57,7 +57,7 @@ func table(rows [][]int64) *reference.Tensor {
 func TestMiniLMFromAFolder(t *testing.T) {
 	folder, want := miniLM(t), readSentences(t)
 	r := newRigOf(t, 1<<30, 1)
-	b := model.NewBuilder()
+	b := new(model.Builder)
 	ctx := context.Background()
 	inputs := map[string]*reference.Tensor{"input_ids": table(want.IDs), "attention_mask": table(want.Mask)}
 	for level := range uint8(model.MaxOptimizationLevel + 1) {

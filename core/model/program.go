@@ -2,7 +2,6 @@ package model
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"ferrum_mem/core/backend"
@@ -61,42 +60,38 @@ type output struct {
 // compiler turns a definition into a program.
 type compiler struct {
 	*program
+	of      *ir.Resolved
 	backend *backend.Backend
-	layers  map[string]*ir.Layer
-	ops     map[string]*backend.Op
-	// edges has the edge that ends at an input of a node.
-	edges map[port]ir.Edge
-	// first has the number of the first output of each node.
-	first map[string]int
-	known map[string]*parameter
+	// prepared has the operation of each layer, and known each parameter of the program, by position.
+	prepared []*backend.Op
+	known    []*parameter
+	// first has the number of the first output of each node, by position.
+	first []int
 }
 
-// port is an input of a node.
-type port struct {
-	node  string
-	input uint32
-}
-
-func number(at *uint32) uint32 {
-	if at == nil {
-		return 0
-	}
-	return *at
-}
-
-// compile prepares the operations of a definition, which is valid. Errors: those of Backend.Prepare,
-// which name the layer; CodeModel for a definition that is not valid after all. After an error no
-// operation is left.
-func compile(definition *ir.Model, b *backend.Backend) (*program, error) {
+// compile prepares the operations of a definition. Errors: those of Backend.Prepare, which name the layer.
+// After an error no operation is left.
+func compile(of *ir.Resolved, b *backend.Backend) (*program, error) {
+	m := of.Model
 	c := &compiler{
-		program: &program{definition: definition}, backend: b, layers: map[string]*ir.Layer{}, ops: map[string]*backend.Op{},
-		edges: map[port]ir.Edge{}, first: map[string]int{}, known: map[string]*parameter{},
+		program: &program{definition: m}, of: of, backend: b,
+		prepared: make([]*backend.Op, len(m.Layers)), known: make([]*parameter, len(m.Parameters)), first: make([]int, len(of.Nodes)),
 	}
-	err := c.compile()
-	if err != nil {
-		c.program.close()
-		return nil, err
+	for _, at := range of.Order {
+		c.first[at] = c.values
+		c.values += len(c.layerOf(at).Outputs)
 	}
+	for _, at := range of.Order {
+		if err := c.add(at); err != nil {
+			c.program.close()
+			return nil, err
+		}
+	}
+	c.addInputs()
+	for _, at := range of.Outputs {
+		c.outputs = append(c.outputs, output{name: m.Graph.Nodes[at].ID, value: c.first[at]})
+	}
+	c.findTables()
 	return c.program, nil
 }
 
@@ -108,115 +103,32 @@ func (p *program) close() {
 	p.ops = nil
 }
 
-func (c *compiler) wrong(format string, values ...any) error {
-	return device.Errorf(device.CodeModel, opCompile, format, values...)
-}
+func (c *compiler) layerOf(node int) *ir.Layer { return &c.definition.Layers[c.of.Nodes[node].Layer] }
 
-func (c *compiler) compile() error {
-	for i := range c.definition.Layers {
-		c.layers[c.definition.Layers[i].Name] = &c.definition.Layers[i]
+// add adds a node that is not an input of the model.
+func (c *compiler) add(at int) error {
+	n := &c.of.Nodes[at]
+	if n.Operator == nil {
+		return nil
 	}
-	for _, e := range c.definition.Graph.Edges {
-		c.edges[port{e.Target, number(e.TargetInput)}] = e
-	}
-	order, err := c.order()
+	layer := c.layerOf(at)
+	op, err := c.prepare(n.Layer)
 	if err != nil {
 		return err
 	}
-	for _, n := range order {
-		layer := c.layers[n.LayerName]
-		c.first[n.ID] = c.values
-		c.values += len(layer.Outputs)
-	}
-	for _, n := range order {
-		if err := c.add(n, c.layers[n.LayerName]); err != nil {
-			return err
-		}
-	}
-	for _, id := range c.definition.Graph.Outputs {
-		first, isThere := c.first[id]
-		if !isThere {
-			return c.wrong("graph.outputs: there is no node %q", id)
-		}
-		c.outputs = append(c.outputs, output{name: id, value: first})
-	}
-	c.fixDims()
-	c.findTables()
-	return nil
-}
-
-// order sorts the nodes so that each one follows those that it depends on. Nodes that do not depend on
-// each other keep the order of the definition.
-func (c *compiler) order() ([]*ir.Node, error) {
-	graph := &c.definition.Graph
-	missing, next := map[string]int{}, map[string][]int{}
-	at := make(map[string]int, len(graph.Nodes))
-	for i := range graph.Nodes {
-		n := &graph.Nodes[i]
-		if c.layers[n.LayerName] == nil {
-			return nil, c.wrong("node %q: there is no layer %q", n.ID, n.LayerName)
-		}
-		at[n.ID] = i
-	}
-	for _, e := range graph.Edges {
-		if _, isThere := at[e.Target]; !isThere {
-			return nil, c.wrong("an edge ends at the node %q, which does not exist", e.Target)
-		}
-		missing[e.Target]++
-		next[e.Source] = append(next[e.Source], at[e.Target])
-	}
-	var order []*ir.Node
-	ready := []int{}
-	for i := range graph.Nodes {
-		if missing[graph.Nodes[i].ID] == 0 {
-			ready = append(ready, i)
-		}
-	}
-	for len(ready) > 0 {
-		i := ready[0]
-		ready = ready[1:]
-		order = append(order, &graph.Nodes[i])
-		for _, target := range next[graph.Nodes[i].ID] {
-			id := graph.Nodes[target].ID
-			if missing[id]--; missing[id] == 0 {
-				place, _ := slices.BinarySearch(ready, target)
-				ready = slices.Insert(ready, place, target)
-			}
-		}
-	}
-	if len(order) != len(graph.Nodes) {
-		return nil, c.wrong("the graph has a cycle: %d of %d nodes can run", len(order), len(graph.Nodes))
-	}
-	return order, nil
-}
-
-// add adds a node.
-func (c *compiler) add(n *ir.Node, layer *ir.Layer) error {
-	if layer.Type == ir.InputType {
-		made, err := c.input(n, layer)
-		if err == nil {
-			c.inputs = append(c.inputs, made)
-		}
-		return err
-	}
-	op, err := c.prepare(layer)
-	if err != nil {
-		return err
-	}
-	made := node{id: n.ID, layer: layer, op: op}
-	for i, in := range layer.Inputs {
-		from, err := c.operand(n, layer, i, in)
-		if err != nil {
-			return err
-		}
-		if from.kind == ofParameter {
-			p := c.parameters[from.at]
+	made := node{id: c.definition.Graph.Nodes[at].ID, layer: layer, op: op, inputs: make([]operand, len(n.Operands))}
+	for i, from := range n.Operands {
+		switch {
+		case from.Parameter != ir.None:
+			p := c.parameter(from.Parameter)
 			p.uses = append(p.uses, use{node: len(c.nodes), input: i})
+			made.inputs[i] = operand{ofParameter, p.number}
+		case from.Node != ir.None:
+			made.inputs[i] = operand{ofValue, c.first[from.Node] + from.Output}
 		}
-		made.inputs = append(made.inputs, from)
 	}
 	for i, out := range layer.Outputs {
-		value := c.first[n.ID] + i
+		value := c.first[at] + i
 		if out.Name == "" {
 			value = -1
 		}
@@ -227,10 +139,11 @@ func (c *compiler) add(n *ir.Node, layer *ir.Layer) error {
 }
 
 // prepare prepares the operation of a layer once.
-func (c *compiler) prepare(layer *ir.Layer) (*backend.Op, error) {
-	if op := c.ops[layer.Name]; op != nil {
+func (c *compiler) prepare(at int) (*backend.Op, error) {
+	if op := c.prepared[at]; op != nil {
 		return op, nil
 	}
+	layer := &c.definition.Layers[at]
 	attributes, err := json.Marshal(layer.Config)
 	if err != nil {
 		return nil, device.Errorf(device.CodeSerialization, opCompile, "layer %q: %w", layer.Name, err)
@@ -242,44 +155,18 @@ func (c *compiler) prepare(layer *ir.Layer) (*backend.Op, error) {
 	if err != nil {
 		return nil, device.Errorf(device.CodeOf(err), opCompile, "layer %q: %w", layer.Name, err)
 	}
-	c.ops[layer.Name] = op
-	c.program.ops = append(c.program.ops, op)
+	c.prepared[at] = op
+	c.ops = append(c.ops, op)
 	return op, nil
 }
 
-// operand returns an input of a node.
-func (c *compiler) operand(n *ir.Node, layer *ir.Layer, i int, in ir.Tensor) (operand, error) {
-	if in.Name == "" {
-		return operand{}, nil
-	}
-	if slices.Contains(layer.Parameters, in.Name) {
-		return c.parameter(layer, in.Name)
-	}
-	edge, isThere := c.edges[port{n.ID, uint32(i)}]
-	if !isThere {
-		return operand{}, c.wrong("node %q: input %q has no edge and is no parameter", n.ID, in.Name)
-	}
-	first, isThere := c.first[edge.Source]
-	if !isThere {
-		return operand{}, c.wrong("node %q: an edge begins at the node %q, which does not exist", n.ID, edge.Source)
-	}
-	return operand{ofValue, first + int(number(edge.SourceOutput))}, nil
-}
-
 // parameter returns a parameter, which becomes part of the program.
-func (c *compiler) parameter(layer *ir.Layer, name string) (operand, error) {
-	if p := c.known[name]; p != nil {
-		return operand{ofParameter, p.number}, nil
+func (c *compiler) parameter(at int) *parameter {
+	if c.known[at] == nil {
+		c.known[at] = &parameter{spec: &c.definition.Parameters[at], number: len(c.parameters)}
+		c.parameters = append(c.parameters, c.known[at])
 	}
-	for i := range c.definition.Parameters {
-		if spec := &c.definition.Parameters[i]; spec.Name == name {
-			p := &parameter{spec: spec, number: len(c.parameters)}
-			c.known[name] = p
-			c.parameters = append(c.parameters, p)
-			return operand{ofParameter, p.number}, nil
-		}
-	}
-	return operand{}, c.wrong("layer %q: there is no parameter %q", layer.Name, name)
+	return c.known[at]
 }
 
 // input is an input of the model.
@@ -287,8 +174,8 @@ type input struct {
 	name  string
 	kind  dtype.DType
 	shape []int64
-	// dims names the dynamic dimensions; "" for one with a fixed length. names has all names.
-	dims, names []string
+	// dims names the dynamic dimensions; "" for one with a fixed length.
+	dims []string
 	// rule makes the elements if a run does not give them; "": it must.
 	rule  ir.Default
 	value int
@@ -297,53 +184,34 @@ type input struct {
 	rows  int64
 }
 
-func (c *compiler) input(n *ir.Node, layer *ir.Layer) (input, error) {
-	if len(layer.Outputs) != 1 {
-		return input{}, c.wrong("input %q has %d outputs: want one", n.ID, len(layer.Outputs))
-	}
-	out := layer.Outputs[0]
-	made := input{name: n.ID, kind: out.DType, shape: out.Shape, dims: make([]string, len(out.Shape)), value: c.first[n.ID]}
-	made.names = make([]string, len(out.Shape))
-	if text, isThere := n.Metadata[ir.MetadataDims]; isThere {
-		if err := json.Unmarshal(text, &made.names); err != nil || len(made.names) != len(out.Shape) {
-			return input{}, c.wrong("input %q: metadata.%s is not a list of %d names", n.ID, ir.MetadataDims, len(out.Shape))
-		}
-	}
-	for axis, length := range out.Shape {
-		switch {
-		case length != ir.Dynamic:
-		case made.names[axis] != "":
-			made.dims[axis] = made.names[axis]
-		default:
-			made.dims[axis] = fmt.Sprintf("%s.%d", n.ID, axis)
-		}
-	}
-	if text, isThere := n.Metadata[ir.MetadataDefault]; isThere {
-		if err := json.Unmarshal(text, &made.rule); err != nil || !slices.Contains([]ir.Default{ir.DefaultZeros, ir.DefaultOnes, ir.DefaultPositions}, made.rule) {
-			return input{}, c.wrong("input %q: metadata.%s is none of zeros, ones and positions", n.ID, ir.MetadataDefault)
-		}
-	}
-	return made, nil
-}
-
-// fixDims gives dynamic dimensions the lengths of fixed ones with the same name.
-func (c *compiler) fixDims() {
+// addInputs adds the inputs of the model. Dynamic dimensions get the lengths of fixed ones with the same
+// name.
+func (c *compiler) addInputs() {
 	fixed := map[string]int64{}
-	for i := range c.inputs {
-		for axis, name := range c.inputs[i].names {
-			if name != "" && c.inputs[i].shape[axis] != ir.Dynamic {
-				fixed[name] = c.inputs[i].shape[axis]
+	for _, in := range c.of.Inputs {
+		for axis, length := range c.layerOf(in.Node).Outputs[0].Shape {
+			if in.Dims[axis] != "" && length != ir.Dynamic {
+				fixed[in.Dims[axis]] = length
 			}
 		}
 	}
-	for i := range c.inputs {
-		in := &c.inputs[i]
-		in.shape = slices.Clone(in.shape)
-		for axis, name := range in.dims {
-			if length, isFixed := fixed[name]; isFixed && name != "" {
-				in.shape[axis], in.dims[axis] = length, ""
+	for _, in := range c.of.Inputs {
+		out := &c.layerOf(in.Node).Outputs[0]
+		made := input{
+			name: c.definition.Graph.Nodes[in.Node].ID, kind: out.DType, shape: slices.Clone(out.Shape), dims: make([]string, len(out.Shape)),
+			rule: in.Default, value: c.first[in.Node],
+		}
+		for axis, name := range in.Dims {
+			length, isFixed := fixed[name]
+			switch {
+			case made.shape[axis] != ir.Dynamic:
+			case isFixed:
+				made.shape[axis] = length
+			default:
+				made.dims[axis] = name
 			}
 		}
+		c.inputs = append(c.inputs, made)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestQuantisedMatricesAreRoundedInABuild(t *testing.T) {
 	for _, name := range []string{"quantize_q8_0", "quantize_q4_0"} {
 		q := r.request(m)
 		q.Passes = withQuantisation(t, name)
-		made, err := model.NewBuilder().Build(context.Background(), q)
+		made, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)
 		changed := made.Definition()
 		for _, of := range lengths {
@@ -111,7 +111,7 @@ func TestMiniLMQuantised(t *testing.T) {
 		if isQuantised {
 			q.Passes = withQuantisation(t, "quantize_q8_0")
 		}
-		x, err := model.NewBuilder().Build(context.Background(), q)
+		x, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)
 		held[isQuantised] = x.Info().HeldBytes
 		got := r.run(x, inputs)
@@ -141,7 +141,7 @@ func TestOptionsChooseTheBlocks(t *testing.T) {
 	for _, format := range []string{"q8_0", "q4_0"} {
 		q := r.request(m)
 		q.Options.EnableQuantization, q.Options.QuantizationConfig = true, []byte(fmt.Sprintf(`{"format": %q}`, format))
-		x, err := model.NewBuilder().Build(context.Background(), q)
+		x, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)
 		require.Len(t, x.Definition().Parameters, 1)
 		assert.Equal(t, format, x.Definition().Parameters[0].DType.String())

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -200,14 +201,17 @@ func (x *Executor) dimsOf(inputs map[string]*tensor.Tensor) (map[string]uint64, 
 			dims[name], from[name] = uint64(length), in
 		}
 	}
-	return dims, x.checkDims(dims)
+	return dims, x.checkDims(opRun, dims)
 }
 
 // sequenceDim is the dimension whose length the definition bounds.
 const sequenceDim = "sequence"
 
 // checkDims checks lengths of the dynamic dimensions.
-func (x *Executor) checkDims(dims map[string]uint64) error {
+func (x *Executor) checkDims(op string, dims map[string]uint64) error {
+	invalid := func(format string, values ...any) error {
+		return device.Errorf(device.CodeInvalidArgument, op, format, values...)
+	}
 	var known []string
 	for i := range x.program.inputs {
 		in := &x.program.inputs[i]
@@ -225,8 +229,8 @@ func (x *Executor) checkDims(dims map[string]uint64) error {
 		if !slices.Contains(known, name) {
 			return invalid("there is no dimension %.64q", name)
 		}
-		if dims[name] == 0 {
-			return invalid("dimension %q has the length 0", name)
+		if dims[name] == 0 || dims[name] > math.MaxInt64 {
+			return invalid("dimension %q has the length %d: want 1 to 2^63 - 1", name, dims[name])
 		}
 	}
 	if most := x.definition.Architecture.Dimensions.MaxSequenceLength; most != 0 && dims[sequenceDim] > most {

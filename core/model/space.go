@@ -58,8 +58,8 @@ func (z *zone) grow(bytes uint64, stream device.Stream) error {
 		return nil
 	}
 	if bytes > z.most {
-		return device.Errorf(device.CodeOutOfVirtualMemory, opPlan, "model %q: the memory %q of %v would be above %v", z.model.ID(), z.tag, device.Size(bytes), device.Size(z.most)).
-			On(z.engine.ID()).OfModel(z.model.ID())
+		return aboutModel(z.model.ID(), device.CodeOutOfVirtualMemory, opPlan, "the memory %q of %v would be above %v", z.tag, device.Size(bytes), device.Size(z.most)).
+			On(z.engine.ID())
 	}
 	more := up(bytes, z.model.PageBytes()) - z.bytes
 	got, err := z.model.AllocTaggedAt(vmm.AllocRequest{OffsetBytes: z.offset + z.bytes, SizeBytes: more, Tag: z.tag, Stream: stream})
@@ -68,7 +68,7 @@ func (z *zone) grow(bytes uint64, stream device.Stream) error {
 		if code == device.CodeInvalidState && z.model.IsAsleep(z.tag) {
 			code = device.CodeBusy // somebody has put the memory to sleep through the pool
 		}
-		return device.Errorf(code, opPlan, "model %q: memory %q: %w", z.model.ID(), z.tag, err).On(z.engine.ID()).OfModel(z.model.ID())
+		return aboutModel(z.model.ID(), code, opPlan, "memory %q: %w", z.tag, err).On(z.engine.ID())
 	}
 	z.pieces = append(z.pieces, got)
 	z.bytes += more

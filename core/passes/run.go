@@ -33,20 +33,27 @@ type Options struct {
 // is not above 0, and for Lengths that do not fit the model; CodeAlreadyExists for a name that occurs
 // twice; CodeNotFound for a dependency that is not in the list; CodeCancelled and CodeTimeout from ctx.
 func Run(ctx context.Context, m *ir.Model, list []Pass, o Options) (*ir.Model, []Result, error) {
+	checked, err := check(m.Clone())
+	if err != nil {
+		return nil, nil, err
+	}
+	changed, results, err := RunChecked(ctx, checked, list, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return changed.Model, results, nil
+}
+
+// RunChecked is Run for the result of ir.Model.Check, without an Error or Critical. It returns m if no pass
+// changes it.
+func RunChecked(ctx context.Context, m *ir.Resolved, list []Pass, o Options) (*ir.Resolved, []Result, error) {
 	order, err := ordered(list)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := check(m); err != nil {
-		return nil, nil, err
-	}
-	current, err := m.Clone().Resolve()
-	if err != nil {
-		return nil, nil, err
-	}
-	r := &runner{Options: o, current: current, lengths: o.Lengths}
+	r := &runner{Options: o, current: m, lengths: o.Lengths}
 	if r.lengths == nil {
-		r.lengths = sampleLengths(current)
+		r.lengths = sampleLengths(m)
 	}
 	for _, p := range order {
 		if err := ended(ctx); err != nil {
@@ -56,7 +63,7 @@ func Run(ctx context.Context, m *ir.Model, list []Pass, o Options) (*ir.Model, [
 			return nil, nil, named(p.Name(), err)
 		}
 	}
-	return r.current.Model, r.results, nil
+	return r.current, r.results, nil
 }
 
 // ended returns the error of a context that has ended.
@@ -81,14 +88,15 @@ func named(name string, err error) error {
 	return device.Errorf(code, opRun, "pass %q: %w", name, err)
 }
 
-// check returns the first issue of a model that is not a warning, as an error.
-func check(m *ir.Model) error {
-	for _, issue := range m.Validate() {
+// check resolves a model. Its error is the first issue that is not a warning.
+func check(m *ir.Model) (*ir.Resolved, error) {
+	resolved, issues := m.Check()
+	for _, issue := range issues {
 		if issue.Severity >= ir.Error {
-			return device.Errorf(device.CodeInvalidConfig, opRun, "the model cannot be used: %s: %s", issue.ConfigPath, issue.Description)
+			return nil, device.Errorf(device.CodeInvalidConfig, opRun, "the model cannot be used: %s: %s", issue.ConfigPath, issue.Description)
 		}
 	}
-	return nil
+	return resolved, nil
 }
 
 // runner has the model between two passes.
@@ -110,12 +118,9 @@ func (r *runner) step(p Pass) error {
 	result := Result{Pass: p.Name(), Stats: Stats{EstimatedSpeedup: 1}, Warnings: []string{}}
 	result.Warnings = append(result.Warnings, made.Warnings...)
 	if made.Applied {
-		if err := check(next); err != nil {
-			return fmt.Errorf("it made a wrong model: %w", err)
-		}
-		resolved, err := next.Resolve()
+		resolved, err := check(next)
 		if err != nil {
-			return err
+			return fmt.Errorf("it made a wrong model: %w", err)
 		}
 		result.Applied, result.Stats = true, made.Stats
 		if err := r.measure(&result, resolved); err != nil {

@@ -126,10 +126,7 @@ func (s standard) Dependencies() []string { return nil }
 
 // IsApplicable states whether the pass would change the model, or warn.
 func (s standard) IsApplicable(m *ir.Model) bool {
-	if check(m) != nil {
-		return false
-	}
-	resolved, err := m.Resolve()
+	resolved, err := check(m)
 	if err != nil {
 		return false
 	}

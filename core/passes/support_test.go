@@ -60,7 +60,8 @@ func applied(t tester, m *ir.Model, names ...string) (*ir.Model, []Result) {
 	changed, results, err := Run(context.Background(), m, list, Options{Lengths: lengthsOf(t, m)})
 	require.NoError(t, err)
 	require.Equal(t, before, textOf(t, m), "the model of the caller changed")
-	require.NoError(t, check(changed))
+	_, err = check(changed)
+	require.NoError(t, err)
 	require.NoError(t, irtest.Difference(outputsOf(t, m), outputsOf(t, changed), tolerance))
 	for i, r := range results {
 		require.Equal(t, names[i], r.Pass)
