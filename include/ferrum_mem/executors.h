@@ -28,7 +28,9 @@ extern "C" {
  * docs/model_definition.md documents.
  */
 
-/** A built model that can run.
+/** A built model that can run. ferrum_leak_report_json shows the handle of a model from the
+ *  beginning of its build. Until the build has ended, every function returns
+ *  FERRUM_ERROR_BUSY for this handle.
  *  @go executors.Executor */
 typedef struct ferrum_executor {
     uint64_t id; /**< 0 is no executor */

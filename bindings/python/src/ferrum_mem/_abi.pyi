@@ -2741,7 +2741,10 @@ class ferrum_compute_backend(ctypes.Structure):
         """A struct with the values of FERRUM_COMPUTE_BACKEND_INIT."""
 
 class ferrum_executor(ctypes.Structure):
-    """A built model that can run."""
+    """A built model that can run. ferrum_leak_report_json shows the handle of a model from the
+    beginning of its build. Until the build has ended, every function returns
+    FERRUM_ERROR_BUSY for this handle.
+    """
 
     # 0 is no executor
     id: int

@@ -4630,7 +4630,9 @@ impl Default for ferrum_compute_backend {
     }
 }
 
-/// A built model that can run.
+/// A built model that can run. ferrum_leak_report_json shows the handle of a model from the
+/// beginning of its build. Until the build has ended, every function returns
+/// FERRUM_ERROR_BUSY for this handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_executor {
