@@ -36,10 +36,10 @@ type RunOptions struct {
 // arena. Later runs with these lengths, whose outputs are given, allocate no memory of the device.
 //
 // Errors: CodeInvalidArgument, which names the input and its shape, for a missing or an unknown name,
-// shapes that do not fit each other or the model, and ids out of the vocabulary; CodeBusy and CodeTimeout
-// or CodeCancelled for a call that cannot wait or has waited too long; CodeInvalidState for a closed
-// model; those of the memory and of the operations. After an error, outputs that were given have undefined
-// elements, and no output was made.
+// shapes that do not fit each other or the model, ids out of the vocabulary, and a tensor in the memory of
+// the model; CodeBusy and CodeTimeout or CodeCancelled for a call that cannot wait or has waited too long;
+// CodeInvalidState for a closed model; those of the memory and of the operations. After an error, outputs
+// that were given have undefined elements, and no output was made.
 func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, o RunOptions) error {
 	if err := x.enter(ctx, opRun, o.NoWait); err != nil {
 		return err
@@ -60,6 +60,9 @@ func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.T
 // run implements Run. The caller has the turn.
 func (x *Executor) run(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
 	if err := x.checkNames(inputs, outputs); err != nil {
+		return err
+	}
+	if err := errors.Join(x.checkMemory("input", inputs), x.checkMemory("output", outputs)); err != nil {
 		return err
 	}
 	dims, err := x.dimsOf(inputs)
@@ -146,6 +149,21 @@ func onlyKnown(what string, known []string, given map[string]*tensor.Tensor) err
 			hint = ": the nearest is " + strconv.Quote(near[0])
 		}
 		return invalid("there is no %s %.64q%s", what, name, hint)
+	}
+	return nil
+}
+
+// checkMemory checks that tensors are not in the memory of the model: a run overwrites the arena, and an
+// output would overwrite parameters.
+func (x *Executor) checkMemory(what string, given map[string]*tensor.Tensor) error {
+	from := x.model.BaseAddress()
+	to := from + device.Addr(x.arena.offset+x.arena.most)
+	for name, t := range given {
+		if t != nil && t.Engine() == x.backend.Device() {
+			if first, end := t.Reach(); first < to && from < end {
+				return invalid("%s %q is in the memory of the model itself", what, name)
+			}
+		}
 	}
 	return nil
 }
