@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 // openDevice is the result of one call that opened a device.

@@ -7,8 +7,8 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/cuda/cudaprobe"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
+	"ferrum_mem/internal/dl"
 )
 
 // Backend is the name of the backend in device ids such as "cuda:0".

@@ -3,8 +3,8 @@ package cuda
 import (
 	"sync"
 
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/events"
+	"ferrum_mem/internal/dl"
 )
 
 // deviceEvents are the events of a device: the recorded events that are not closed, and the

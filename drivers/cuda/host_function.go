@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostcalls"
+	"ferrum_mem/internal/dl"
 )
 
 // hostCalls are the functions that streams of this process will run. The vendor driver gets

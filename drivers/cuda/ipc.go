@@ -7,8 +7,8 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 var _ device.ProcessSharer = (*openDevice)(nil)

@@ -4,8 +4,8 @@ import (
 	"maps"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 var (

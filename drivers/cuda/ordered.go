@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 var _ device.StreamOrdered = (*openDevice)(nil)

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
+	"ferrum_mem/internal/dl"
 )
 
 // A step that fails is undone, and the vendor driver can reject the call that undoes it, too.

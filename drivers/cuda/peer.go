@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 // CanCopyFrom queries whether this device can access the memory of the other device. A

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 // Page-locked memory of at least one huge page is ordinary memory that the vendor driver page-locks. On

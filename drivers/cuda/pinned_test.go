@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
+	"ferrum_mem/internal/dl"
 )
 
 // largePinned is the size of page-locked memory that is ordinary memory of the process.

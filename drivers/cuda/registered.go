@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/ranges"
+	"ferrum_mem/internal/dl"
 )
 
 var _ device.Registrar = (*openDevice)(nil)

@@ -7,8 +7,8 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/sharetest"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/hostpages"
+	"ferrum_mem/internal/dl"
 )
 
 // keeper opens the first device, so that its context exists while suites open and close the

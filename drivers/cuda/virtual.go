@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/virtual"
+	"ferrum_mem/internal/dl"
 )
 
 // Virtual memory: a page is one physical handle of the vendor driver. It is mapped whole,

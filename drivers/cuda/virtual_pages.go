@@ -6,8 +6,8 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/internal/gpu/virtual"
+	"ferrum_mem/internal/dl"
 )
 
 var _ device.UnfilledCreator = (*openDevice)(nil)

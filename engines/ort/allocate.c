@@ -5,14 +5,17 @@
  * turns into a status. So this one does the same. The exception passes no frame
  * of Go: allocate has returned before. */
 static void *fo_alloc(struct fo_allocator *self, size_t size) {
-    if (size == 0) return NULL;
+    if (size == 0)
+        return NULL;
     uintptr_t block = self->allocate((uintptr_t)self, size);
-    if (block == 0) self->fail();
+    if (block == 0)
+        self->fail();
     return (void *)block;
 }
 
 static void fo_free(struct fo_allocator *self, void *block) {
-    if (block != NULL) self->release((uintptr_t)self, (uintptr_t)block);
+    if (block != NULL)
+        self->release((uintptr_t)self, (uintptr_t)block);
 }
 
 static const void *fo_info(const struct fo_allocator *self) {

@@ -8,8 +8,8 @@ import (
 
 	"ferrum_mem/drivers/cuda"
 	"ferrum_mem/drivers/cuda/cudaprobe"
-	"ferrum_mem/internal/dl"
 	"ferrum_mem/drivers/testdevice"
+	"ferrum_mem/internal/dl"
 )
 
 // metersPath returns the path of the simulated NVML.

@@ -16,7 +16,8 @@ void _ZSt17__throw_bad_allocv(void) {}
 static void *table[200];
 
 static const void *get_api(uint32_t version) {
-    if (version > NEWEST) return NULL;
+    if (version > NEWEST)
+        return NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         table[i] = (void *)(uintptr_t)get_api;
 #ifdef WITHOUT_FUNCTION
