@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
@@ -32,6 +34,10 @@ func (b *builder) step(s step) error {
 		n := Node{Name: s.id, Type: s.operator.Name, Outputs: s.outputs, Attributes: attributesOf(s.operator)}
 		for len(n.Outputs) > 1 && n.Outputs[len(n.Outputs)-1] == "" {
 			n.Outputs = n.Outputs[:len(n.Outputs)-1]
+		}
+		if n.Type == "Attention" && len(s.inputs) > attentionMask {
+			s.inputs = slices.Clone(s.inputs)
+			s.inputs[attentionMask] = b.maskRows(s, s.inputs[0], s.inputs[attentionMask])
 		}
 		b.add(n, s.inputs)
 		return nil
@@ -148,8 +154,27 @@ func (b *builder) selfAttention(s step) error {
 	if op.Has("scale") {
 		attributes = append(attributes, number("scale", op.Float("scale")))
 	}
-	b.node("Attention", s.outputs[0], attributes, append(parts, s.inputs[1])...)
+	b.node("Attention", s.outputs[0], attributes, append(parts, b.maskRows(s, qkv, s.inputs[1]))...)
 	return nil
+}
+
+// attentionMask is the input of Attention with the mask.
+const attentionMask = 3
+
+// maskRows gives a mask that is the same for all queries a row for each: ONNX lets a mask of one row be
+// repeated, and ONNX Runtime does not. queries has the queries.
+func (b *builder) maskRows(s step, queries, mask operand) operand {
+	rank := len(mask.shape)
+	axis := len(queries.shape) - 2
+	if mask.name == "" || rank < 2 || mask.shape[rank-2] != 1 || axis < 1 || queries.shape[axis] == 1 {
+		return mask
+	}
+	rows, lengths, out := b.unique(s.id+".rows"), b.unique(s.id+".mask_lengths"), b.unique(s.id+".mask")
+	b.node("Shape", rows, []Attribute{integer("start", int64(axis)), integer("end", int64(axis+1))}, queries)
+	ones := b.list("ones", slices.Repeat([]int64{1}, rank-2)...)
+	b.node("Concat", lengths, []Attribute{integer("axis", 0)}, ones, operand{name: rows, kind: dtype.I64}, b.list("one", 1))
+	b.node("Expand", out, nil, mask, operand{name: lengths, kind: dtype.I64})
+	return operand{name: out, kind: mask.kind}
 }
 
 // ForOperator returns a model of one operator, for inputs with given types and shapes. Inputs whose elements
