@@ -3,11 +3,13 @@ package engines
 import (
 	"ferrum_mem/core/backend"
 	"ferrum_mem/engines/cpu/operations"
+	"ferrum_mem/engines/ort"
 )
 
 // List returns one item for each engine, in the order of their types.
 func List() []backend.Engine {
 	return []backend.Engine{
 		{Type: backend.CPU, DeviceBackend: "cpu", New: operations.New},
+		{Type: backend.ONNXRuntime, DeviceBackend: "cpu", NewGraphs: ort.New},
 	}
 }

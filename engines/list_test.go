@@ -19,6 +19,9 @@ func TestEveryEngineStarts(t *testing.T) {
 	for _, listed := range List() {
 		assert.False(t, seen[listed.Type], "two engines of %v", listed.Type)
 		seen[listed.Type] = true
+		if listed.NewGraphs != nil {
+			continue // its library may be missing
+		}
 		e, err := listed.New(compute.Options{Threads: 1})
 		require.NoError(t, err)
 		stated := e.Capabilities()
@@ -27,4 +30,5 @@ func TestEveryEngineStarts(t *testing.T) {
 		e.Close()
 	}
 	assert.True(t, seen[backend.CPU])
+	assert.True(t, seen[backend.ONNXRuntime])
 }

@@ -129,6 +129,9 @@ func (b *Backend) provide(f *manager.Factory) error {
 	}
 	if err == nil {
 		b.memory = newMemory(p, b.gate)
+		if of, isOfGraphs := b.engine.(*graphOperations); isOfGraphs {
+			of.memory.of = b.memory
+		}
 		_, err = made.OnClose(b.memory.end)
 	}
 	if err != nil {
@@ -274,6 +277,7 @@ func (b *Backend) Close(force bool) error {
 	if force {
 		b.hasEnded.Store(true)
 		b.gate.close()
+		b.trim()
 		b.memory.end()
 		if err := b.closeManager(true); err != nil {
 			return b.note(err)
@@ -303,11 +307,27 @@ func (b *Backend) closeUnused() error {
 			device.Count(uint64(prepared), "operation"), device.Count(uint64(sequences), "sequence"), device.Count(uint64(tensors), "tensor"), b.name).
 			On(b.device.ID())
 	}
+	b.trim()
 	err := b.closeManager(false)
 	if err != nil && b.manager.HasEnded() {
 		b.hasEnded.Store(true)
 	}
 	return err
+}
+
+// trim frees what the engine keeps between runs. No run is in progress, and later runs make it again.
+func (b *Backend) trim() {
+	if of, isOfGraphs := b.engine.(*graphOperations); isOfGraphs {
+		of.trim()
+	}
+}
+
+// Graphs returns the engine of graphs that computes; nil: the backend has an engine of operations.
+func (b *Backend) Graphs() compute.GraphEngine {
+	if of, isOfGraphs := b.engine.(*graphOperations); isOfGraphs {
+		return of.graphs
+	}
+	return nil
 }
 
 // closeManager closes the manager, and then the engine. The caller has closed the gate.

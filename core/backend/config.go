@@ -126,6 +126,9 @@ func (c Config) Validate() error {
 	if err := c.Options.validate(); err != nil {
 		return err
 	}
+	if c.Options.Prepacking && c.Type != ONNXRuntime {
+		return wrongField("backend_options.prepacking", "backends of type %s have no such option: it is for %s", c.Type, ONNXRuntime)
+	}
 	return c.Memory.validate()
 }
 
@@ -209,5 +212,5 @@ func (c Config) plan(capacityBytes uint64) memoryPlan {
 
 // engine returns the options of the engine.
 func (c Config) engine() compute.Options {
-	return compute.Options{Threads: c.Threads, InstructionSet: c.Options.InstructionSet, Level: c.OptimizationLevel}
+	return compute.Options{Threads: c.Threads, InstructionSet: c.Options.InstructionSet, Level: c.OptimizationLevel, Prepacking: c.Options.Prepacking}
 }

@@ -14,10 +14,14 @@
 // stream is done, the run is in the calling thread, otherwise in a host function of the stream. A
 // Sequence joins runs with fixed tensors.
 //
+// An engine of graphs (compute.GraphEngine) computes an operation as a graph of one operator. The sessions of
+// such plans end before the memory of the backend does, and a run makes them again.
+//
 // Lock order: Backend.closeMu and Registry.probing are taken first, alone. Sequence.turn comes before
-// Sequence.mu. memory.mu, Registry.mu, Op.mu, planCache.mu, gate.mu and workspaces.mu come last: none is
-// held while another of them is taken, except memory.mu before workspaces.mu, and gate.mu before the
-// others in a Close, which closes the manager and the engine with it. Sequence.mu and memory.mu are held
+// Sequence.mu. memory.mu, Registry.mu, Op.mu, planCache.mu, graphOperations.mu, gate.mu and workspaces.mu come
+// last: none is held while another of them is taken, except memory.mu before workspaces.mu, and gate.mu
+// before the others in a Close, which closes the manager and the engine with it. graphPlan.mu is held while
+// an engine of graphs opens or runs the graph of a plan, and comes before graphOperations.mu. Sequence.mu and memory.mu are held
 // during calls of the pool, Sequence.mu also while an Add or the first Run waits for a stream, and
 // Registry.probing while an engine opens. No other lock is held during calls of an engine, a driver or the
 // program.
@@ -25,6 +29,6 @@
 // # Files in reading order
 //
 // failure.go, type.go, options.go, config.go, lists.go, capabilities.go, requirements.go, custom.go,
-// registry.go, find.go, gate.go, memory.go, backend.go, op.go, predict.go, plans.go, run.go,
-// pack.go, sequence.go.
+// gate.go, memory.go, graph_operations.go, registry.go, find.go, backend.go, op.go, predict.go, plans.go,
+// run.go, pack.go, sequence.go.
 package backend

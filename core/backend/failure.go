@@ -19,6 +19,7 @@ const (
 	opInfer        = "op.infer"
 	opRun          = "op.run"
 	opPack         = "op.pack"
+	opPlan         = "op.plan"
 )
 
 // wrongField is the error for a wrong value of a setting, which it names.

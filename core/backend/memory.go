@@ -72,6 +72,28 @@ func (m *memory) Alloc(size uint64, stream device.Stream) (device.Addr, error) {
 	return addr, err
 }
 
+// allocFor allocates memory of a session, which is freed before the pool ends.
+func (m *memory) allocFor(size uint64) (device.Addr, error) {
+	addr, err := m.workspaces.alloc(pool.Request{SizeBytes: size, AlignmentBytes: tensorAlignmentBytes, Tag: "session"})
+	if err != nil {
+		return 0, err
+	}
+	// The session does not know the default stream, whose work may use the memory.
+	if err := m.engine.Device().DefaultStream().Synchronize(device.Forever); err != nil {
+		return 0, errors.Join(err, m.pool.Free(addr, nil))
+	}
+	return addr, nil
+}
+
+// freeOf frees memory of allocFor. After the end of the pool it does nothing.
+func (m *memory) freeOf(addr device.Addr) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if !m.isEnded {
+		_ = m.pool.Free(addr, nil) // what a failed free keeps is freed with the backend
+	}
+}
+
 // RecordStream states that work of another stream uses the memory.
 func (m *memory) RecordStream(addr device.Addr, _ uint64, stream device.Stream) error {
 	m.mu.RLock()

@@ -108,17 +108,6 @@ func (o *Op) infer(inputs []compute.Operand, wanted []bool) (*operator.Inferred,
 	return found, device.About(o.backend.device.ID(), err)
 }
 
-// valueOf describes an operand without its strides.
-func valueOf(of *compute.Operand) operator.Value {
-	v := operator.Value{Type: of.Type, Known: of.Known, IsAbsent: of.IsAbsent}
-	lengths := of.Layout.Shape()
-	v.Shape = make([]uint64, len(lengths))
-	for axis, length := range lengths {
-		v.Shape[axis] = uint64(length)
-	}
-	return v
-}
-
 // contiguous describes outputs without gaps.
 func contiguous(values []operator.Value) ([]compute.Operand, error) {
 	operands := make([]compute.Operand, len(values))

@@ -26,6 +26,9 @@ type Options struct {
 	// Plans is how many combinations of shapes an operation keeps planned, 1 to MaxPlans. The
 	// oldest one that no run has found again is replaced.
 	Plans int `json:"plans"`
+	// Prepacking lets ONNX Runtime keep matrices a second time, in the layout that it reads fastest. It is for
+	// that type only.
+	Prepacking bool `json:"prepacking"`
 }
 
 // DefaultOptions returns the default options: the engine chooses, and 64 plans.
@@ -53,7 +56,7 @@ func ParseOptions(text []byte) (Options, error) {
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
 		return o, device.Errorf(device.CodeInvalidFormat, opConfig, "backend_options are no JSON object: %s", shortened(string(text)))
 	}
-	places := map[string]any{"instruction_set": &o.InstructionSet, "plans": &o.Plans}
+	places := map[string]any{"instruction_set": &o.InstructionSet, "plans": &o.Plans, "prepacking": &o.Prepacking}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		place, isKnown := places[name]
 		if !isKnown {

@@ -18,7 +18,9 @@ type Engine struct {
 	Type Type
 	// DeviceBackend is the backend of the devices on which it computes, such as "cpu".
 	DeviceBackend string
-	New           func(compute.Options) (compute.Engine, error)
+	// New opens an engine of operations, and NewGraphs one of graphs. One of them is given.
+	New       func(compute.Options) (compute.Engine, error)
+	NewGraphs func(compute.Options) (compute.GraphEngine, error)
 }
 
 // Settings configure a registry.
@@ -199,7 +201,14 @@ func (r *Registry) openEngine(t Type, o compute.Options) (compute.Engine, error)
 	if !isThere {
 		return nil, device.Errorf(device.CodeUnsupported, "backend.open", "backend %s: not available: this build has no engine of the type", t)
 	}
-	return e.New(o)
+	if e.New != nil {
+		return e.New(o)
+	}
+	graphs, err := e.NewGraphs(o)
+	if err != nil {
+		return nil, err
+	}
+	return newGraphOperations(graphs), nil
 }
 
 // probeOf reads the capabilities of an engine once, with the default options. An engine that could

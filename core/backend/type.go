@@ -25,7 +25,7 @@ const (
 // types has for each type its name, and why this build has no backend of it; "": it may have one.
 var types = [...]struct{ name, absence string }{
 	Candle:      {"candle", "not available: Candle is a library of Rust, and this build has no binding to it"},
-	ONNXRuntime: {"onnx_runtime", "not available: this build has no binding to ONNX Runtime"},
+	ONNXRuntime: {name: "onnx_runtime"},
 	TensorRT:    {"tensorrt", "not available: this build has no binding to TensorRT"},
 	Metal:       {"metal", "not available: this build has no engine for Metal"},
 	CPU:         {name: "cpu"},

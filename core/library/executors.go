@@ -151,7 +151,7 @@ func nameOf(r *model.Request) string {
 	if full, err := filepath.Abs(r.Path); err == nil {
 		base = filepath.Base(full)
 	}
-	return strings.TrimSuffix(base, ".gguf")
+	return strings.TrimSuffix(strings.TrimSuffix(base, ".gguf"), ".onnx")
 }
 
 // begin assigns a handle to a build, so that a forced end of its device or pool cancels the build.
@@ -376,8 +376,14 @@ func (e *Executor) InfoJSON() ([]byte, error) {
 	return encode("executor.info_json", e.built.executor.Info())
 }
 
-// DefinitionJSON returns the definition that the executor runs.
-func (e *Executor) DefinitionJSON() ([]byte, error) { return e.built.executor.Definition().JSON() }
+// DefinitionJSON returns the definition that the executor runs. Errors: those of model.Executor.Definition.
+func (e *Executor) DefinitionJSON() ([]byte, error) {
+	definition, err := e.built.executor.Definition()
+	if err != nil {
+		return nil, err
+	}
+	return definition.JSON()
+}
 
 // ReportJSON states what the build did.
 func (e *Executor) ReportJSON() ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/onnx"
 	"ferrum_mem/core/passes"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
@@ -148,11 +150,13 @@ func (m *build) validate(context.Context) (err error) {
 	if m.settings.Definition == nil {
 		return device.Errorf(device.CodeInvalidArgument, opBuild, "a path or a definition is required")
 	}
-	resolved, issues := m.settings.Definition.Check()
+	var issues []ir.Issue
+	if m.settings.undefined == nil {
+		m.resolved, issues = m.settings.Definition.Check()
+	}
 	if err := firstIssue(issues); err != nil {
 		return err
 	}
-	m.resolved = resolved
 	m.report.Issues = append(m.report.Issues, issues...)
 	if m.report.Issues == nil {
 		m.report.Issues = []ir.Issue{}
@@ -161,6 +165,7 @@ func (m *build) validate(context.Context) (err error) {
 	m.settings = Settings{
 		ID: m.request.ID, Definition: m.settings.Definition, Weights: m.settings.Weights, Backend: m.request.Backend, Pool: m.request.Pool,
 		Limits: m.request.Limits, Fill: m.additional.fill, Plain: m.request.Options.level() == 0, Shapes: m.additional.shapes,
+		file: m.settings.file, undefined: m.settings.undefined,
 	}
 	m.settings.Fill.Initializers = m.request.Initializers
 	if m.settings.ID == "" {
@@ -182,6 +187,9 @@ func (m *build) open() error {
 	if scheme, _, isRemote := strings.Cut(m.request.Path, "://"); isRemote {
 		return device.Errorf(device.CodeUnsupported, opBuild, "%.64q: models are not read through %.16q: want a folder or a file of this machine", m.request.Path, scheme)
 	}
+	if m.request.Backend != nil && m.request.Backend.Graphs() != nil && strings.EqualFold(filepath.Ext(m.request.Path), ".onnx") {
+		return m.openFile()
+	}
 	made, err := architecture.Open(m.request.Path, architecture.Options{})
 	if err != nil {
 		return err
@@ -195,6 +203,23 @@ func (m *build) open() error {
 	}
 	m.settings.Weights = m.opened
 	return nil
+}
+
+// openFile opens a file of ONNX for an engine of graphs, which also runs operators that a definition does not
+// have.
+func (m *build) openFile() error {
+	file, err := onnx.Open(m.request.Path)
+	if err != nil {
+		return err
+	}
+	m.opened = file.Source
+	m.settings.file, m.settings.Weights = file, file.Source
+	if m.settings.Definition, err = file.Definition(); errors.Is(err, device.CodeUnsupported) {
+		m.settings.undefined = err
+		m.settings.Definition = &ir.Model{Metadata: ir.Metadata{Name: file.Name, ModelType: "onnx"}}
+		return nil
+	}
+	return err
 }
 
 // work returns what the time of the build depends on.
@@ -252,14 +277,13 @@ func (m *build) initialize(context.Context) error {
 }
 
 // constructLayers is the phase LayerConstruction.
-func (m *build) constructLayers(context.Context) (err error) {
-	m.program, err = compile(m.resolved, m.backend)
-	return err
+func (m *build) constructLayers(context.Context) error {
+	return m.computation.compile(m.resolved)
 }
 
 // bindParameters is the phase ParameterBinding.
 func (m *build) bindParameters(context.Context) error {
-	return m.program.findOrigins(m.settings.Weights)
+	return m.computation.bind(m.settings.Weights)
 }
 
 // optimize is the phase Optimization.
@@ -282,14 +306,14 @@ func (m *build) optimize(ctx context.Context) error {
 			}
 		}
 	}
-	if err := m.choose(); err != nil {
+	if err := m.computation.choose(&m.settings); err != nil {
 		return err
 	}
-	if err := m.register(); err != nil {
+	if err := m.computation.register(&m.settings); err != nil {
 		return err
 	}
 	start := time.Now()
-	err = m.fill(ctx, m.reporter.bytes)
+	err = m.computation.fill(ctx, &m.settings, m.reporter.bytes)
 	m.placed = time.Since(start)
 	return err
 }
@@ -298,6 +322,9 @@ func (m *build) optimize(ctx context.Context) error {
 func (m *build) passes() ([]passes.Pass, error) {
 	level := m.request.Options.level()
 	list := m.request.Passes
+	if m.backend.Graphs() != nil {
+		return m.passesOfGraphs()
+	}
 	if level == 0 || list == nil {
 		var err error
 		if list, err = passes.Standard(int(level)); err != nil {
@@ -312,68 +339,44 @@ func (m *build) passes() ([]passes.Pass, error) {
 	return append(slices.Clone(list), quantizer), err
 }
 
+// passesOfGraphs returns the passes for an engine of graphs, which optimises by itself: those of the program.
+func (m *build) passesOfGraphs() ([]passes.Pass, error) {
+	switch {
+	case m.request.Options.EnableQuantization:
+		return nil, device.Errorf(device.CodeUnsupported, opBuild, "enable_quantization: %s gets parameters as the model has them", m.backend.Name())
+	case len(m.request.Passes) > 0 && m.undefined != nil:
+		return nil, device.Errorf(device.CodeUnsupported, opBuild, "passes change a definition: %w", m.undefined)
+	}
+	return m.request.Passes, nil
+}
+
 // validateFinally is the phase FinalValidation.
 func (m *build) validateFinally(ctx context.Context) error {
 	if !m.request.Options.EnableValidation {
 		return nil
 	}
-	issue, err := m.trial(ctx)
+	dims := map[string]uint64{}
+	for i := range m.program.inputs {
+		for _, name := range m.program.inputs[i].dims {
+			if name != "" {
+				dims[name] = 1
+			}
+		}
+	}
+	issue, err := m.computation.trial(ctx, dims)
+	m.counters = Counters{}
 	if issue != nil {
 		m.report.Issues = append(m.report.Issues, *issue)
 	}
 	return err
 }
 
-// trial runs the model with the least lengths, and frees the memory of that run. Inputs have their
-// defaults, or are 0. The caller is the only one that knows the model.
-func (x *Executor) trial(ctx context.Context) (issue *ir.Issue, err error) {
-	dims := map[string]uint64{}
-	for i := range x.program.inputs {
-		for _, name := range x.program.inputs[i].dims {
-			if name != "" {
-				dims[name] = 1
-			}
-		}
+// notFinite is the issue of an output.
+func notFinite(output string) *ir.Issue {
+	return &ir.Issue{
+		Severity: ir.Warning, Category: "outputs", Description: "output \"" + output + "\" has elements that are not finite for inputs of zeros",
+		ConfigPath: "graph.outputs",
 	}
-	s, err := x.shapeFor(ctx, dims)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		x.shapes, x.counters = nil, Counters{}
-		if closed := s.close(); closed != nil {
-			x.shapes, err = []*shape{s}, errors.Join(err, closed)
-			return
-		}
-		err = errors.Join(err, x.arena.free())
-		x.publish()
-	}()
-	stream := x.backend.Device().Device().DefaultStream()
-	for i := range x.program.inputs {
-		in := &x.program.inputs[i]
-		if err := s.give(in, &s.inputs[i], nil, stream); err != nil {
-			return nil, settled(stream, err)
-		}
-	}
-	if err := s.sequence.Run(stream); err != nil {
-		return nil, settled(stream, err)
-	}
-	if err := stream.Synchronize(device.Forever); err != nil {
-		return nil, err
-	}
-	for _, out := range x.program.outputs {
-		isFinite, err := isFinite(s.tensors[out.value], stream)
-		if err != nil {
-			return nil, err
-		}
-		if !isFinite {
-			issue = &ir.Issue{
-				Severity: ir.Warning, Category: "outputs", Description: "output \"" + out.name + "\" has elements that are not finite for inputs of zeros",
-				ConfigPath: "graph.outputs",
-			}
-		}
-	}
-	return issue, nil
 }
 
 // isFinite states whether no element is NaN or infinite.

@@ -131,6 +131,9 @@ func Plan(ctx context.Context, s Settings, dims map[string]uint64) (*MemoryPlan,
 
 // planResolved is Plan for a definition that is resolved.
 func planResolved(ctx context.Context, of *ir.Resolved, s Settings, dims map[string]uint64) (*MemoryPlan, error) {
+	if s.Backend.Graphs() != nil {
+		return nil, noPlan(s.Backend)
+	}
 	p, err := compile(of, s.Backend)
 	if err != nil {
 		return nil, err
@@ -143,5 +146,6 @@ func planResolved(ctx context.Context, of *ir.Resolved, s Settings, dims map[str
 		return nil, err
 	}
 	x := &Executor{id: s.ID, definition: of.Model, backend: s.Backend, program: p}
+	x.computation = &steps{Executor: x}
 	return x.plan(ctx, dims)
 }

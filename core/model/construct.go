@@ -43,13 +43,13 @@ func (c *construction) all(ctx context.Context) (err error) {
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	if err := c.choose(); err != nil {
+	if err := c.computation.choose(&c.settings); err != nil {
 		return err
 	}
-	if err := c.register(); err != nil {
+	if err := c.computation.register(&c.settings); err != nil {
 		return err
 	}
-	return c.fill(ctx, nil)
+	return c.computation.fill(ctx, &c.settings, nil)
 }
 
 // begin checks the settings.
@@ -73,6 +73,11 @@ func (c *construction) begin() error {
 	}
 	c.Executor = &Executor{
 		id: s.ID, definition: s.Definition, backend: s.Backend, pool: s.Pool, turn: make(chan struct{}, 1), mostShapes: s.Shapes,
+	}
+	c.computation = &steps{Executor: c.Executor}
+	if graphs := s.Backend.Graphs(); graphs != nil {
+		c.computation = &sessions{Executor: c.Executor, graphs: graphs, file: s.file, original: s.Definition}
+		c.undefined = s.undefined
 	}
 	return nil
 }
@@ -119,69 +124,44 @@ func (c *construction) prepare() error {
 		c.program.close()
 		c.program = nil
 	}
-	made, err := compile(c.resolved, c.backend)
-	if err != nil {
+	if err := c.computation.compile(c.resolved); err != nil {
 		return err
 	}
-	c.program = made
-	return made.findOrigins(c.settings.Weights)
+	return c.computation.bind(c.settings.Weights)
 }
 
-// choose chooses the form of each parameter, and checks the rules of those that are initialised.
-func (c *construction) choose() error {
-	if err := c.program.chooseForms(!c.settings.Plain); err != nil {
-		return err
-	}
-	for _, p := range c.program.parameters {
-		for _, of := range p.origin.pieces {
-			if of.tensor != nil || of.spec.Value != nil {
-				continue
-			}
-			if !of.spec.DType.IsConvertible() && !of.spec.DType.CanQuantise() {
-				return device.Errorf(device.CodeUnsupported, opBuild, "parameter %q: elements of %s are not made", of.spec.Name, of.spec.DType)
-			}
-			if _, err := initializer(of.spec, c.settings.Fill.Seed, c.settings.Fill.Initializers); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// register registers the model in the pool, with room for its parameters and the largest arena that the
-// limit of the pool allows.
-func (c *construction) register() error {
-	segment := c.program.place()
-	page := c.pool.PageBytes()
-	start := up(max(segment, 1), page)
-	most := up(c.pool.Limit(), page)
-	model, err := c.pool.Register(c.id, vmm.ModelConfig{
-		VirtualBytes: start + most, GuaranteedBytes: c.settings.Limits.GuaranteedBytes, MaxBytes: c.settings.Limits.MaxBytes, Priority: c.settings.Limits.Priority,
-		GuaranteeMayWait: c.settings.Limits.GuaranteeMayWait,
+// enroll registers the model in the pool, with room for its parameters, and behind them for parts that may
+// each grow up to the limit of the pool. The last part is the arena. It returns the start of the first.
+func (x *Executor) enroll(s *Settings, parameterBytes, parts uint64) (start uint64, err error) {
+	page := x.pool.PageBytes()
+	start = up(max(parameterBytes, 1), page)
+	most := up(x.pool.Limit(), page)
+	model, err := x.pool.Register(x.id, vmm.ModelConfig{
+		VirtualBytes: start + parts*most, GuaranteedBytes: s.Limits.GuaranteedBytes, MaxBytes: s.Limits.MaxBytes, Priority: s.Limits.Priority,
+		GuaranteeMayWait: s.Limits.GuaranteeMayWait,
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	on := c.backend.Device()
-	c.model = model
-	c.parameters = &zone{model: model, engine: on, tag: ParametersTag, most: start}
-	c.arena = &zone{model: model, engine: on, tag: ArenaTag, offset: start, most: most}
-	return nil
+	on := x.backend.Device()
+	x.model = model
+	x.parameters = &zone{model: model, engine: on, tag: ParametersTag, most: start}
+	x.arena = &zone{model: model, engine: on, tag: ArenaTag, offset: start + (parts-1)*most, most: most}
+	return start, nil
 }
 
-// fill places the parameters in memory. The room of the arena is scratch memory meanwhile.
-func (c *construction) fill(ctx context.Context, tell func(done, total uint64)) error {
-	stream := c.backend.Device().Device().DefaultStream()
-	if err := c.parameters.grow(c.program.place(), stream); err != nil {
+// place makes the memory of the parameters and fills it. The room of the arena is scratch memory meanwhile.
+func (x *Executor) place(s *Settings, parameterBytes uint64, fill func(f *filling) error) error {
+	stream := x.backend.Device().Device().DefaultStream()
+	if err := x.parameters.grow(parameterBytes, stream); err != nil {
 		return err
 	}
 	// Loads and packing use other streams.
 	if err := stream.Synchronize(device.Forever); err != nil {
 		return err
 	}
-	scratch := &zone{model: c.model, engine: c.backend.Device(), tag: scratchTag, offset: c.arena.offset, most: c.arena.most}
-	f := &filling{program: c.program, backend: c.backend, source: c.settings.Weights, to: c.parameters, scratch: scratch, options: c.settings.Fill}
-	err := f.run(ctx, tell)
+	scratch := &zone{model: x.model, engine: x.backend.Device(), tag: scratchTag, offset: x.arena.offset, most: x.arena.most}
+	err := fill(&filling{program: x.program, backend: x.backend, source: s.Weights, to: x.parameters, scratch: scratch, options: s.Fill, stream: stream})
 	if freed := scratch.free(); freed != nil {
 		err = errors.Join(err, freed)
 	}

@@ -20,6 +20,11 @@
 // buffers too. A run with a shape that is planned allocates no memory of the device. A model that sleeps
 // keeps its addresses and so its plans.
 //
+// An engine of graphs (compute.GraphEngine) runs a model with a session of its own instead. The parameters
+// are placed as the definition states, and the session reads them there. What it allocates while it is
+// opened stays with the tag of the parameters, and what it allocates in a run is in the arena. It has no
+// plan before a run. Everything else, such as names, dimensions, sleep and wake, is the same.
+//
 // The package computes no elements of activations, reads no file itself, and opens no device.
 //
 // Ownership: an Executor belongs to its caller, who closes it. Backend, pool and weights belong to the
@@ -28,11 +33,12 @@
 // Lock order: Executor.turn is held by the one call that
 // uses a model, and comes before Executor.mu, the locks of the backend and those of the pool.
 // filling.telling and then reporter.telling are held while progress is told, and nothing else is.
-// Executor.mu comes before the locks of the pool too, speed.mu is a leaf.
+// Executor.mu comes before the locks of the pool too, speed.mu is a leaf. sessionMemory.mu comes after the
+// turn and before the locks of the pool: threads of a runtime take it alone.
 //
 // # Files in reading order
 //
 // failure.go, space.go, random.go, initialise.go, parameter.go, program.go, activations.go, views.go,
-// memory_plan.go, fill.go, shape.go, progress.go, build_time.go, executor.go, run.go, sleep.go, info.go,
-// construct.go, options.go, builder.go, builder_info.go.
+// memory_plan.go, fill.go, shape.go, progress.go, build_time.go, computation.go, executor.go, run.go,
+// steps.go, session_memory.go, sessions.go, session_run.go, sleep.go, info.go, construct.go, options.go, builder.go, builder_info.go.
 package model

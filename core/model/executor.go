@@ -3,13 +3,13 @@ package model
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/onnx"
 	"ferrum_mem/core/vmm"
 	"ferrum_mem/core/weights"
 )
@@ -36,6 +36,11 @@ type Settings struct {
 	// Shapes is how many shapes stay planned, 1 to MaxShapes; 0: DefaultShapes. The one that was not used
 	// for the longest time is replaced.
 	Shapes int
+
+	// file is the open file of the model, for an engine of graphs; nil: Definition is the model. undefined
+	// states why it has no definition.
+	file      *onnx.File
+	undefined error
 }
 
 const (
@@ -50,16 +55,18 @@ const (
 type Executor struct {
 	id         string
 	definition *ir.Model
-	backend    *backend.Backend
-	pool       *vmm.Elastic
-	model      *vmm.Model
-	program    *program
-	report     Report
+	// undefined states why the model of a file has no definition; then definition has its name alone.
+	undefined error
+	backend   *backend.Backend
+	pool      *vmm.Elastic
+	model     *vmm.Model
+	program   *program
+	report    Report
 
 	// turn has room for one: who has put its element in may use the fields down to mu.
 	turn              chan struct{}
 	parameters, arena *zone
-	shapes            []*shape // the last one was used last
+	computation       computation
 	mostShapes        int
 	// isUnregistered states that the pool has no model of this executor any more.
 	isUnregistered bool
@@ -89,8 +96,14 @@ type Counters struct {
 // ID returns the id of the model.
 func (x *Executor) ID() string { return x.id }
 
-// Definition returns the definition that runs: after the passes. The caller does not change it.
-func (x *Executor) Definition() *ir.Model { return x.definition }
+// Definition returns the definition that runs: after the passes. The caller does not change it. Errors:
+// CodeUnsupported for a model of a file with operators that a definition does not have.
+func (x *Executor) Definition() (*ir.Model, error) {
+	if x.undefined != nil {
+		return nil, x.fail(device.CodeOf(x.undefined), "model.definition", "%w", x.undefined)
+	}
+	return x.definition, nil
+}
 
 // Backend returns the backend that computes.
 func (x *Executor) Backend() *backend.Backend { return x.backend }
@@ -180,50 +193,11 @@ func (x *Executor) count(change func(*Counters)) {
 	change(&x.counters)
 }
 
-// shapeFor returns the shape for lengths of the dynamic dimensions, bound to the arena. The caller has the
-// turn.
-func (x *Executor) shapeFor(ctx context.Context, dims map[string]uint64) (*shape, error) {
-	key := keyOf(dims)
-	for i, s := range x.shapes {
-		if s.key == key {
-			x.shapes = append(slices.Delete(x.shapes, i, i+1), s)
-			return s, nil
-		}
-	}
-	p, err := planOf(ctx, x.program, dims)
-	if err != nil {
-		return nil, err
-	}
-	stream := x.backend.Device().Device().DefaultStream()
-	if err := x.arena.grow(p.arenaBytes, stream); err != nil {
-		return nil, err
-	}
-	// Runs may be on other streams than the first work on the memory.
-	if err := stream.Synchronize(device.Forever); err != nil {
-		return nil, err
-	}
-	made, err := bind(p, x.backend, x.arena)
-	if err != nil {
-		return nil, err
-	}
-	if len(x.shapes) >= x.mostShapes {
-		if err := x.shapes[0].close(); err != nil {
-			return nil, errors.Join(err, made.close())
-		}
-		x.shapes = slices.Delete(x.shapes, 0, 1)
-		x.count(func(c *Counters) { c.Evictions++ })
-	}
-	x.shapes = append(x.shapes, made)
-	x.count(func(c *Counters) { c.Plans++ })
-	x.publish()
-	return made, nil
-}
-
 // publish states the size of the arena and the number of shapes. The caller has the turn.
-func (x *Executor) publish() {
+func (x *Executor) publish(shapes int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.arenaBytes, x.shapesNow = x.arena.bytes, len(x.shapes)
+	x.arenaBytes, x.shapesNow = x.arena.bytes, shapes
 }
 
 // Plan computes the memory of the activations for lengths of the dynamic dimensions, such as
@@ -239,12 +213,6 @@ func (x *Executor) Plan(ctx context.Context, dims map[string]uint64) (*MemoryPla
 	if x.HasEnded() {
 		return nil, x.closed(opPlan)
 	}
-	key := keyOf(dims)
-	for _, s := range x.shapes {
-		if s.key == key {
-			return s.plan.describe(), nil
-		}
-	}
 	return x.plan(ctx, dims)
 }
 
@@ -252,9 +220,9 @@ func (x *Executor) Plan(ctx context.Context, dims map[string]uint64) (*MemoryPla
 func (x *Executor) plan(ctx context.Context, dims map[string]uint64) (*MemoryPlan, error) {
 	err := x.checkDims(opPlan, dims)
 	if err == nil {
-		var p *planned
-		if p, err = planOf(ctx, x.program, dims); err == nil {
-			return p.describe(), nil
+		var p *MemoryPlan
+		if p, err = x.computation.plan(ctx, dims); err == nil {
+			return p, nil
 		}
 	}
 	return nil, x.fail(device.CodeOf(err), opPlan, "%w", err)
@@ -287,18 +255,10 @@ func (x *Executor) Close(force bool) error {
 
 // release frees everything. The caller has the turn, or is the only one that knows the model.
 func (x *Executor) release() error {
-	for len(x.shapes) > 0 {
-		last := len(x.shapes) - 1
-		if err := x.shapes[last].close(); err != nil {
+	if x.computation != nil {
+		if err := x.computation.close(); err != nil {
 			return err
 		}
-		x.shapes = x.shapes[:last]
-	}
-	if x.program != nil {
-		if err := x.program.dropTensors(); err != nil {
-			return err
-		}
-		x.program.close()
 	}
 	for _, z := range []*zone{x.arena, x.parameters} {
 		if z == nil {

@@ -127,7 +127,9 @@ func TestMergedParametersHaveTheElementsOfTheirParts(t *testing.T) {
 		x, err := b.Build(context.Background(), q)
 		require.NoError(t, err)
 		isMerged := false
-		for _, p := range x.Definition().Parameters {
+		changed, err := x.Definition()
+		require.NoError(t, err)
+		for _, p := range changed.Parameters {
 			isMerged = isMerged || len(p.Parts) > 0
 		}
 		assert.Equal(t, level == 2, isMerged)

@@ -89,16 +89,8 @@ func (x *Executor) Info() Info {
 	if isClosed {
 		return made
 	}
-	for _, p := range x.program.parameters {
-		if p.same != nil || p.spec.Value != nil {
-			continue
-		}
-		made.Parameters += uint64(p.layout.Elements())
-		made.ParameterBytes += p.sizeBytes
-		if p.packing != "" {
-			made.PackedBytes += p.sizeBytes
-		}
-	}
+	sizes := x.computation.sizes()
+	made.Parameters, made.ParameterBytes, made.PackedBytes = sizes.elements, sizes.bytes, sizes.packed
 	stats := x.model.Stats()
 	made.ArenaBytes, made.HeldBytes = arenaBytes, stats.PhysicalBytes
 	made.SavedBytes = stats.AsleepHostBytes + stats.AsleepFileBytes

@@ -69,7 +69,7 @@ type compiler struct {
 	first []int
 }
 
-// compile prepares the operations of a definition. Errors: those of Backend.Prepare, which name the layer.
+// compile prepares the operations of a definition. Without a backend there are none. Errors: those of Backend.Prepare, which name the layer.
 // After an error no operation is left.
 func compile(of *ir.Resolved, b *backend.Backend) (*program, error) {
 	m := of.Model
@@ -112,9 +112,12 @@ func (c *compiler) add(at int) error {
 		return nil
 	}
 	layer := c.layerOf(at)
-	op, err := c.prepare(n.Layer)
-	if err != nil {
-		return err
+	var op *backend.Op
+	if c.backend != nil {
+		var err error
+		if op, err = c.prepare(n.Layer); err != nil {
+			return err
+		}
 	}
 	made := node{id: c.definition.Graph.Nodes[at].ID, layer: layer, op: op, inputs: make([]operand, len(n.Operands))}
 	for i, from := range n.Operands {
@@ -219,7 +222,7 @@ func (c *compiler) addInputs() {
 func (c *compiler) findTables() {
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		if n.op.Name() != "Gather" || len(n.inputs) != 2 || n.inputs[0].kind != ofParameter || n.inputs[1].kind != ofValue {
+		if n.layer.Type != "Gather" || len(n.inputs) != 2 || n.inputs[0].kind != ofParameter || n.inputs[1].kind != ofValue {
 			continue
 		}
 		spec := c.parameters[n.inputs[0].at].spec

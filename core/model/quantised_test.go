@@ -81,7 +81,8 @@ func TestQuantisedMatricesAreRoundedInABuild(t *testing.T) {
 		q.Passes = withQuantisation(t, name)
 		made, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)
-		changed := made.Definition()
+		changed, err := made.Definition()
+		require.NoError(t, err)
 		for _, of := range lengths {
 			inputs, err := irtest.Inputs(m, of)
 			require.NoError(t, err)
@@ -143,8 +144,10 @@ func TestOptionsChooseTheBlocks(t *testing.T) {
 		q.Options.EnableQuantization, q.Options.QuantizationConfig = true, []byte(fmt.Sprintf(`{"format": %q}`, format))
 		x, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)
-		require.Len(t, x.Definition().Parameters, 1)
-		assert.Equal(t, format, x.Definition().Parameters[0].DType.String())
+		changed, err := x.Definition()
+		require.NoError(t, err)
+		require.Len(t, changed.Parameters, 1)
+		assert.Equal(t, format, changed.Parameters[0].DType.String())
 		require.NoError(t, x.Close(false))
 	}
 }

@@ -51,6 +51,13 @@ func newRig(t testing.TB) *rig { return newRigOf(t, 1<<30, 1) }
 
 func newRigOf(t testing.TB, limitBytes uint64, threads int) *rig {
 	t.Helper()
+	c := backend.DefaultConfig()
+	c.Threads = threads
+	return newRigWith(t, limitBytes, c)
+}
+
+func newRigWith(t testing.TB, limitBytes uint64, c backend.Config) *rig {
+	t.Helper()
 	driver, err := host.New(host.Config{MemoryBytes: 2 << 30})
 	require.NoError(t, err)
 	inner, err := driver.Open(0)
@@ -62,8 +69,6 @@ func newRigOf(t testing.TB, limitBytes uint64, threads int) *rig {
 	registry := backend.NewRegistry(backend.Settings{
 		Engines: r.dev.engines(), Devices: func() []device.ID { return []device.ID{r.device.ID()} },
 	})
-	c := backend.DefaultConfig()
-	c.Threads = threads
 	r.backend, err = registry.Open(factory, r.device, c)
 	require.NoError(t, err)
 	r.pool, err = vmm.NewElastic(r.device, vmm.ElasticConfig{
@@ -169,7 +174,9 @@ func (r *rig) run(x *model.Executor, given map[string]*reference.Tensor) map[str
 	for name, of := range given {
 		inputs[name] = r.put(of)
 	}
-	for _, name := range x.Definition().Graph.Outputs {
+	definition, err := x.Definition()
+	require.NoError(r.t, err)
+	for _, name := range definition.Graph.Outputs {
 		outputs[name] = nil
 	}
 	require.NoError(r.t, x.Run(context.Background(), inputs, outputs, model.RunOptions{}))

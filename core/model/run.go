@@ -49,7 +49,7 @@ func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.T
 	if o.Stream == nil {
 		o.Stream = x.backend.Device().Device().DefaultStream()
 	}
-	if err := x.run(ctx, inputs, outputs, o.Stream); err != nil {
+	if err := x.checkedRun(ctx, inputs, outputs, o.Stream); err != nil {
 		x.count(func(c *Counters) { c.Failures++ })
 		return x.fail(device.CodeOf(err), opRun, "%w", err)
 	}
@@ -57,8 +57,8 @@ func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.T
 	return nil
 }
 
-// run implements Run. The caller has the turn.
-func (x *Executor) run(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
+// checkedRun implements Run. The caller has the turn.
+func (x *Executor) checkedRun(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
 	if err := x.checkNames(inputs, outputs); err != nil {
 		return err
 	}
@@ -69,37 +69,7 @@ func (x *Executor) run(ctx context.Context, inputs, outputs map[string]*tensor.T
 	if err != nil {
 		return err
 	}
-	s, err := x.shapeFor(ctx, dims)
-	if err != nil {
-		return err
-	}
-	if err := x.checkOutputs(s, outputs); err != nil {
-		return err
-	}
-	return settled(stream, x.compute(s, inputs, outputs, stream))
-}
-
-// settled waits for the queued work of a run that has failed: a sleep or the end of the model takes the
-// memory that this work uses.
-func settled(stream device.Stream, err error) error {
-	if err != nil {
-		_ = stream.Synchronize(device.Forever) // the run has failed already
-	}
-	return err
-}
-
-// compute queues the work of a run, and waits for it.
-func (x *Executor) compute(s *shape, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
-	for i := range x.program.inputs {
-		in := &x.program.inputs[i]
-		if err := s.give(in, &s.inputs[i], inputs[in.name], stream); err != nil {
-			return device.Errorf(device.CodeOf(err), opRun, "input %q: %w", in.name, err)
-		}
-	}
-	if err := s.sequence.Run(stream); err != nil {
-		return err
-	}
-	return x.copyOutputs(s, outputs, stream)
+	return x.computation.run(ctx, dims, inputs, outputs, stream)
 }
 
 // checkNames checks that the model has all names, and that an input that has no default is given.
@@ -257,21 +227,6 @@ func (x *Executor) checkDims(op string, dims map[string]uint64) error {
 	return nil
 }
 
-// checkOutputs checks the outputs that the caller gives.
-func (x *Executor) checkOutputs(s *shape, outputs map[string]*tensor.Tensor) error {
-	for _, out := range x.program.outputs {
-		given := outputs[out.name]
-		if given == nil {
-			continue
-		}
-		have, want := given.Layout(), s.tensors[out.value].Layout()
-		if given.Type() != s.tensors[out.value].Type() || !slices.Equal(have.Shape(), want.Shape()) {
-			return invalid("output %q is %s, and the result is %s", out.name, describe(given), describe(s.tensors[out.value]))
-		}
-	}
-	return nil
-}
-
 // give writes the elements of an input into the arena.
 func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream device.Stream) error {
 	switch {
@@ -323,39 +278,5 @@ func checkIndices(in *input, kind dtype.DType, bytes []byte, elements uint64) er
 			return invalid("element %d is %d: parameter %q has the rows 0 to %d", i, value, in.table.Name, in.rows-1)
 		}
 	}
-	return nil
-}
-
-// copyOutputs copies the outputs that are wanted, and waits for them.
-func (x *Executor) copyOutputs(s *shape, outputs map[string]*tensor.Tensor, stream device.Stream) error {
-	made := map[string]*tensor.Tensor{}
-	err := func() error {
-		for _, out := range x.program.outputs {
-			given, isWanted := outputs[out.name]
-			if !isWanted {
-				continue
-			}
-			from := s.tensors[out.value]
-			if given == nil {
-				layout := from.Layout()
-				var err error
-				if given, err = tensor.New(x.backend.Memory(), from.Type(), layout.Shape(), stream); err != nil {
-					return device.Errorf(device.CodeOf(err), opRun, "output %q: %w", out.name, err)
-				}
-				made[out.name] = given
-			}
-			if err := given.Copy(from, stream); err != nil {
-				return device.Errorf(device.CodeOf(err), opRun, "output %q: %w", out.name, err)
-			}
-		}
-		return stream.Synchronize(device.Forever)
-	}()
-	if err != nil {
-		for _, t := range made {
-			err = errors.Join(err, t.Close())
-		}
-		return err
-	}
-	maps.Copy(outputs, made)
 	return nil
 }

@@ -119,11 +119,16 @@ func (s *shape) close() error {
 }
 
 // ruleBytes returns the elements of an input that a run does not give.
-func (s *shape) ruleBytes(in *input, at *boundInput) ([]byte, error) {
-	if at.rule != nil {
-		return at.rule, nil
+func (s *shape) ruleBytes(in *input, at *boundInput) (bytes []byte, err error) {
+	if at.rule == nil {
+		at.rule, err = elementsByRule(in, at.to)
 	}
-	layout := at.to.Layout()
+	return at.rule, err
+}
+
+// elementsByRule makes the elements of an input by its rule. An input without one has zeros.
+func elementsByRule(in *input, to *tensor.Tensor) ([]byte, error) {
+	layout := to.Layout()
 	lengths := layout.Shape()
 	last := uint64(1)
 	if len(lengths) > 0 {
@@ -138,11 +143,10 @@ func (s *shape) ruleBytes(in *input, at *boundInput) ([]byte, error) {
 		}
 		return 0
 	}
-	bytes := make([]byte, at.to.SizeBytes())
+	bytes := make([]byte, to.SizeBytes())
 	wide := make([]byte, 8*layout.Elements())
 	if err := makeElements(in.kind, rule, 0, bytes, wide); err != nil {
 		return nil, device.Errorf(device.CodeOf(err), opRun, "input %q: %w", in.name, err)
 	}
-	at.rule = bytes
 	return bytes, nil
 }

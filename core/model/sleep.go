@@ -73,11 +73,18 @@ func (x *Executor) Sleep(ctx context.Context, o SleepOptions) (SleepReport, erro
 // sleep implements Sleep. The caller has the turn.
 func (x *Executor) sleep(ctx context.Context, o SleepOptions) (report SleepReport, err error) {
 	if len(x.arena.pieces) > 0 {
-		got, err := x.model.Sleep(ctx, vmm.SleepRequest{Tag: ArenaTag, Backing: vmm.SleepDiscard, NoWait: o.NoWait})
+		request := vmm.SleepRequest{Tag: ArenaTag, Backing: vmm.SleepDiscard, NoWait: o.NoWait}
+		if x.computation.needsArena() {
+			request.Backing, request.Dir, request.Streams = o.Backing, o.Dir, o.Streams
+		}
+		got, err := x.model.Sleep(ctx, request)
 		if err != nil {
 			return report, err
 		}
 		report.DiscardedBytes, report.Ns = got.Bytes, got.Ns
+		if x.computation.needsArena() {
+			report.KeptBytes, report.DiscardedBytes = got.Bytes, 0
+		}
 	}
 	if len(x.parameters.pieces) > 0 {
 		got, err := x.model.Sleep(ctx, vmm.SleepRequest{Tag: ParametersTag, Backing: o.Backing, Dir: o.Dir, Streams: o.Streams, NoWait: o.NoWait})
@@ -89,7 +96,7 @@ func (x *Executor) sleep(ctx context.Context, o SleepOptions) (report SleepRepor
 			}
 			return report, err
 		}
-		report.KeptBytes, report.Path, report.Ns = got.Bytes, got.Path, report.Ns+got.Ns
+		report.KeptBytes, report.Path, report.Ns = report.KeptBytes+got.Bytes, got.Path, report.Ns+got.Ns
 	}
 	report.Bytes = report.KeptBytes + report.DiscardedBytes
 	return report, nil

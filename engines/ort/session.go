@@ -22,8 +22,8 @@ type session struct {
 }
 
 // isAboutConstants states whether an error may be that the elements of constants were read.
-func isAboutConstants(err error, external string) bool {
-	return strings.Contains(err.Error(), external) || strings.Contains(err.Error(), "external")
+func isAboutConstants(err error) bool {
+	return strings.Contains(strings.ToLower(err.Error()), "external")
 }
 
 // settings configure a session.
@@ -40,7 +40,7 @@ type settings struct {
 func (r *runtimeLibrary) open(g compute.Graph, s settings) (*session, error) {
 	for {
 		made, err := r.openAt(g, s)
-		if err == nil || s.level == 0 || len(g.Constants) == 0 || !isAboutConstants(err, g.External) {
+		if err == nil || s.level == 0 || len(g.Constants) == 0 || !isAboutConstants(err) {
 			return made, err
 		}
 		s.level--

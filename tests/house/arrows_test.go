@@ -65,7 +65,7 @@ var below = map[string][]string{
 	"core/model": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/vmm", "core/pool", "core/weights",
 		"core/tensor", "core/operator", "core/compute", "core/backend", "core/ir", "core/architecture", "core/passes", "core/plan",
-		"core/estimate", "core/manager",
+		"core/estimate", "core/manager", "core/onnx", "core/rangealloc",
 	},
 	// core/internal: the host mapping of memory that the host cannot address is a staging
 	// copy that must not move and may be large. The manager allocates it outside the Go
@@ -77,7 +77,7 @@ var below = map[string][]string{
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/backend": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/pool", "core/weights", "core/tensor",
-		"core/operator", "core/compute", "core/manager", "core/track",
+		"core/operator", "core/compute", "core/manager", "core/track", "core/onnx",
 	},
 	"core/monitor": {
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
