@@ -229,6 +229,65 @@ static void test_pools_without_room_for_a_build(void **state) {
     assert_true(failed >= 3);
 }
 
+/* The device has less than the limit of the pool allows. */
+static void test_devices_without_room_for_a_build(void **state) {
+    (void)state;
+    ferrum_elastic_pool pool = pool_of(64);
+    ferrum_statistics statistics = FERRUM_STATISTICS_INIT;
+    assert_ok(ferrum_device_get_statistics(f.device, &statistics));
+    int failed = 0;
+    for (uint64_t more = 0;; more += FIXTURE_PAGE) {
+        assert_ok(ferrum_device_set_limit(f.device,
+                                          statistics.reserved.current + more));
+        ferrum_build_request r = request("wide");
+        r.definition_json = WIDE;
+        r.definition_bytes = sizeof WIDE - 1;
+        r.elastic_pool = pool;
+        books before = books_of(pool);
+        ferrum_executor executor;
+        ferrum_status status = ferrum_executor_build(&r, &executor);
+        if (status == FERRUM_OK)
+            assert_ok(ferrum_executor_destroy(executor, 0));
+        uint64_t released;
+        assert_ok(ferrum_elastic_pool_trim(pool, 0, &released));
+        same_books(before, books_of(pool));
+        if (status == FERRUM_OK)
+            break;
+        assert_int_equal(status, FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+        failed++;
+    }
+    assert_true(failed >= 3);
+    assert_ok(ferrum_device_set_limit(f.device, 0));
+    assert_ok(ferrum_elastic_pool_destroy(pool, 0));
+}
+
+/* The backend has less memory than an output that the run makes. */
+static void test_a_backend_without_room_for_an_output(void **state) {
+    (void)state;
+    enum { ROOM = 64 << 10, ROWS = ROOM / 12 + 64 };
+    static float many[ROWS * 4];
+    float want[3], got[3];
+    row(f.executor, want);
+    ferrum_compute_config config = FERRUM_COMPUTE_CONFIG_INIT;
+    config.device = f.device;
+    config.growth = FERRUM_COMPUTE_GROWTH_STATIC;
+    config.pool_size_bytes = ROOM;
+    ferrum_build_request r = request("narrow");
+    ferrum_executor executor;
+    assert_ok(ferrum_compute_open(&config, &r.compute));
+    assert_ok(ferrum_executor_build(&r, &executor));
+    ferrum_tensor in = over(many, ROWS, 4), out = {0};
+    assert_status(run(executor, in, &out), FERRUM_ERROR_OUT_OF_MEMORY);
+    assert_message("output \"y\"");
+    assert_int_equal(out.id, 0);
+    row(executor, got);
+    assert_memory_equal(want, got, sizeof want);
+    assert_ok(ferrum_tensor_destroy(in));
+    assert_ok(ferrum_executor_destroy(executor, 0));
+    /* Nothing is left in the backend. */
+    assert_ok(ferrum_compute_close(r.compute, 0));
+}
+
 /* A run whose arena does not fit takes nothing, and shorter ones go on. */
 static void test_a_model_that_reaches_its_maximum(void **state) {
     (void)state;
@@ -391,6 +450,8 @@ int main(void) {
         CASE(test_an_output_over_its_input),
         CASE(test_tensors_in_the_memory_of_the_model),
         CASE(test_pools_without_room_for_a_build),
+        CASE(test_devices_without_room_for_a_build),
+        CASE(test_a_backend_without_room_for_an_output),
         CASE(test_a_model_that_reaches_its_maximum),
         CASE(test_builds_of_one_id_at_the_same_time),
         CASE(test_a_build_inside_a_build_of_the_same_id),
