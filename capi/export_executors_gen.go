@@ -20,6 +20,34 @@ func fmgo_model_export_json(path *C.char, buffer *C.char, capacity C.size_t, len
 	return giveText(buffer, capacity, lengthOut, text, err)
 }
 
+//export fmgo_model_export_onnx
+func fmgo_model_export_onnx(path *C.char, file *C.char, onnxFlags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	pathText, err := pathOf("path", path)
+	if err != nil {
+		return fail(err)
+	}
+	fileText, err := pathOf("file", file)
+	if err != nil {
+		return fail(err)
+	}
+	return done(executors.ExportONNX(pathText, fileText, uint32(onnxFlags)))
+}
+
+//export fmgo_definition_export_onnx
+func fmgo_definition_export_onnx(definitionText *C.char, definitionBytes C.size_t, weights C.uint64_t, file *C.char, onnxFlags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	definitionTextGiven, err := bytesOf("definition_bytes", definitionText, definitionBytes)
+	if err != nil {
+		return fail(err)
+	}
+	fileText, err := pathOf("file", file)
+	if err != nil {
+		return fail(err)
+	}
+	return done(executors.ExportDefinitionONNX(definitionTextGiven, uint64(weights), fileText, uint32(onnxFlags)))
+}
+
 //export fmgo_model_validate_json
 func fmgo_model_validate_json(path *C.char, buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
@@ -110,6 +138,20 @@ func fmgo_executor_definition_json(executor C.uint64_t, buffer *C.char, capacity
 	}
 	text, err := object.DefinitionJSON()
 	return giveText(buffer, capacity, lengthOut, text, library.CallError(err, object))
+}
+
+//export fmgo_executor_export_onnx
+func fmgo_executor_export_onnx(executor C.uint64_t, file *C.char, onnxFlags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	fileText, err := pathOf("file", file)
+	if err != nil {
+		return fail(err)
+	}
+	object, err := executors.Executor("executor.export_onnx", uint64(executor))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.ExportOnnx(fileText, uint32(onnxFlags)), object))
 }
 
 //export fmgo_executor_report_json

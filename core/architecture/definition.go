@@ -39,10 +39,10 @@ type Options struct {
 }
 
 // Open makes the definition of the model in a folder (config.json, and safetensors, PyTorch or GGUF
-// files), or of a GGUF, safetensors or configuration file. Without files of weights the parameters have
-// no sources.
+// files), or of a GGUF, safetensors, configuration or ONNX file. Without files of weights the parameters have
+// no sources. A file of ONNX has its graph and states its types: Options.DType is rejected for it.
 //
-// Errors: those of estimate.Open and weights.Open; CodeUnsupported for a family, a setting or a type of
+// Errors: those of estimate.Open, weights.Open and onnx.File.Definition; CodeUnsupported for a family, a setting or a type of
 // weights that is not built; CodeInvalidFormat for settings that contradict each other, and for weights
 // with missing tensors or other shapes. The message has the file, the setting or tensor, and the reason.
 // Validate returns all issues.
@@ -112,6 +112,9 @@ func (d *draft) openConfig(text []byte) error {
 }
 
 func (d *draft) open() error {
+	if isONNX(d.path) {
+		return d.openONNX()
+	}
 	x, err := estimate.Open(d.path)
 	if err != nil {
 		return d.addRead(err)

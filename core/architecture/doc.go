@@ -1,5 +1,5 @@
 // Package architecture makes the definition of a model from its files: config.json with safetensors
-// files, or a GGUF file.
+// files, a GGUF file, or a file of ONNX, which package onnx reads.
 //
 // Package estimate reads the configuration and has the table of families. This package knows which
 // operators the layers of a family compute, and the names of its tensors:
@@ -28,5 +28,6 @@
 //
 // # Files in reading order
 //
-// issues.go, family.go, graph.go, encoder.go, bind.go, sentence.go, definition.go.
+// issues.go, family.go, graph.go, encoder.go, bind.go, sentence.go, onnx.go,
+// definition.go.
 package architecture

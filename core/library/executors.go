@@ -105,7 +105,10 @@ func (x *Executors) Build(r BuildRequest) (uint64, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	b := &builtModel{id: request.ID, device: c.device, compute: c, pool: p, cancel: cancel, over: make(chan struct{}), handles: 1}
+	b := &builtModel{
+		id: request.ID, device: c.device, compute: c, pool: p, cancel: cancel, over: make(chan struct{}), handles: 1,
+		from: ExportRequest{Path: r.Path, Definition: slices.Clone(r.Definition), Weights: r.Weights}, options: request.Options,
+	}
 	if r.Callback != nil {
 		b.token = r.Callback.Token
 		request.Progress = func(now model.Progress) {

@@ -32,6 +32,9 @@ type builtModel struct {
 	// over is closed when the build has ended. executor is written before that; nil: the build has failed.
 	over     chan struct{}
 	executor *model.Executor
+	// from and options are those of the build, from which its model is exported.
+	from    ExportRequest
+	options model.Options
 
 	// mu guards handles. It is a leaf.
 	mu      sync.Mutex

@@ -195,7 +195,7 @@ func (m *build) open() error {
 		return err
 	}
 	m.settings.Definition, m.report.Issues = made.Model, made.Issues
-	if !slices.ContainsFunc(made.Model.Parameters, func(p ir.Parameter) bool { return p.Source != "" }) {
+	if !hasSources(made.Model) {
 		return nil
 	}
 	if m.opened, err = weights.Open(m.request.Path, weights.Options{}); err != nil {
@@ -220,6 +220,11 @@ func (m *build) openFile() error {
 		return nil
 	}
 	return err
+}
+
+// hasSources states whether the weights have a parameter of a definition.
+func hasSources(m *ir.Model) bool {
+	return slices.ContainsFunc(m.Parameters, func(p ir.Parameter) bool { return p.Source != "" })
 }
 
 // work returns what the time of the build depends on.

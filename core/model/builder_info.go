@@ -54,7 +54,7 @@ func (b *Builder) SupportedModelTypes() []string { return architecture.ModelType
 func (b *Builder) Info() BuilderInfo {
 	info := BuilderInfo{
 		Name: "ferrum", Version: Version, SupportedArchitectures: []Architecture{},
-		SupportedWeightFormats: []weights.Format{header.Safetensors, header.PyTorch, header.GGUF},
+		SupportedWeightFormats: []weights.Format{header.Safetensors, header.PyTorch, header.GGUF, header.ONNX},
 		SupportedOptimizations: techniques(),
 		Capabilities:           BuilderCapabilities{SupportsDynamicShapes: true, SupportsParallelBuild: true, SupportsIncrementalBuild: true},
 	}

@@ -193,7 +193,7 @@ func (b *builder) opset() (int, error) {
 // isInOpset states whether an opset has the inputs, attributes and types of a node.
 func isInOpset(n *Node, kinds []dtype.DType, opset int) bool {
 	if n.Type == "Shape" {
-		return true // a node of this package, in the form of OldestOpset
+		return true // all opsets have the form that growMask writes
 	}
 	form, err := operator.Find(operator.ONNX, n.Type, opset)
 	if err != nil {

@@ -194,6 +194,9 @@ func (c *converter) output(name string) error {
 	if v == nil {
 		return c.unsupported("the output %.120q is not supported", name)
 	}
+	if err := c.realise(v); err != nil {
+		return err
+	}
 	if v.node != name || v.output != 0 || slices.Contains(c.m.Graph.Inputs, name) {
 		if slices.Contains(c.m.Graph.Inputs, name) {
 			return c.unsupported("the output %.120q is also an input", name)

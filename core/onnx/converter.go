@@ -55,6 +55,10 @@ type value struct {
 	// sigmoid is the value of which this one is the sigmoid, or nil. at is its node.
 	sigmoid *value
 	at      *Node
+	// grown is the value of which this one is the Expand, or nil. pending adds the nodes of an Expand when
+	// the value is read; nil: they are there.
+	grown   *value
+	pending func() error
 }
 
 // numbers returns the elements if all of them are the same in every run.
@@ -98,8 +102,8 @@ func (c *converter) wrong(format string, values ...any) error {
 	return device.Errorf(device.CodeInvalidFormat, opConvert, "%s: %s: %s", c.Source.Name, c.node.describe(), fmt.Sprintf(format, values...))
 }
 
-// messageOf returns the message of an error, without the operation and the status.
-func messageOf(err error) string {
+// Message returns the message of an error, without the operation and the status.
+func Message(err error) string {
 	if typed, is := err.(*device.Error); is {
 		return typed.Message
 	}
@@ -158,7 +162,7 @@ func (c *converter) filling(n *Node) (kind dtype.DType, element int64, wrong str
 	in := c.Source.Input()
 	t, err := header.ONNXTensor(in, n.Outputs[0], a.at, a.size)
 	if err != nil {
-		return 0, 0, messageOf(err)
+		return 0, 0, Message(err)
 	}
 	if t.Elements != 1 || t.External != nil {
 		return 0, 0, "its value has not one element"
@@ -187,5 +191,5 @@ func (c *converter) filling(n *Node) (kind dtype.DType, element int64, wrong str
 	default:
 		return 0, 0, "its value has a type that is not converted"
 	}
-	return 0, 0, messageOf(err)
+	return 0, 0, Message(err)
 }

@@ -31,13 +31,13 @@ func isProduct(op *operator.Operator) bool {
 // step adds the nodes of a step. Errors: CodeUnsupported for an operator without a form in ONNX.
 func (b *builder) step(s step) error {
 	if s.operator.Domain == operator.ONNX {
+		if s.operator.Name == "Attention" {
+			s.inputs = slices.Clone(s.inputs)
+			b.growMask(s.id, s.inputs)
+		}
 		n := Node{Name: s.id, Type: s.operator.Name, Outputs: s.outputs, Attributes: attributesOf(s.operator)}
 		for len(n.Outputs) > 1 && n.Outputs[len(n.Outputs)-1] == "" {
 			n.Outputs = n.Outputs[:len(n.Outputs)-1]
-		}
-		if n.Type == "Attention" && len(s.inputs) > attentionMask {
-			s.inputs = slices.Clone(s.inputs)
-			s.inputs[attentionMask] = b.maskRows(s, s.inputs[0], s.inputs[attentionMask])
 		}
 		b.add(n, s.inputs)
 		return nil
@@ -154,27 +154,35 @@ func (b *builder) selfAttention(s step) error {
 	if op.Has("scale") {
 		attributes = append(attributes, number("scale", op.Float("scale")))
 	}
-	b.node("Attention", s.outputs[0], attributes, append(parts, b.maskRows(s, qkv, s.inputs[1]))...)
+	parts[0].shape = qkv.shape
+	parts = append(parts, s.inputs[1])
+	b.growMask(s.id, parts)
+	b.node("Attention", s.outputs[0], attributes, parts...)
 	return nil
 }
 
 // attentionMask is the input of Attention with the mask.
 const attentionMask = 3
 
-// maskRows gives a mask that is the same for all queries a row for each: ONNX lets a mask of one row be
-// repeated, and ONNX Runtime does not. queries has the queries.
-func (b *builder) maskRows(s step, queries, mask operand) operand {
-	rank := len(mask.shape)
-	axis := len(queries.shape) - 2
-	if mask.name == "" || rank < 2 || mask.shape[rank-2] != 1 || axis < 1 || queries.shape[axis] == 1 {
-		return mask
+// growMask expands a mask that is the same for all queries to the number of queries. The standard does not
+// ask for that, but onnxruntime 1.32 does.
+func (b *builder) growMask(id string, inputs []operand) {
+	if len(inputs) <= attentionMask || inputs[attentionMask].name == "" {
+		return
 	}
-	rows, lengths, out := b.unique(s.id+".rows"), b.unique(s.id+".mask_lengths"), b.unique(s.id+".mask")
-	b.node("Shape", rows, []Attribute{integer("start", int64(axis)), integer("end", int64(axis+1))}, queries)
-	ones := b.list("ones", slices.Repeat([]int64{1}, rank-2)...)
-	b.node("Concat", lengths, []Attribute{integer("axis", 0)}, ones, operand{name: rows, kind: dtype.I64}, b.list("one", 1))
-	b.node("Expand", out, nil, mask, operand{name: lengths, kind: dtype.I64})
-	return operand{name: out, kind: mask.kind}
+	queries, mask := inputs[0], &inputs[attentionMask]
+	rank := len(mask.shape)
+	axis := int64(len(queries.shape) - 2)
+	if rank > 1 && mask.shape[rank-2] != 1 || rank == 0 || axis < 1 || queries.shape[axis] == 1 {
+		return
+	}
+	tokens := operand{name: b.unique(id + ".tokens"), kind: dtype.I64}
+	b.node("Shape", tokens.name, []Attribute{integer("start", axis), integer("end", axis+1)}, queries)
+	shape := operand{name: b.unique(id + ".mask_shape"), kind: dtype.I64}
+	b.node("Concat", shape.name, []Attribute{integer("axis", 0)}, tokens, b.list(id+".one", 1))
+	grown := b.unique(id + ".mask")
+	b.node("Expand", grown, nil, *mask, shape)
+	mask.name = grown
 }
 
 // ForOperator returns a model of one operator, for inputs with given types and shapes. Inputs whose elements

@@ -110,6 +110,9 @@ func declared(shape []expression) []int64 {
 // operand returns the value as an input of a node: an output of a node, or a parameter. again is the number
 // of inputs of the same node that read it already.
 func (c *converter) operand(v *value, again int) (*value, error) {
+	if err := c.realise(v); err != nil {
+		return nil, err
+	}
 	switch {
 	case v.node != "":
 		return v, nil
@@ -128,6 +131,16 @@ func (c *converter) operand(v *value, again int) (*value, error) {
 	c.m.Parameters = append(c.m.Parameters, p)
 	v.parameters = append(v.parameters, p.Name)
 	return v, nil
+}
+
+// realise adds the nodes of a value that nothing has read yet.
+func (c *converter) realise(v *value) error {
+	if v.pending == nil {
+		return nil
+	}
+	add := v.pending
+	v.pending = nil
+	return add()
 }
 
 // knownOperand makes a constant of known elements.
@@ -195,7 +208,7 @@ func (c *converter) ordinary(in []*value) error {
 		op, err = modern.Prepare(raw(config))
 	}
 	if err != nil {
-		return c.wrong("%s", messageOf(err))
+		return c.wrong("%s", Message(err))
 	}
 	if err := c.readInputs(op, in); err != nil {
 		return err
@@ -246,7 +259,7 @@ func (c *converter) prepare(form *operator.Schema, in []*value) (*operator.Opera
 	}
 	op, err := form.Prepare(raw(config))
 	if err != nil {
-		return nil, nil, c.wrong("%s", messageOf(err))
+		return nil, nil, c.wrong("%s", Message(err))
 	}
 	return op, config, nil
 }
@@ -271,8 +284,25 @@ func (c *converter) modernise(op *operator.Operator, config map[string]json.RawM
 			delete(config, "q_num_heads")
 			delete(config, "kv_num_heads")
 		}
+		in = slices.Clone(in)
+		if len(in) > attentionMask {
+			in[attentionMask] = beforeExpand(in[attentionMask])
+		}
 	}
 	return in, nil
+}
+
+// beforeExpand returns what a mask was before it was expanded: Attention broadcasts its mask. The last
+// dimension must be that of the mask, because keys behind a shorter one are not attended.
+func beforeExpand(mask *value) *value {
+	for mask != nil && mask.grown != nil {
+		from := mask.grown.shape
+		if len(from) == 0 || from[len(from)-1] != mask.shape[len(mask.shape)-1] {
+			break
+		}
+		mask = mask.grown
+	}
+	return mask
 }
 
 // readInputs makes the inputs known whose elements decide shapes.

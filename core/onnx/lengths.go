@@ -71,53 +71,57 @@ func (c *converter) expand(x, to *value) error {
 		c.alias(x)
 		return nil
 	}
-	name := c.node.Outputs[0]
-	if !isSame {
-		grown := make([]expression, len(fixed))
+	out := &value{name: c.node.Outputs[0], kind: x.kind, shape: shape, grown: x}
+	node := c.node
+	out.pending = func() error {
+		before := c.node
+		c.node = node
+		defer func() { c.node = before }()
+		var pads []int64
+		if !isSame {
+			pads = fixed
+		}
+		return c.grow(x, out, pads, target, open)
+	}
+	c.values[out.name] = out
+	return nil
+}
+
+// grow adds the nodes of an Expand: to fixed lengths, if there are any, and then for each place of target in
+// open.
+func (c *converter) grow(x, out *value, fixed []int64, target []expression, open []int) error {
+	// next is the value of the next node. The last one is out.
+	next := func(shape []expression, isLast bool) (*value, use) {
+		if isLast {
+			return out, use{id: c.idOf([]*value{out}), layer: c.node.Name}
+		}
+		return &value{kind: x.kind, shape: shape}, use{id: unique(c.ids, out.name+".grown")}
+	}
+	if fixed != nil {
+		lengths := make([]expression, len(fixed))
 		for i, length := range fixed {
-			grown[i] = constantOf(length)
+			lengths[i] = constantOf(length)
 		}
-		grown = c.broadcast(x.shape, grown)
-		out := &value{kind: x.kind, shape: grown}
-		id := ""
-		if len(open) == 0 {
-			out.name = name
-			id = c.idOf([]*value{out})
-		} else {
-			id = unique(c.ids, name+".grown")
-		}
-		if _, err := c.add(use{id: id, layer: c.layerOf(len(open) == 0), kind: "Expand"}, []*value{x, c.integers(name+".shape", fixed...)}, []*value{out}); err != nil {
+		made, u := next(c.broadcast(x.shape, lengths), len(open) == 0)
+		u.kind = "Expand"
+		if _, err := c.add(u, []*value{x, c.integers(out.name+".shape", fixed...)}, []*value{made}); err != nil {
 			return err
 		}
-		x = out
+		x = made
 	}
 	for i, axis := range open {
 		flags, err := c.flags(target[axis], len(target)-1-axis)
 		if err != nil {
 			return err
 		}
-		out := &value{kind: x.kind, shape: c.broadcast(x.shape, flags.shape)}
-		id := ""
-		if i == len(open)-1 {
-			out.name, out.shape = name, shape
-			id = c.idOf([]*value{out})
-		} else {
-			id = unique(c.ids, name+".grown")
-		}
-		if _, err := c.add(use{id: id, layer: c.layerOf(i == len(open)-1), kind: "Where"}, []*value{flags, x, x}, []*value{out}); err != nil {
+		made, u := next(c.broadcast(x.shape, flags.shape), i == len(open)-1)
+		u.kind = "Where"
+		if _, err := c.add(u, []*value{flags, x, x}, []*value{made}); err != nil {
 			return err
 		}
-		x = out
+		x = made
 	}
 	return nil
-}
-
-// layerOf returns the name of the layer of the last node for a node of the file.
-func (c *converter) layerOf(isLast bool) string {
-	if isLast {
-		return c.node.Name
-	}
-	return ""
 }
 
 // flags returns a value of flags with one for each index of a dimension of an input, and further dimensions

@@ -62,6 +62,11 @@ func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options
 	if err != nil {
 		return err
 	}
+	return writeContents(ctx, contents, options)
+}
+
+// writeContents writes files in one folder. At the end all of them get their names, or none does.
+func writeContents(ctx context.Context, contents []content, options ConvertOptions) (err error) {
 	all, tensors := uint64(0), uint64(0)
 	for _, of := range contents {
 		if _, err := os.Lstat(of.path); err == nil && !options.Replace {
@@ -72,7 +77,7 @@ func (s *Source) Convert(ctx context.Context, specs []Spec, path string, options
 			tensors += p.size
 		}
 	}
-	if err := checkRoom(filepath.Dir(path), all); err != nil {
+	if err := checkRoom(filepath.Dir(contents[0].path), all); err != nil {
 		return err
 	}
 	w := &writer{ctx: ctx, all: tensors, tell: options.Progress}
@@ -219,10 +224,15 @@ func (w *writer) write(file io.Writer, pieces []piece) error {
 		if _, err := out.Write(p.before); err != nil {
 			return convertError(w.path, err)
 		}
-		if p.plan != nil {
-			if err := w.tensor(out, p.plan); err != nil {
-				return err
-			}
+		var err error
+		switch {
+		case p.plan != nil:
+			err = w.tensor(out, p.plan)
+		case p.elements != nil:
+			err = w.made(out, p.elements)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if archive != nil {
@@ -231,6 +241,37 @@ func (w *writer) write(file io.Writer, pieces []piece) error {
 		}
 	}
 	return convertError(w.path, buffered.Flush())
+}
+
+// made writes the elements that a function makes.
+func (w *writer) made(out io.Writer, elements func(io.Writer) error) error {
+	if w.ctx.Err() != nil {
+		return cancelled(opConvert, w.path, w.done, w.all)
+	}
+	counted := &counter{to: out}
+	err := elements(counted)
+	if counted.err != nil {
+		return convertError(w.path, counted.err)
+	}
+	if w.done += counted.bytes; err == nil && w.tell != nil {
+		w.tell(Progress{DoneBytes: w.done, TotalBytes: w.all})
+	}
+	return err
+}
+
+// counter counts what is written, and keeps the first error.
+type counter struct {
+	to    io.Writer
+	bytes uint64
+	err   error
+}
+
+func (c *counter) Write(bytes []byte) (int, error) {
+	n, err := c.to.Write(bytes)
+	if c.bytes += uint64(n); c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // tensor writes the result of a plan in parts of whole blocks.

@@ -53,6 +53,6 @@
 //
 // files.go, decoders.go, source.go, parts.go, view.go, transformation.go, gather.go, tile.go, spec.go, memory.go, transfer.go,
 // layout.go, staging.go, guard.go, load.go, loading.go, mapped.go, elements.go, preload.go,
-// verify.go, formats.go, shards.go, rename_linux.go, outputs.go, convert.go,
+// verify.go, formats.go, shards.go, rename_linux.go, outputs.go, convert.go, compose.go,
 // metadata.go, metadata_text.go.
 package weights

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -24,9 +25,10 @@ type piece struct {
 	// member is the name of the archive member that begins here; "": no member begins here.
 	member string
 	before []byte
-	// plan is nil for a piece without a tensor.
-	plan *plan
-	size uint64
+	// plan has the tensor, or elements writes its size bytes. Both are nil for a piece without a tensor.
+	plan     *plan
+	elements func(io.Writer) error
+	size     uint64
 }
 
 // named is a tensor to be written, with its name.

@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 /*
- * A model is a folder with a config.json and weights, a GGUF file, or a definition. A
- * definition is a JSON text with the parameters of a model and the graph of its operations.
+ * A model is a folder with a config.json and weights, a GGUF file, a file of ONNX, or a
+ * definition. A definition is a JSON text with the parameters of a model and the graph of its operations.
  * A build makes an executor: the parameters are in one model of an elastic pool, and the
  * activations of a run are in one arena there, with an offset for each. docs/models.md
  * explains builds, and documents all JSON texts of this section except the definition, which
@@ -42,7 +42,7 @@ typedef struct ferrum_executor {
 /**
  * Returns the definition of the model in a folder or a file, as JSON.
  *
- * @param path  a folder with config.json, or a GGUF file.
+ * @param path  a folder with config.json, a GGUF file, or a file of ONNX.
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @return FERRUM_ERROR_NOT_FOUND and FERRUM_ERROR_IO for a file;
  *         FERRUM_ERROR_INVALID_FORMAT for its content; FERRUM_ERROR_UNSUPPORTED for a kind
@@ -54,6 +54,54 @@ typedef struct ferrum_executor {
 FERRUM_API ferrum_status ferrum_model_export_json(const char *path,
                                                   char *buffer, size_t capacity,
                                                   size_t *length_out);
+
+/** The elements of the tensors are in a second file, whose name is that of the model with the
+ *  ending ".data". Models above 2 GiB always have it. */
+#define FERRUM_ONNX_EXTERNAL 1u
+/** Files that exist are replaced. */
+#define FERRUM_ONNX_REPLACE 2u
+
+/**
+ * Writes the model in a folder or a file as a file of ONNX. docs/onnx.md describes it. The
+ * file gets its name at the end: after an error no new file exists.
+ *
+ * @param path  as for ferrum_model_export_json.
+ * @param file  the file to be written.
+ * @param onnx_flags  0 or FERRUM_ONNX_* flags.
+ * @return FERRUM_ERROR_ALREADY_EXISTS without FERRUM_ONNX_REPLACE;
+ *         FERRUM_ERROR_UNSUPPORTED for what ONNX does not have, with its name;
+ *         FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without enough free space; errors of
+ *         ferrum_model_export_json.
+ *
+ * @path path
+ * @path file
+ * @waits
+ * @go executors.ExportONNX
+ */
+FERRUM_API ferrum_status ferrum_model_export_onnx(const char *path,
+                                                  const char *file,
+                                                  uint32_t onnx_flags);
+
+/**
+ * Writes a definition as a file of ONNX.
+ *
+ * @param definition_text,definition_bytes  as for ferrum_definition_validate_json.
+ * @param weights  the tensors of the definition; {0}: its parameters are initialised as it
+ *                 states.
+ * @param file,onnx_flags  as for ferrum_model_export_onnx.
+ * @return FERRUM_ERROR_INVALID_FORMAT for a text that is no definition;
+ *         FERRUM_ERROR_INVALID_CONFIG for a definition with issues that stop a build; errors
+ *         of ferrum_model_export_onnx.
+ *
+ * @path file
+ * @optional weights
+ * @waits
+ * @go executors.ExportDefinitionONNX
+ * @by-hand python,rust its weights are optional
+ */
+FERRUM_API ferrum_status ferrum_definition_export_onnx(
+    const char *definition_text, size_t definition_bytes,
+    ferrum_weights weights, const char *file, uint32_t onnx_flags);
 
 /**
  * Checks the model in a folder or a file without building it, and returns the issues as
@@ -199,7 +247,8 @@ typedef struct ferrum_build_request {
     /** The id of the model in the elastic pool; NULL: the name of the folder or file, or of the
      *  definition. */
     const char *model;
-    /** A folder with config.json, or a GGUF file; NULL: definition_json is the model.
+    /** A folder with config.json, a GGUF file, or a file of ONNX; NULL: definition_json is
+     *  the model.
      *  @path */
     const char *path;
     /** The definition, without path; otherwise NULL. */
@@ -332,6 +381,22 @@ FERRUM_API ferrum_status ferrum_executor_info_json(ferrum_executor executor,
 FERRUM_API ferrum_status
 ferrum_executor_definition_json(ferrum_executor executor, char *buffer,
                                 size_t capacity, size_t *length_out);
+
+/**
+ * Writes the model of an executor as a file of ONNX, from the files or the weights of which
+ * it was built: its definition before the passes, and the elements as they are stored there.
+ *
+ * @param file,onnx_flags  as for ferrum_model_export_onnx.
+ * @return FERRUM_ERROR_INVALID_HANDLE if the weights of the build were closed; errors of
+ *         ferrum_model_export_onnx.
+ *
+ * @path file
+ * @waits
+ * @by-hand python,rust its class is written by hand
+ */
+FERRUM_API ferrum_status ferrum_executor_export_onnx(ferrum_executor executor,
+                                                     const char *file,
+                                                     uint32_t onnx_flags);
 
 /**
  * Returns what the build of an executor did, as JSON: warnings, the result of each pass, the

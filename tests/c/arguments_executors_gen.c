@@ -67,6 +67,23 @@ static const parameter parameters_model_export_json[] = {
     PARAMETER(capacity, CAPACITY),
     PARAMETER(length_out, OUT, .size = sizeof(size_t))};
 
+static ferrum_status call_model_export_onnx(const argument *a) {
+    return ferrum_model_export_onnx(a[0].pointer, a[1].pointer,
+                                    (uint32_t)a[2].number);
+}
+static const parameter parameters_model_export_onnx[] = {
+    PARAMETER(path, TEXT), PARAMETER(file, TEXT), PARAMETER(onnx_flags, VALUE)};
+
+static ferrum_status call_definition_export_onnx(const argument *a) {
+    return ferrum_definition_export_onnx(a[0].pointer, (size_t)a[1].number,
+                                         (ferrum_weights){a[2].number},
+                                         a[3].pointer, (uint32_t)a[4].number);
+}
+static const parameter parameters_definition_export_onnx[] = {
+    PARAMETER(definition_text, BYTES), PARAMETER(definition_bytes, VALUE),
+    PARAMETER(weights, HANDLE, .kind = WEIGHTS, .is_optional = 1),
+    PARAMETER(file, TEXT), PARAMETER(onnx_flags, VALUE)};
+
 static ferrum_status call_model_validate_json(const argument *a) {
     return ferrum_model_validate_json(a[0].pointer, a[1].pointer,
                                       (size_t)a[2].number, a[3].pointer);
@@ -176,6 +193,14 @@ static const parameter parameters_executor_definition_json[] = {
     PARAMETER(capacity, CAPACITY),
     PARAMETER(length_out, OUT, .size = sizeof(size_t))};
 
+static ferrum_status call_executor_export_onnx(const argument *a) {
+    return ferrum_executor_export_onnx((ferrum_executor){a[0].number},
+                                       a[1].pointer, (uint32_t)a[2].number);
+}
+static const parameter parameters_executor_export_onnx[] = {
+    PARAMETER(executor, HANDLE, .kind = EXECUTOR), PARAMETER(file, TEXT),
+    PARAMETER(onnx_flags, VALUE)};
+
 static ferrum_status call_executor_report_json(const argument *a) {
     return ferrum_executor_report_json((ferrum_executor){a[0].number},
                                        a[1].pointer, (size_t)a[2].number,
@@ -247,6 +272,11 @@ static const parameter parameters_executors_json[] = {
 const function arguments_executors[] = {
     FUNCTION(model_export_json, .parameters = parameters_model_export_json,
              .count = 4),
+    FUNCTION(model_export_onnx, .parameters = parameters_model_export_onnx,
+             .count = 3, .waits = 1),
+    FUNCTION(definition_export_onnx,
+             .parameters = parameters_definition_export_onnx, .count = 5,
+             .waits = 1),
     FUNCTION(model_validate_json, .parameters = parameters_model_validate_json,
              .count = 4),
     FUNCTION(definition_validate_json,
@@ -267,6 +297,9 @@ const function arguments_executors[] = {
              .count = 4),
     FUNCTION(executor_definition_json,
              .parameters = parameters_executor_definition_json, .count = 4),
+    FUNCTION(executor_export_onnx,
+             .parameters = parameters_executor_export_onnx, .count = 3,
+             .waits = 1),
     FUNCTION(executor_report_json,
              .parameters = parameters_executor_report_json, .count = 4),
     FUNCTION(executor_sleep, .parameters = parameters_executor_sleep,

@@ -131,6 +131,7 @@ TEST(CppCalls, test_executor) {
     REFUSED(plan_json("none"));
     REFUSED(info_json());
     REFUSED(definition_json());
+    REFUSED(export_onnx("none", std::uint32_t{}));
     REFUSED(report_json());
     REFUSED(sleep(nullptr));
     REFUSED(wake(nullptr));
@@ -398,6 +399,9 @@ TEST(CppCalls, test_functions) {
     BOTH(ferrum::, f32_bytes(std::uint64_t{}));
     BOTH(ferrum::, f16_bytes(std::uint64_t{}));
     BOTH(ferrum::, model_export_json("none"));
+    BOTH(ferrum::, model_export_onnx("none", "none", std::uint32_t{}));
+    BOTH(ferrum::, definition_export_onnx("none", ferrum_weights{}, "none",
+                                          std::uint32_t{}));
     BOTH(ferrum::, model_validate_json("none"));
     BOTH(ferrum::, definition_validate_json("none"));
     BOTH(ferrum::, builder_info_json());

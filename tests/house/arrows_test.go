@@ -57,6 +57,7 @@ var below = map[string][]string{
 	// A definition is made from the files and the numbers that estimation reads.
 	"core/architecture": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/operator", "core/ir", "core/estimate", "core/weights",
+		"core/onnx",
 	},
 	"core/plan": {"core/device"},
 	// core/internal: an error about an unknown name states the nearest one.

@@ -62,6 +62,20 @@ template <class Self> class executor_calls {
     }
 
     /**
+     * Writes the model of an executor as a file of ONNX, from the files or the
+     * weights of which it was built: its definition before the passes, and the
+     * elements as they are stored there.
+     */
+    result<done> try_export_onnx(detail::c_text file,
+                                 std::uint32_t onnx_flags) const {
+        return detail::outcome(
+            ferrum_executor_export_onnx(handle(), file.data(), onnx_flags));
+    }
+    void export_onnx(detail::c_text file, std::uint32_t onnx_flags) const {
+        try_export_onnx(file, onnx_flags).value();
+    }
+
+    /**
      * Returns what the build of an executor did, as JSON: warnings, the result
      * of each pass, the time of each part and its estimate.
      */

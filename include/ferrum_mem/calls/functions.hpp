@@ -294,6 +294,38 @@ inline std::string model_export_json(detail::c_text path) {
 }
 
 /**
+ * Writes the model in a folder or a file as a file of ONNX. docs/onnx.md
+ * describes it. The file gets its name at the end: after an error no new file
+ * exists.
+ */
+inline result<done> try_model_export_onnx(detail::c_text path,
+                                          detail::c_text file,
+                                          std::uint32_t onnx_flags) {
+    return detail::outcome(
+        ferrum_model_export_onnx(path.data(), file.data(), onnx_flags));
+}
+inline void model_export_onnx(detail::c_text path, detail::c_text file,
+                              std::uint32_t onnx_flags) {
+    try_model_export_onnx(path, file, onnx_flags).value();
+}
+
+/** Writes a definition as a file of ONNX. */
+inline result<done> try_definition_export_onnx(std::string_view definition_text,
+                                               ferrum_weights weights,
+                                               detail::c_text file,
+                                               std::uint32_t onnx_flags) {
+    return detail::outcome(ferrum_definition_export_onnx(
+        definition_text.data(), definition_text.size(), weights, file.data(),
+        onnx_flags));
+}
+inline void definition_export_onnx(std::string_view definition_text,
+                                   ferrum_weights weights, detail::c_text file,
+                                   std::uint32_t onnx_flags) {
+    try_definition_export_onnx(definition_text, weights, file, onnx_flags)
+        .value();
+}
+
+/**
  * Checks the model in a folder or a file without building it, and returns the
  * issues as JSON. Warnings let a build go on; issues of the severity error or
  * critical stop it.

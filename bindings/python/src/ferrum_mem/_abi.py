@@ -680,6 +680,11 @@ FERRUM_COMPUTE_MESSAGE_MAX = 256
 FERRUM_COMPUTE_PLAN_IN_PLACE = 1
 # Largest number of inputs, and of outputs, of a run of an executor.
 FERRUM_EXECUTOR_TENSORS_MAX = 1024
+# The elements of the tensors are in a second file, whose name is that of the model with the ending
+# ".data". Models above 2 GiB always have it.
+FERRUM_ONNX_EXTERNAL = 1
+# Files that exist are replaced.
+FERRUM_ONNX_REPLACE = 2
 # The configuration and the definition are checked.
 FERRUM_BUILD_VALIDATION = 0
 # The headers of the weights, and their bytes, are read.
@@ -3946,6 +3951,20 @@ PROTOTYPES = {
         "size_t",
         "size_t *",
     ),
+    "ferrum_model_export_onnx": (
+        "ferrum_status",
+        "char *",
+        "char *",
+        "uint32_t",
+    ),
+    "ferrum_definition_export_onnx": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "ferrum_weights",
+        "char *",
+        "uint32_t",
+    ),
     "ferrum_model_validate_json": (
         "ferrum_status",
         "char *",
@@ -4024,6 +4043,12 @@ PROTOTYPES = {
         "char *",
         "size_t",
         "size_t *",
+    ),
+    "ferrum_executor_export_onnx": (
+        "ferrum_status",
+        "ferrum_executor",
+        "char *",
+        "uint32_t",
     ),
     "ferrum_executor_report_json": (
         "ferrum_status",

@@ -621,6 +621,11 @@ FERRUM_COMPUTE_MESSAGE_MAX = 256
 FERRUM_COMPUTE_PLAN_IN_PLACE = 1
 # Largest number of inputs, and of outputs, of a run of an executor.
 FERRUM_EXECUTOR_TENSORS_MAX = 1024
+# The elements of the tensors are in a second file, whose name is that of the model with the ending
+# ".data". Models above 2 GiB always have it.
+FERRUM_ONNX_EXTERNAL = 1
+# Files that exist are replaced.
+FERRUM_ONNX_REPLACE = 2
 # The configuration and the definition are checked.
 FERRUM_BUILD_VALIDATION = 0
 # The headers of the weights, and their bytes, are read.
@@ -2779,7 +2784,7 @@ class ferrum_build_request(ctypes.Structure):
     # The id of the model in the elastic pool; NULL: the name of the folder or file, or of the
     # definition.
     model: bytes | None
-    # A folder with config.json, or a GGUF file; NULL: definition_json is the model.
+    # A folder with config.json, a GGUF file, or a file of ONNX; NULL: definition_json is the model.
     path: bytes | None
     # The definition, without path; otherwise NULL.
     definition_json: bytes | None
@@ -3956,6 +3961,13 @@ class Functions:
     # (path, buffer, capacity, length_out) Returns the definition of the model in a folder or a
     # file, as JSON.
     ferrum_model_export_json: Callable[..., int]
+    # (path, file, onnx_flags) Writes the model in a folder or a file as a file of ONNX.
+    # docs/onnx.md describes it. The file gets its name at the end: after an error no new file
+    # exists.
+    ferrum_model_export_onnx: Callable[..., int]
+    # (definition_text, definition_bytes, weights, file, onnx_flags) Writes a definition as a file
+    # of ONNX.
+    ferrum_definition_export_onnx: Callable[..., int]
     # (path, buffer, capacity, length_out) Checks the model in a folder or a file without building
     # it, and returns the issues as JSON. Warnings let a build go on; issues of the severity error
     # or critical stop it.
@@ -3991,6 +4003,10 @@ class Functions:
     # (executor, buffer, capacity, length_out) Returns the definition that an executor runs, after
     # the passes, as JSON.
     ferrum_executor_definition_json: Callable[..., int]
+    # (executor, file, onnx_flags) Writes the model of an executor as a file of ONNX, from the files
+    # or the weights of which it was built: its definition before the passes, and the elements as
+    # they are stored there.
+    ferrum_executor_export_onnx: Callable[..., int]
     # (executor, buffer, capacity, length_out) Returns what the build of an executor did, as JSON:
     # warnings, the result of each pass, the time of each part and its estimate.
     ferrum_executor_report_json: Callable[..., int]

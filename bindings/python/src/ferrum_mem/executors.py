@@ -214,6 +214,12 @@ _names: dict[str, tuple[_Keeping, Parts]] = {}
 _names_lock = threading.Lock()
 
 
+def onnx_flags(external: bool, replace: bool) -> int:
+    """The flags of an export as a file of ONNX."""
+    made = _abi.FERRUM_ONNX_EXTERNAL if external else 0
+    return made | (_abi.FERRUM_ONNX_REPLACE if replace else 0)
+
+
 class Executor(Resource):
     """A built model that can run. models.build() makes it. Several threads may use it; their runs
     follow each other.
@@ -413,6 +419,22 @@ class Executor(Resource):
         """The definition that runs, after the passes, as JSON."""
         handle, function = self._handle, _native.functions().ferrum_executor_definition_json
         return _native.read_text(lambda *room: function(handle, *room))
+
+    def export_onnx(
+        self, file: str | os.PathLike[str], *, external: bool = False, replace: bool = False
+    ) -> None:
+        """Writes the model as a file of ONNX, from the files or the weights of which it was built:
+        its definition before the passes, and the elements as they are stored there.
+
+        Args:
+            file, external, replace: as for models.export_onnx().
+
+        Raises:
+            InvalidHandleError: the weights of the build were closed.
+            AlreadyExistsError, UnsupportedError, ResourceExhaustedError: as models.export_onnx().
+        """
+        to, flags = file_path("file", file), onnx_flags(external, replace)
+        _native.check(_native.functions().ferrum_executor_export_onnx(self._handle, to, flags))
 
     def is_asleep(self) -> bool:
         """Whether the model sleeps."""

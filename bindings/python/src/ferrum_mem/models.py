@@ -26,6 +26,7 @@ from .executors import (
     MemoryPlan,
     Parts,
     find_named,
+    onnx_flags,
     plan_of,
     remove_named,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "builder_info",
     "estimate_build_time",
     "export",
+    "export_onnx",
     "find",
     "names",
     "plan",
@@ -243,7 +245,7 @@ def export(path: str | os.PathLike[str]) -> str:
     """The definition of the model in a folder or a file, as JSON.
 
     Args:
-        path: a folder with config.json, or a GGUF file.
+        path: a folder with config.json, a GGUF file, or a file of ONNX.
 
     Raises:
         NotFoundError, IoError, InvalidFormatError: for the files.
@@ -252,6 +254,50 @@ def export(path: str | os.PathLike[str]) -> str:
     _library.ensure_started()
     text, function = file_path("path", path), _native.functions().ferrum_model_export_json
     return _native.read_text(lambda *room: function(text, *room))
+
+
+def export_onnx(
+    path: str | os.PathLike[str] | None,
+    file: str | os.PathLike[str],
+    *,
+    definition: Definition | None = None,
+    weights: Weights | None = None,
+    external: bool = False,
+    replace: bool = False,
+) -> None:
+    """Writes a model as a file of ONNX. docs/onnx.md describes the file.
+
+    Args:
+        path: as for export(); None: definition is the model.
+        file: the file to be written. After an error no new file exists.
+        definition: as for validate_definition(), without path.
+        weights: the tensors of the definition; None: its parameters are initialised.
+        external: write the elements of tensors into a second file, whose name is file with the
+            ending ".data". Models above 2 GiB always have it.
+        replace: replace files that exist.
+
+    Raises:
+        AlreadyExistsError: a file exists, without replace.
+        UnsupportedError: ONNX does not have an operator or a type of the model.
+        ResourceExhaustedError: the disk does not have enough free space.
+        InvalidArgumentError: path and definition are both given, or none of them.
+    """
+    _library.ensure_started()
+    if (path is None) == (definition is None) or (path is not None and weights is not None):
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, "want a path, or a definition with or without weights"
+        )
+    library, to = _native.functions(), file_path("file", file)
+    flags = onnx_flags(external, replace)
+    if path is not None:
+        text = file_path("path", path)
+        _native.check(library.ferrum_model_export_onnx(text, to, flags))
+        return
+    assert definition is not None
+    text, handle = _text_of(definition), _abi.ferrum_weights()
+    if weights is not None:
+        handle = handle_of("weights", weights, Weights)
+    _native.check(library.ferrum_definition_export_onnx(text, len(text), handle, to, flags))
 
 
 def validate(path: str | os.PathLike[str]) -> Validation:

@@ -698,6 +698,11 @@ pub const FERRUM_COMPUTE_MESSAGE_MAX: u32 = 256;
 pub const FERRUM_COMPUTE_PLAN_IN_PLACE: u32 = 1;
 /// Largest number of inputs, and of outputs, of a run of an executor.
 pub const FERRUM_EXECUTOR_TENSORS_MAX: u32 = 1024;
+/// The elements of the tensors are in a second file, whose name is that of the model with the
+/// ending ".data". Models above 2 GiB always have it.
+pub const FERRUM_ONNX_EXTERNAL: u32 = 1;
+/// Files that exist are replaced.
+pub const FERRUM_ONNX_REPLACE: u32 = 2;
 /// The configuration and the definition are checked.
 pub const FERRUM_BUILD_VALIDATION: ferrum_build_phase = 0;
 /// The headers of the weights, and their bytes, are read.
@@ -4691,7 +4696,8 @@ pub struct ferrum_build_request {
     /// The id of the model in the elastic pool; NULL: the name of the folder or file, or of the
     /// definition.
     pub model: *const c_char,
-    /// A folder with config.json, or a GGUF file; NULL: definition_json is the model.
+    /// A folder with config.json, a GGUF file, or a file of ONNX; NULL: definition_json is
+    /// the model.
     pub path: *const c_char,
     /// The definition, without path; otherwise NULL.
     pub definition_json: *const c_char,
@@ -9304,7 +9310,7 @@ extern "C" {
 
     /// Returns the definition of the model in a folder or a file, as JSON.
     ///
-    /// - `path`: a folder with config.json, or a GGUF file.
+    /// - `path`: a folder with config.json, a GGUF file, or a file of ONNX.
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     ///
     /// Returns FERRUM_ERROR_NOT_FOUND and FERRUM_ERROR_IO for a file;
@@ -9315,6 +9321,41 @@ extern "C" {
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Writes the model in a folder or a file as a file of ONNX. docs/onnx.md describes it. The
+    /// file gets its name at the end: after an error no new file exists.
+    ///
+    /// - `path`: as for ferrum_model_export_json.
+    /// - `file`: the file to be written.
+    /// - `onnx_flags`: 0 or FERRUM_ONNX_\* flags.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS without FERRUM_ONNX_REPLACE;
+    /// FERRUM_ERROR_UNSUPPORTED for what ONNX does not have, with its name;
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without enough free space; errors of
+    /// ferrum_model_export_json.
+    pub fn ferrum_model_export_onnx(
+        path: *const c_char,
+        file: *const c_char,
+        onnx_flags: u32,
+    ) -> ferrum_status;
+
+    /// Writes a definition as a file of ONNX.
+    ///
+    /// - `definition_text,definition_bytes`: as for ferrum_definition_validate_json.
+    /// - `weights`: the tensors of the definition; {0}: its parameters are initialised as it
+    ///   states.
+    /// - `file,onnx_flags`: as for ferrum_model_export_onnx.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_FORMAT for a text that is no definition;
+    /// FERRUM_ERROR_INVALID_CONFIG for a definition with issues that stop a build; errors
+    /// of ferrum_model_export_onnx.
+    pub fn ferrum_definition_export_onnx(
+        definition_text: *const c_char,
+        definition_bytes: usize,
+        weights: ferrum_weights,
+        file: *const c_char,
+        onnx_flags: u32,
     ) -> ferrum_status;
 
     /// Checks the model in a folder or a file without building it, and returns the issues as
@@ -9473,6 +9514,19 @@ extern "C" {
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Writes the model of an executor as a file of ONNX, from the files or the weights of which
+    /// it was built: its definition before the passes, and the elements as they are stored there.
+    ///
+    /// - `file,onnx_flags`: as for ferrum_model_export_onnx.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_HANDLE if the weights of the build were closed; errors of
+    /// ferrum_model_export_onnx.
+    pub fn ferrum_executor_export_onnx(
+        executor: ferrum_executor,
+        file: *const c_char,
+        onnx_flags: u32,
     ) -> ferrum_status;
 
     /// Returns what the build of an executor did, as JSON: warnings, the result of each pass, the
