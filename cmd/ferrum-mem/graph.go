@@ -17,12 +17,16 @@ import (
 	"ferrum_mem/core/architecture"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/model"
 )
 
 // graphFlags are the flags of graph as the user wrote them.
 type graphFlags struct {
 	dims          []string
 	asJSON, asDOT bool
+	// onnx is the file of ONNX to be written; "": none.
+	onnx              string
+	external, replace bool
 }
 
 func newGraph(s streams) *cobra.Command {
@@ -32,8 +36,12 @@ func newGraph(s streams) *cobra.Command {
 		Short: "Print the graph of a model: its inputs, operators, shapes and outputs",
 		Long: `Print the graph of a model as a table, as a definition in JSON (--json), or in the language
 DOT of Graphviz (--dot). MODEL is a folder with a config.json, with weights or without, a
-config.json, a GGUF file, or a file with a definition as --json prints it; the page
-model_definition.md of the documentation describes it. Of weights only headers are read.
+config.json, a GGUF file, a file of ONNX, or a file with a definition as --json prints it; the
+page model_definition.md of the documentation describes it. Of weights only headers are read.
+
+With --onnx the model is written as a file of ONNX with the elements of its weights, and nothing
+is printed. The page onnx.md of the documentation describes the file. Parameters that the weights
+do not have are initialised.
 
 The definition is checked first. Issues go to the standard error, each with its path in the
 definition and, where there is one, a fix. Exits 1 if one of them is more than a warning; then
@@ -44,23 +52,56 @@ With the length of each, the table and DOT have the shapes of a run.`,
 		Example: `  ferrum-mem graph models/all-minilm-l6-v2
   ferrum-mem graph models/all-minilm-l6-v2 --dim batch=8 --dim sequence=128
   ferrum-mem graph models/all-minilm-l6-v2 --json > model.json
-  ferrum-mem graph model.json --dot | dot -Tsvg -o model.svg`,
+  ferrum-mem graph model.json --dot | dot -Tsvg -o model.svg
+  ferrum-mem graph models/all-minilm-l6-v2 --onnx model.onnx`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runGraph(cmd, s, f, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dims, "dim", nil, "the length of a dimension, as `NAME=LENGTH`; may be given several times")
 	flags.BoolVar(&f.asDOT, "dot", false, "print the graph in the language DOT")
+	flags.StringVar(&f.onnx, "onnx", "", "write the model to `FILE` in the format of ONNX")
+	flags.BoolVar(&f.external, "external", false, "with --onnx: write the elements of tensors to FILE.data")
+	flags.BoolVar(&f.replace, "replace", false, "with --onnx: replace files that exist")
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
-func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
-	if f.asJSON && f.asDOT {
+// checkGraphFlags rejects flags that exclude each other.
+func checkGraphFlags(cmd *cobra.Command, f graphFlags) error {
+	switch {
+	case f.asJSON && f.asDOT:
 		return usagef(cmd, "--json and --dot exclude each other")
-	}
-	if f.asJSON && len(f.dims) > 0 {
+	case f.asJSON && len(f.dims) > 0:
 		return usagef(cmd, "--dim needs the table or --dot: a definition has no lengths of a run")
+	case f.onnx != "" && (f.asJSON || f.asDOT || len(f.dims) > 0):
+		return usagef(cmd, "--onnx prints nothing: --json, --dot and --dim are not possible with it")
+	case f.onnx == "" && (f.external || f.replace):
+		return usagef(cmd, "--external and --replace need --onnx")
+	}
+	return nil
+}
+
+// writeONNX writes the model of a path, or a definition without weights.
+func writeONNX(cmd *cobra.Command, s streams, f graphFlags, path string) error {
+	text, err := definitionText(path)
+	if err != nil {
+		return err
+	}
+	e := model.ONNXExport{Path: path, File: f.onnx, IsExternal: f.external, Replace: f.replace, Options: model.DefaultOptions()}
+	if text != nil {
+		e.Path = ""
+		if e.Definition, err = ir.Parse(text); err != nil {
+			return err
+		}
+	}
+	defer busy(s.progress, "writing "+f.onnx)()
+	return new(model.Builder).ExportONNX(cmd.Context(), e)
+}
+
+func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
+	if err := checkGraphFlags(cmd, f); err != nil {
+		return err
 	}
 	dims, err := dimLengths(cmd, f.dims)
 	if err != nil {
@@ -73,6 +114,9 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	m := d.Model
 	if isStopped := printIssues(s.err, append(d.Issues, m.Validate()...)); isStopped {
 		return errNo
+	}
+	if f.onnx != "" {
+		return writeONNX(cmd, s, f, path)
 	}
 	if f.asJSON {
 		text, err := m.JSON()

@@ -135,7 +135,7 @@ pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, v
 pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;
 pub use mapping::HostMapping;
-pub use model::{BuildProgress, BuildRequest, Executor, ModelSource};
+pub use model::{BuildProgress, BuildRequest, Executor, ModelSource, OnnxFile};
 pub use monitor::Monitor;
 pub use placement::{Placement, PlacementCandidate, PlacementRequest};
 pub use pool::Pool;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ferrum_mem::{
     leak_report_json, BuildPhase, BuildRequest, Compute, ComputeConfig, Config, Device,
-    ElasticPool, ElasticPoolConfig, ErrorKind, Executor, Library, ModelSource, Result,
+    ElasticPool, ElasticPoolConfig, ErrorKind, Executor, Library, ModelSource, OnnxFile, Result,
     SleepBacking, SleepRequest, Tensor,
 };
 use serde_json::{json, Value};
@@ -89,7 +89,7 @@ fn models() {
         device,
     };
     for test in [
-        runs, watched, planned, slept, named, handles, described, real, bad_input,
+        runs, watched, planned, slept, named, handles, described, exported, real, bad_input,
     ] {
         test(&library, &rig);
     }
@@ -346,6 +346,38 @@ fn embedding(model: &Executor, rig: &Rig, ids: &[i64]) -> Vec<f64> {
     }
     let length = sum.iter().map(|it| it * it).sum::<f64>().sqrt();
     sum.iter().map(|it| it / length).collect()
+}
+
+/// A model that is written as a file of ONNX and built from it computes the same.
+fn exported(library: &Library, rig: &Rig) {
+    let json = definition();
+    let model = rig.build(&json);
+    let x = rig.tensor(&numbers(5 * 4));
+    let before = output(&model, &x);
+    let file = std::env::temp_dir().join(format!("ferrum-rust-{}.onnx", std::process::id()));
+    model.export_onnx(&file, OnnxFile::default()).unwrap();
+    let written = std::fs::read(&file).unwrap();
+    let again = ModelSource::Definition {
+        json: &json,
+        weights: None,
+    };
+    assert_eq!(
+        kind(library.export_onnx(again, &file, OnnxFile::default())),
+        ErrorKind::AlreadyExists
+    );
+    let how = OnnxFile {
+        replaces: true,
+        ..Default::default()
+    };
+    library.export_onnx(again, &file, how).unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), written);
+    model.close().unwrap();
+    let request = BuildRequest::new(ModelSource::Path(&file), &rig.compute, &rig.pool);
+    let model = Executor::build(&request).unwrap();
+    for (a, b) in before.iter().zip(output(&model, &x)) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+    std::fs::remove_file(&file).unwrap();
 }
 
 fn real(library: &Library, rig: &Rig) {

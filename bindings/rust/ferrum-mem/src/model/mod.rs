@@ -2,8 +2,10 @@
 
 mod build;
 mod executor;
+mod export;
 mod names;
 mod texts;
 
 pub use build::{BuildProgress, BuildRequest, ModelSource};
 pub use executor::Executor;
+pub use export::OnnxFile;
