@@ -149,6 +149,17 @@ func (d *draft) open() error {
 	return nil
 }
 
+func (d *draft) openONNX() (err error) {
+	if d.options.DType != nil {
+		return device.Errorf(device.CodeInvalidArgument, opDefine, "dtype: %s states the type of each parameter", d.path)
+	}
+	d.model, d.sentence, err = d.readONNX(d.path, MetadataSentence)
+	if d.model != nil && d.options.Name != "" {
+		d.model.Metadata.Name = d.options.Name
+	}
+	return err
+}
+
 // readSentence reads how the model makes one vector of a text. The model can be built without it, so what
 // is wrong is a warning.
 func (d *draft) readSentence() {

@@ -15,35 +15,29 @@ const onnxEnding = ".onnx"
 // isONNX states whether a path names a file of ONNX.
 func isONNX(path string) bool { return filepath.Ext(path) == onnxEnding }
 
-// openONNX makes the definition of a model of ONNX. An operator that is not supported is an issue.
-func (d *draft) openONNX() error {
-	if d.options.DType != nil {
-		return device.Errorf(device.CodeInvalidArgument, opDefine, "dtype: %s states the type of each parameter", d.path)
-	}
-	f, err := onnx.Open(d.path)
+// readONNX returns the definition of a model of ONNX, and how it makes one vector of a text if the file
+// states it. An operator that is not supported is an issue.
+func (s *issues) readONNX(path, key string) (*ir.Model, *Sentence, error) {
+	f, err := onnx.Open(path)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	m, err := f.Definition()
 	if device.CodeOf(err) == device.CodeUnsupported {
-		d.stop = err
-		d.list = append(d.list, ir.Issue{
+		s.stop = err
+		s.list = append(s.list, ir.Issue{
 			Severity: ir.Critical, Category: categoryUnsupported, Description: onnx.Message(err), ConfigPath: "graph",
 			SuggestedFix: "use an engine of ONNX Runtime, or a model of the operators that the library has",
 		})
-		return nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if d.options.Name != "" {
-		m.Metadata.Name = d.options.Name
+	var sentence Sentence
+	if raw, isStated := m.Metadata.Additional[key]; isStated && json.Unmarshal(raw, &sentence) == nil {
+		return m, &sentence, nil
 	}
-	var s Sentence
-	if raw, isStated := m.Metadata.Additional[MetadataSentence]; isStated && json.Unmarshal(raw, &s) == nil {
-		d.sentence = &s
-	}
-	d.model = m
-	return nil
+	return m, nil, nil
 }

@@ -52,5 +52,5 @@
 // weight_memories.go, weights.go, weight_loads.go, weight_files.go, weight_decoders.go,
 // kind_tensor.go, tensors.go, tensor_calls.go, dlpack.go,
 // kind_compute.go, computes.go, program_backends.go, kind_executor.go, executors.go,
-// exports.go, definitions.go.
+// definitions.go, exports.go.
 package library

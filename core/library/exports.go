@@ -10,14 +10,6 @@ import (
 
 // The export of models as files of ONNX.
 
-// ExportRequest states which model to export: that of a path, or a definition with the handle of its weights;
-// 0: they are made by the rules of the definition.
-type ExportRequest struct {
-	Path       string
-	Definition []byte
-	Weights    uint64
-}
-
 // Flags of an export.
 const (
 	// ExportExternal writes the elements into a second file.

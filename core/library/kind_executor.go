@@ -19,6 +19,14 @@ type Executor struct {
 	name string
 }
 
+// ExportRequest states which model to export: that of a path, or a definition with the handle of its weights;
+// 0: they are made by the rules of the definition.
+type ExportRequest struct {
+	Path       string
+	Definition []byte
+	Weights    uint64
+}
+
 // builtModel is a model with the number of its handles.
 type builtModel struct {
 	// id is that of the model in pool.

@@ -285,7 +285,8 @@ def export_onnx(
     _library.ensure_started()
     if (path is None) == (definition is None) or (path is not None and weights is not None):
         raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, "want a path, or a definition with or without weights"
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+            "a path, or a definition with or without weights, is required",
         )
     library, to = _native.functions(), file_path("file", file)
     flags = onnx_flags(external, replace)
