@@ -91,8 +91,11 @@ func (x *sessions) bind(source *weights.Source) error {
 	x.constants = make([]constant, len(x.graph.Initializers))
 	for i := range x.graph.Initializers {
 		of := &x.graph.Initializers[i]
-		if source == nil {
+		switch {
+		case source == nil:
 			of.Spec.Tensor = ""
+		case of.Parameter == nil:
+			of.Spec.Tensor = of.Name // a tensor of the file
 		}
 		if of.Spec.Tensor != "" {
 			if _, err := source.Find(of.Spec.Tensor); err != nil {

@@ -53,7 +53,9 @@ typedef struct ferrum_sequence {
 typedef int32_t ferrum_compute_type;
 /** Not in this library: FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_COMPUTE_CANDLE 0
-/** Not in this library: FERRUM_ERROR_UNSUPPORTED. */
+/** ONNX Runtime, whose library is loaded when it is opened. It also runs files of
+ *  ONNX with operators that this library lacks. Without its library:
+ *  FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_COMPUTE_ONNX_RUNTIME 1
 /** Not in this library: FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_COMPUTE_TENSORRT 2

@@ -506,7 +506,6 @@ static void test_settings(void **state) {
         const char *says;
     } kinds[] = {
         {FERRUM_COMPUTE_CANDLE, FERRUM_ERROR_UNSUPPORTED, "candle"},
-        {FERRUM_COMPUTE_ONNX_RUNTIME, FERRUM_ERROR_UNSUPPORTED, "onnx_runtime"},
         {FERRUM_COMPUTE_TENSORRT, FERRUM_ERROR_UNSUPPORTED, "tensorrt"},
         {FERRUM_COMPUTE_METAL, FERRUM_ERROR_UNSUPPORTED, "metal"},
         {FERRUM_COMPUTE_CUSTOM, FERRUM_ERROR_INVALID_CONFIG, "name"},

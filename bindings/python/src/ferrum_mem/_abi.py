@@ -657,7 +657,8 @@ FERRUM_OP_TENSORS_MAX = 1024
 FERRUM_TENSOR_UNWANTED = 0xFFFFFFFFFFFFFFFF
 # Not in this library: FERRUM_ERROR_UNSUPPORTED.
 FERRUM_COMPUTE_CANDLE = 0
-# Not in this library: FERRUM_ERROR_UNSUPPORTED.
+# ONNX Runtime, whose library is loaded when it is opened. It also runs files of ONNX with operators
+# that this library lacks. Without its library: FERRUM_ERROR_UNSUPPORTED.
 FERRUM_COMPUTE_ONNX_RUNTIME = 1
 # Not in this library: FERRUM_ERROR_UNSUPPORTED.
 FERRUM_COMPUTE_TENSORRT = 2

@@ -436,7 +436,8 @@ class ComputeType(enum.IntEnum):
 
     Attributes:
         CANDLE: not in this library: UnsupportedError.
-        ONNX_RUNTIME: not in this library: UnsupportedError.
+        ONNX_RUNTIME: ONNX Runtime, whose library is loaded when it is opened. It also runs files of
+            ONNX with operators that this library lacks. Without its library: UnsupportedError.
         TENSORRT: not in this library: UnsupportedError.
         METAL: not in this library: UnsupportedError.
         CPU: the CPU engine of this library.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _async, _callbacks, _library, _native
+from . import _abi, _async, _callbacks, _library, _native, _onnx_runtime
 from ._arguments import choice, handle_of, mapping, object_of, sequence
 from ._dtypes import dtype_of, name_of
 from ._enums import ComputeGrowth, ComputeType, DType
@@ -594,7 +594,8 @@ class Compute(Resource):
         alignment_bytes: alignment of its blocks, a power of two; 0: 256.
         pooling: keep freed memory for the next allocation.
         growth: when memory is taken from the device.
-        options: options of the backend, such as {"instruction_set": "avx2"}.
+        options: options of the backend, such as {"instruction_set": "avx2"}, or for ONNX Runtime
+            {"prepacking": True}.
 
     Raises:
         UnsupportedError: the library does not have the backend; the message has the reason.
@@ -630,6 +631,8 @@ class Compute(Resource):
             growth=growth,
             options=options,
         )
+        if _onnx_runtime.is_meant(backend):
+            _onnx_runtime.hand_over()
         handle, library = _abi.ferrum_compute(), _native.functions()
         with device_for(device) as (opened, at_end):
             config.device = opened._handle
@@ -791,6 +794,7 @@ def compute_backends() -> ComputeBackends:
     docs/compute.md documents the fields.
     """
     _library.ensure_started()
+    _onnx_runtime.hand_over()
     found: ComputeBackends = _native.read_json(_native.functions().ferrum_compute_backends_json)
     return found
 
@@ -810,6 +814,7 @@ def find_compute(requirements: Mapping[str, Any] | None = None, **more: Any) -> 
         InvalidFormatError: for an unknown field, and for a value of another kind.
     """
     _library.ensure_started()
+    _onnx_runtime.hand_over()
     given = {} if requirements is None else mapping("requirements", requirements)
     text = json.dumps({**given, **more}).encode()
     function = _native.functions().ferrum_compute_find_json

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
 from ._arguments import file_path, handle_of, object_of
-from ._enums import Backing
+from ._enums import Backing, ComputeType
 from ._owned import Owned
 from ._records import ElasticPoolConfig
 from ._values import i32, u32, u64, wrong_class
@@ -108,6 +108,7 @@ def build(
     weights: Weights | None = None,
     device: Device | str | None = None,
     threads: int = 0,
+    engine: ComputeType | str = ComputeType.CPU,
     compute: Compute | None = None,
     pool: ElasticPool | None = None,
     model_id: str | None = None,
@@ -121,7 +122,7 @@ def build(
     """Builds a model. Returns when it can run. After an error nothing is left.
 
     Args:
-        path: a folder with config.json and weights, or a GGUF file.
+        path: a folder with config.json and weights, or a GGUF or ONNX file.
         definition: the definition, without path: its JSON, or the decoded object.
         weights: the tensors of the definition; None: the parameters are initialised as the
             definition states.
@@ -129,6 +130,7 @@ def build(
             "cpu:0".
         threads: number of threads of a backend that the build opens; 0: as many as the process may
             use.
+        engine: the kind or the name of a backend that the build opens, such as "onnx_runtime".
         compute: the backend that computes; None: the build opens one, which ends with the model.
         pool: the memory, on the device of the backend; None: a pool of its own, which may take
             the memory of the device, and ends with the model.
@@ -167,7 +169,7 @@ def build(
         text = _json_of("options", asdict(object_of("options", options, BuildOptions)))
         request.options_json, request.options_bytes = text, len(text)
     with contextlib.ExitStack() as after_an_error:
-        parts = _parts(device, threads, compute, pool, after_an_error)
+        parts = _parts(device, threads, engine, compute, pool, after_an_error)
         request.compute, request.elastic_pool = parts.compute._handle, parts.pool._handle
         made = _built(request, parts, progress)
         after_an_error.pop_all()
@@ -177,6 +179,7 @@ def build(
 def _parts(
     device: Device | str | None,
     threads: int,
+    engine: ComputeType | str,
     compute: Compute | None,
     pool: ElasticPool | None,
     after_an_error: contextlib.ExitStack,
@@ -185,15 +188,16 @@ def _parts(
     own: list[Owned] = []
     if pool is not None:
         handle_of("pool", pool, ElasticPool)
-    if u32("threads", threads) and compute is not None:
+    name = "threads" if u32("threads", threads) else "engine" if engine != ComputeType.CPU else ""
+    if name and compute is not None:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT,
-            "threads is for a backend that the build opens, and compute is given",
+            f"{name} is for a backend that the build opens, and compute is given",
         )
     if compute is None:
         if device is None:
             device = "cpu:0" if pool is None else pool.device
-        compute = Compute(device, threads=threads)
+        compute = Compute(device, backend=engine, threads=threads)
         compute._owned.is_silent = True
         own.append(compute._owned)
         after_an_error.callback(compute._owned.end_quietly)

@@ -675,7 +675,9 @@ pub const FERRUM_OP_TENSORS_MAX: u32 = 1024;
 pub const FERRUM_TENSOR_UNWANTED: u64 = u64::MAX;
 /// Not in this library: FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_COMPUTE_CANDLE: ferrum_compute_type = 0;
-/// Not in this library: FERRUM_ERROR_UNSUPPORTED.
+/// ONNX Runtime, whose library is loaded when it is opened. It also runs files of
+/// ONNX with operators that this library lacks. Without its library:
+/// FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_COMPUTE_ONNX_RUNTIME: ferrum_compute_type = 1;
 /// Not in this library: FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_COMPUTE_TENSORRT: ferrum_compute_type = 2;

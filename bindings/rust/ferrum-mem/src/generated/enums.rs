@@ -895,7 +895,9 @@ pub enum ComputeType {
     /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     #[default]
     Candle = sys::FERRUM_COMPUTE_CANDLE,
-    /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    /// ONNX Runtime, whose library is loaded when it is opened. It also runs files of
+    /// ONNX with operators that this library lacks. Without its library:
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     OnnxRuntime = sys::FERRUM_COMPUTE_ONNX_RUNTIME,
     /// Not in this library: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     Tensorrt = sys::FERRUM_COMPUTE_TENSORRT,
