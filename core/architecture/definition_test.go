@@ -66,10 +66,11 @@ func TestPublishedConfigurations(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, issues, 1)
 		assert.Equal(t, ir.Critical, issues[0].Severity)
-		assert.Contains(t, issues[0].SuggestedFix, "bert, camembert, distilbert, electra, roberta, xlm-roberta")
+		assert.Contains(t, issues[0].SuggestedFix, "bert, camembert, distilbert, electra, mpnet, roberta, xlm-roberta")
 	}
 	assert.ElementsMatch(t, []string{
 		"all-minilm-l6-v2", "bert-base-uncased", "bert-large-uncased", "roberta-base", "xlm-roberta-base", "camembert-base", "distilbert-base-uncased", "electra-base", "electra-small",
+		"all-mpnet-base-v2",
 	}, made)
 }
 
@@ -102,7 +103,7 @@ func TestMiniLMHasAllItsTensors(t *testing.T) {
 
 // Each definition passes the validation of its package, and is the same after a trip through JSON.
 func TestDefinitionsAreValid(t *testing.T) {
-	for _, path := range []string{"bert", "roberta", "distilbert", "camembert", "electra", "bert.gguf"} {
+	for _, path := range []string{"bert", "roberta", "distilbert", "camembert", "electra", "mpnet", "bert.gguf"} {
 		d := define(t, filepath.Join("testdata", path))
 		assert.Empty(t, d.Model.Validate(), path)
 		text, err := d.Model.JSON()

@@ -8,7 +8,7 @@
 //	...
 //	fmt.Println(d.Model.Architecture.Name, len(d.Model.Parameters), d.Issues)
 //
-// The families are encoders: bert, electra, roberta, xlm-roberta, camembert, distilbert, and bert in GGUF
+// The families are encoders: bert, electra, roberta, xlm-roberta, camembert, distilbert, mpnet, and bert in GGUF
 // files. Every other family is CodeUnsupported. The parameters of a definition are as many as those of
 // estimate.Model.Parameters. Weights without the dense layer at the end of an encoder (the pooler) make
 // a definition without it.
@@ -16,7 +16,8 @@
 // A definition is straight: one node for each operator of the family's publication, nothing is fused.
 // Inputs: input_ids, attention_mask, token_type_ids, position_ids, each of type I64 with the dimensions
 // [batch, sequence]. position_ids count from 0 in every family; families with unused rows at the
-// beginning of their table add the number of these rows. Outputs: last_hidden_state [batch, sequence,
+// beginning of their table add the number of these rows. mpnet also has token_numbers [sequence]: 0, 1, 2 and
+// so on, from which the distances between tokens follow. Outputs: last_hidden_state [batch, sequence,
 // hidden size], and pooler_output [batch, hidden size].
 //
 // ReadSentence reads how a folder of sentence-transformers makes one vector of a text.
@@ -28,6 +29,6 @@
 //
 // # Files in reading order
 //
-// issues.go, family.go, graph.go, encoder.go, bind.go, sentence.go, onnx.go,
+// issues.go, family.go, graph.go, encoder.go, distances.go, bind.go, sentence.go, onnx.go,
 // definition.go.
 package architecture

@@ -20,6 +20,7 @@ const (
 	attentionMask   = "attention_mask"
 	tokenTypeIDs    = "token_type_ids"
 	positionIDs     = "position_ids"
+	tokenNumbers    = "token_numbers"
 	lastHiddenState = "last_hidden_state"
 	poolerOutput    = "pooler_output"
 )
@@ -32,7 +33,8 @@ const (
 //		x = norm(x + outer(activation(inner(x))))
 //	pooler output = tanh(pooler(x of the first token))
 //
-// This is BERT (Devlin et al., 2018). ELECTRA, RoBERTa and DistilBERT differ in their tables and names.
+// This is BERT (Devlin et al., 2018). ELECTRA, RoBERTa and DistilBERT differ in their tables and names. MPNet
+// (Song et al., 2020) adds numbers for distances to the scores of attention: see distances.go.
 type encoder struct {
 	graph
 	of    *estimate.Model
@@ -45,6 +47,9 @@ func (e *encoder) write(hasPooler bool) {
 	mask := e.input(attentionMask, ir.DefaultOnes, batch, sequence)
 	x := e.embeddings(ids)
 	seen := e.mask(mask)
+	if e.names.distances != "" {
+		seen = e.distances(seen)
+	}
 	for layer := range int(e.of.Layers) {
 		x = e.layer(fmt.Sprintf(e.names.layer, layer), x, seen, layer == int(e.of.Layers)-1)
 	}

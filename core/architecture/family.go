@@ -20,6 +20,8 @@ type names struct {
 	pooler                                    string
 	// project is the dense layer after embeddings of another width.
 	project string
+	// distances is the table with numbers for the distance of two tokens, for each head.
+	distances string
 }
 
 // table returns the names of each family. The definitions of the families are the modelling files of
@@ -42,6 +44,14 @@ func table() map[string]names {
 			query: "attention.q_lin", key: "attention.k_lin", value: "attention.v_lin",
 			attended: "attention.out_lin", attendedNorm: "sa_layer_norm",
 			inner: "ffn.lin1", outer: "ffn.lin2", outerNorm: "output_layer_norm",
+		},
+		"mpnet": {
+			words: "embeddings.word_embeddings", positions: "embeddings.position_embeddings", norm: "embeddings.LayerNorm",
+			layer: "encoder.layer.%d.",
+			query: "attention.attn.q", key: "attention.attn.k", value: "attention.attn.v",
+			attended: "attention.attn.o", attendedNorm: "attention.LayerNorm",
+			inner: "intermediate.dense", outer: "output.dense", outerNorm: "output.LayerNorm",
+			pooler: "pooler.dense", distances: "encoder.relative_attention_bias",
 		},
 	}
 }
@@ -123,6 +133,14 @@ func (s *issues) check(file string, m *estimate.Model) {
 	}
 	if m.Layers > maxLayers {
 		s.add(file, wrong(named("num_hidden_layers"), fmt.Sprintf("state at most %d", maxLayers), "is %d: at most %d layers are built", m.Layers, maxLayers))
+	}
+	if e.RelativeBuckets > 0 && (e.RelativeBuckets < distanceBuckets || e.RelativeBuckets > maxDistances) {
+		s.add(file, wrong("relative_attention_num_buckets", fmt.Sprintf("state %d, or more if the table has more rows", distanceBuckets),
+			"is %d: distances have %d kinds, and the table has at most %d rows", e.RelativeBuckets, distanceBuckets, maxDistances))
+	}
+	if e.RelativeBuckets > 0 && m.Positions > maxDistances {
+		s.add(file, wrong("max_position_embeddings", fmt.Sprintf("state at most %d", maxDistances),
+			"is %d: distances of at most %d tokens are built", m.Positions, maxDistances))
 	}
 	if e.FirstPosition >= m.Positions {
 		s.add(file, wrong("max_position_embeddings", fmt.Sprintf("state more than %d", e.FirstPosition),

@@ -23,6 +23,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add(`{"model_type":"roberta","num_hidden_layers":1,"pad_token_id":511}`)
 	f.Add(`{"model_type":"bert","num_hidden_layers":2,"hidden_size":48,"type_vocab_size":0,"num_key_value_heads":3,"layer_norm_eps":1e-300}`)
 	f.Add(`{"model_type":"electra","num_hidden_layers":1,"embedding_size":7}`)
+	f.Add(`{"model_type":"mpnet","num_hidden_layers":1,"relative_attention_num_buckets":33,"type_vocab_size":3}`)
 	f.Add(`{"model_type":"distilbert","n_layers":1,"activation":"relu","initializer_range":0,"mlp_bias":false}`)
 	f.Fuzz(mutation.Also(func(t *testing.T, text string) {
 		d, err := architecture.OpenConfig("fuzzed", []byte(text), architecture.Options{})

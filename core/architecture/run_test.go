@@ -83,7 +83,7 @@ func byDefault(t *testing.T, n ir.Node, shape []uint64) *reference.Tensor {
 		case "ones":
 			made.Ints[i] = 1
 		case "positions":
-			made.Ints[i] = int64(i) % int64(shape[1])
+			made.Ints[i] = int64(i) % int64(shape[len(shape)-1])
 		default:
 			require.Equal(t, "zeros", rule)
 		}
@@ -115,7 +115,9 @@ func (r *runner) run(t *testing.T, inputs map[string]*reference.Tensor) map[stri
 		l := layers[n.LayerName]
 		if l.Type == ir.InputType {
 			if values[n.ID] = inputs[n.ID]; values[n.ID] == nil {
-				values[n.ID] = byDefault(t, n, inputs["input_ids"].Shape)
+				// The dimensions are [batch, sequence] or [sequence].
+				shape := inputs["input_ids"].Shape
+				values[n.ID] = byDefault(t, n, shape[len(shape)-len(l.Outputs[0].Shape):])
 			}
 			continue
 		}

@@ -119,9 +119,11 @@ func (r reader) embeddings(m *Model) (err error) {
 		return err
 	}
 	m.PositionsLearned = r.family.positionsLearned
-	m.TokenTypes, err = r.numberOr("type_vocab_size", 0, r.family.defaults["type_vocab_size"])
-	if err != nil {
-		return err
+	// Some encoders have no token types, whatever their files state.
+	if otherwise := r.family.defaults["type_vocab_size"]; otherwise > 0 || !r.family.encoder {
+		if m.TokenTypes, err = r.numberOr("type_vocab_size", 0, otherwise); err != nil {
+			return err
+		}
 	}
 	if m.TiedEmbeddings, err = r.flagOr("tie_word_embeddings", r.family.tied); err != nil {
 		return err

@@ -19,6 +19,9 @@ type Encoding struct {
 	// FirstPosition is the row of the table of positions that belongs to the first token. The rows
 	// before it are unused.
 	FirstPosition uint64
+	// RelativeBuckets is the number of rows of a table with numbers that attention adds for the distance of two
+	// tokens, one number for each head; 0: there is no such table.
+	RelativeBuckets uint64
 	// PositionKind states how positions are used: absolute is a table of positions.
 	PositionKind string
 	// IsCausal states that tokens see only the tokens before them, as in a decoder. CrossAttention
@@ -56,6 +59,11 @@ func (r reader) encoding(m *Model) error {
 	}
 	if e.PadToken, err = r.numberOr("pad_token_id", 0, e.PadToken); err != nil {
 		return err
+	}
+	if otherwise := r.family.defaults["relative_attention_num_buckets"]; otherwise > 0 {
+		if e.RelativeBuckets, err = r.numberOr("relative_attention_num_buckets", 1, otherwise); err != nil {
+			return err
+		}
 	}
 	if e.IsCausal, err = r.flagOr("is_decoder", false); err != nil {
 		return err

@@ -86,6 +86,7 @@ var families = sync.OnceValue(func() map[string]family {
 		"camembert":   robertaLike(),
 		"distilbert":  distilBERT(),
 		"electra":     electra(),
+		"mpnet":       mpnet(),
 		"modernbert":  modernBERT(),
 	}
 	maps.Copy(all, olderFamilies())
@@ -138,6 +139,15 @@ func electra() family {
 	} {
 		f.defaults[field] = small
 	}
+	return f
+}
+
+// mpnet has numbers that attention adds for the distance of two tokens. Two rows of its table of positions are not used,
+// whatever the pad token is.
+func mpnet() family {
+	f := bertLike(512, 0)
+	f.defaults["vocab_size"], f.defaults["relative_attention_num_buckets"] = 30527, 32
+	f.encoding.PadToken, f.encoding.FirstPosition = 1, 2
 	return f
 }
 

@@ -102,6 +102,9 @@ func (k *counter) attention() {
 	if a.OutputBias {
 		k.rest(layers, h)
 	}
+	if m.Encoding != nil {
+		k.rest(m.Encoding.RelativeBuckets, heads)
+	}
 	k.rest(layers, a.HeadNorms, a.HeadDim)
 	if a.WideNorms {
 		k.rest(layers, k.sum(query, kv))

@@ -59,6 +59,8 @@ var plainModels = []publishedModel{
 	{"xlm-roberta-base", "FacebookAI/xlm-roberta-base", 278043648},
 	{"distilbert-base-uncased", "distilbert/distilbert-base-uncased", 66362880},
 	{"modernbert-base", "answerdotai/ModernBERT-base", 149014272},
+	// The files also hold 514 positions, which are not parameters.
+	{"all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", 109486464},
 	{"all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2", 22713216},
 }
 

@@ -75,6 +75,7 @@ func TestEncoderHasTheFusedOperators(t *testing.T) {
 func TestOtherEncoders(t *testing.T) {
 	for family, text := range map[string]string{
 		"roberta":    `{"model_type":"roberta","hidden_size":24,"num_hidden_layers":2,"num_attention_heads":3,"intermediate_size":48,"vocab_size":32,"max_position_embeddings":64,"type_vocab_size":2,"pad_token_id":1}`,
+		"mpnet":      `{"model_type":"mpnet","hidden_size":24,"num_hidden_layers":2,"num_attention_heads":3,"intermediate_size":48,"vocab_size":32,"max_position_embeddings":64}`,
 		"distilbert": `{"model_type":"distilbert","dim":24,"n_layers":2,"n_heads":3,"hidden_dim":48,"vocab_size":32,"max_position_embeddings":64}`,
 	} {
 		d, err := architecture.OpenConfig("config.json", []byte(text), architecture.Options{})

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "core" / "ir" / "testdata").glob("*.json"))
 CONFIGS = ROOT / "core" / "estimate" / "testdata" / "configs"
 ENCODERS = (
-    "all-minilm-l6-v2 bert-base-uncased bert-large-uncased camembert-base distilbert-base-uncased "
-    "roberta-base xlm-roberta-base"
+    "all-minilm-l6-v2 all-mpnet-base-v2 bert-base-uncased bert-large-uncased camembert-base "
+    "distilbert-base-uncased roberta-base xlm-roberta-base"
 )
 MODELS = [
     ROOT / "core" / "ir" / "testdata" / "example.json",

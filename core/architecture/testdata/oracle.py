@@ -73,8 +73,11 @@ class Weights:
         return norm(x, weight, bias, epsilon)
 
 
-def layer(w, names, x, mask, heads, act, epsilon):
-    """One layer: attention over the tokens with a mask of 1, and an MLP; both with a residual."""
+def layer(w, names, x, mask, heads, act, epsilon, bias):
+    """One layer: attention over the tokens with a mask of 1, and an MLP; both with a residual.
+
+    bias has for each head what is added to the scores.
+    """
     q, k, v = (w.linear(names[part], x) for part in ("q", "k", "v"))
     batch, _, width = q.shape
     size = width // heads
@@ -82,7 +85,7 @@ def layer(w, names, x, mask, heads, act, epsilon):
     for b in range(batch):
         for h in range(heads):
             part = slice(h * size, (h + 1) * size)
-            scores = q[b, :, part] @ k[b, :, part].T / math.sqrt(size)
+            scores = q[b, :, part] @ k[b, :, part].T / math.sqrt(size) + bias[h]
             scores = np.where(mask[b][None, :] == 1, scores, -np.inf)
             out[b, :, part] = softmax(scores) @ v[b, :, part]
     x = w.norm(names["norm1"], w.linear(names["o"], out) + x, epsilon)
@@ -117,6 +120,28 @@ def distil_names(i):
     }
 
 
+def mpnet_names(i):
+    p = f"encoder.layer.{i}."
+    names = {key: p + "attention.attn." + key for key in "qkvo"}
+    return names | {
+        "norm1": p + "attention.LayerNorm",
+        "up": p + "intermediate.dense",
+        "down": p + "output.dense",
+        "norm2": p + "output.LayerNorm",
+    }
+
+
+def mpnet_bias(table, tokens):
+    """The rule of transformers for 32 kinds of distances and a longest distance of 128."""
+    distance = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]
+    far = np.abs(distance)
+    with np.errstate(divide="ignore"):
+        large = 8 + np.log(far.astype(np.float32) / 8) / np.float32(math.log(16)) * 8
+    large = np.minimum(np.nan_to_num(large, neginf=0).astype(np.int64), 15)
+    kinds = (distance > 0) * 16 + np.where(far < 8, far, large)
+    return table[kinds].transpose(2, 0, 1)
+
+
 def encode(
     w,
     ids,
@@ -132,6 +157,9 @@ def encode(
 ):
     """Returns the hidden states of the last layer."""
     e = "embeddings."
+    bias = np.zeros((heads, 1, 1))
+    if "encoder.relative_attention_bias.weight" in w.all:
+        bias = mpnet_bias(w.all["encoder.relative_attention_bias.weight"], ids.shape[1])
     if positions is None:
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
     x = (
@@ -149,7 +177,7 @@ def encode(
     if "embeddings_project.weight" in w.all:
         x = w.linear("embeddings_project", x)
     for i in range(layers):
-        x = layer(w, names(i), x, mask, heads, act, epsilon)
+        x = layer(w, names(i), x, mask, heads, act, epsilon, bias)
     return x
 
 

@@ -23,6 +23,7 @@ from oracle import (
     distil_names,
     encode,
     gelu_new,
+    mpnet_names,
     pooled,
     roberta_positions,
     save,
@@ -64,9 +65,18 @@ class Maker:
         self.add(f"{name}.{ends[0]}", width, middle=1.0)
         self.add(f"{name}.{ends[1]}", width)
 
-    def encoder(self, prefix, names, types, ends=("weight", "bias"), pooler=False, width=HIDDEN):
+    def encoder(
+        self,
+        prefix,
+        names,
+        types,
+        ends=("weight", "bias"),
+        pooler=False,
+        width=HIDDEN,
+        rows=ROWS,
+    ):
         self.add(prefix + "embeddings.word_embeddings.weight", VOCAB, width)
-        self.add(prefix + "embeddings.position_embeddings.weight", ROWS, width)
+        self.add(prefix + "embeddings.position_embeddings.weight", rows, width)
         if types:
             self.add(prefix + "embeddings.token_type_embeddings.weight", types, width)
         self.norm(prefix + "embeddings.LayerNorm", ends, width)
@@ -202,6 +212,25 @@ def small():
         "attention_mask": mask,
         "token_type_ids": types,
         "last_hidden_state": hidden,
+    }
+
+    # Numbers for distances, and texts with distances that share a number.
+    m = Maker(7)
+    m.encoder("mpnet.", mpnet_names, 0, pooler=True, rows=42)
+    m.add("mpnet.encoder.relative_attention_bias.weight", 32, HEADS)
+    config = bert_config(model_type="mpnet", max_position_embeddings=42, layer_norm_eps=1e-5)
+    folder("mpnet", config, m.tensors)
+    w = Weights(m.tensors, "mpnet.")
+    longer = np.arange(80).reshape(2, 40) * 7 % VOCAB
+    seen = np.ones((2, 40), "int64")
+    seen[1, 30:] = 0
+    positions = np.broadcast_to(np.arange(40) + 2, longer.shape)
+    hidden = encode(w, longer, seen, names=mpnet_names, positions=positions, epsilon=1e-5, **sizes)
+    told["mpnet"] = {
+        "input_ids": longer,
+        "attention_mask": seen,
+        "last_hidden_state": hidden,
+        "pooler_output": pooled(w, hidden),
     }
 
     # A GGUF file: matrices in half precision, vectors in single precision, no pooler.
