@@ -113,6 +113,33 @@ ferrum_status
 fm_call_compute_synchronize(ferrum_compute_synchronize_fn synchronize,
                             uint64_t device, uintptr_t user_data);
 
+/** The functions of a layer type. outputs_out has call->output_count elements. */
+ferrum_status fm_call_layer_infer(ferrum_layer_infer_fn infer,
+                                  ferrum_compute_call *call,
+                                  struct fm_compute_lists lists,
+                                  ferrum_tensor_desc *outputs_out,
+                                  uintptr_t user_data);
+ferrum_status fm_call_layer_parameters(ferrum_layer_parameters_fn parameters,
+                                       ferrum_compute_call *call,
+                                       struct fm_compute_lists lists,
+                                       uint64_t list, uintptr_t user_data);
+ferrum_status fm_call_layer_initialize(ferrum_layer_initialize_fn initialize,
+                                       ferrum_compute_call *call,
+                                       struct fm_compute_lists lists,
+                                       char *parameter, uintptr_t user_data);
+/** The result of a run. message is NULL, or a text that the caller frees. */
+struct fm_layer_outcome {
+    ferrum_status status;
+    char *message;
+};
+/** Runs a call whose operands are at these addresses. call and lists are not
+ *  changed, so several threads may use them at a time. */
+struct fm_layer_outcome
+fm_call_layer_forward(ferrum_compute_run_fn forward, ferrum_compute_call *call,
+                      struct fm_compute_lists lists, uint64_t *inputs,
+                      uint64_t *outputs, uint64_t workspace,
+                      uintptr_t user_data);
+
 /** Runs with the restrictions of a host function, because it may run on the
  *  thread of a stream. */
 void fm_call_release(ferrum_release_fn release, uintptr_t user_data);

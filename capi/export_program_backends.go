@@ -82,8 +82,10 @@ func (c *computeCall) result(status C.ferrum_status) error {
 	}
 	message := unsafe.Slice((*byte)(unsafe.Pointer(c.lists.message)), C.FERRUM_COMPUTE_MESSAGE_MAX)
 	text, _, _ := bytes.Cut(message, []byte{0})
-	return programError(status, strings.ToValidUTF8(string(text), "?"))
+	return programError(status, validText(string(text)))
 }
+
+func validText(text string) string { return strings.ToValidUTF8(text, "?") }
 
 // programError is the error of a function of the program. nil: it has succeeded.
 func programError(status C.ferrum_status, message string) error {

@@ -9,7 +9,6 @@ import "C"
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"ferrum_mem/core/device"
@@ -125,26 +124,15 @@ func fmgo_weights_convert(handle C.uint64_t, path *C.char, request *C.ferrum_wei
 	return done(library.CallError(object.Convert(to, r), object))
 }
 
-// decodedFile is a file that a decoder of the program describes.
-type decodedFile struct {
-	in header.Input
-	// mu is held while description is used: the program may describe the file on several threads.
-	mu          sync.Mutex
-	description []byte
-}
+// decodedFiles are the files of the decoders that run now, by the numbers of their descriptions.
+var decodedFiles sync.Map // of header.Input
 
-// decodedFiles are the files of the decoders that run now, by their numbers.
-var (
-	decodedFiles sync.Map
-	lastFile     atomic.Uint64
-)
-
-func decodedFileOf(file C.uint64_t) (*decodedFile, error) {
+func decodedFileOf(file C.uint64_t) (header.Input, error) {
 	found, is := decodedFiles.Load(uint64(file))
 	if !is {
-		return nil, device.Errorf(device.CodeInvalidHandle, "capi.weights_file", "file %d: its callback has ended", uint64(file))
+		return header.Input{}, device.Errorf(device.CodeInvalidHandle, "capi.weights_file", "file %d: its callback has ended", uint64(file))
 	}
-	return found.(*decodedFile), nil
+	return found.(header.Input), nil
 }
 
 //export fmgo_weights_file_read
@@ -154,34 +142,17 @@ func fmgo_weights_file_read(file, offset C.uint64_t, destination *C.char, size C
 	if err != nil {
 		return fail(err)
 	}
-	if uint64(offset) > f.in.Size || uint64(size) > f.in.Size-uint64(offset) {
+	if uint64(offset) > f.Size || uint64(size) > f.Size-uint64(offset) {
 		return fail(device.Errorf(device.CodeInvalidSize, "capi.weights_file", "%s: %v at %d are beyond the end of the file of %v",
-			f.in.Name, device.Size(uint64(size)), uint64(offset), device.Size(f.in.Size)))
+			f.Name, device.Size(uint64(size)), uint64(offset), device.Size(f.Size)))
 	}
 	if size == 0 {
 		return 0
 	}
 	to := unsafe.Slice((*byte)(unsafe.Pointer(destination)), int(size))
-	if n, err := f.in.Bytes.ReadAt(to, int64(offset)); n < len(to) {
-		return fail(device.Errorf(device.CodeIO, "capi.weights_file", "%s: %v at %d cannot be read: %w", f.in.Name, device.Size(len(to)), uint64(offset), err))
+	if n, err := f.Bytes.ReadAt(to, int64(offset)); n < len(to) {
+		return fail(device.Errorf(device.CodeIO, "capi.weights_file", "%s: %v at %d cannot be read: %w", f.Name, device.Size(len(to)), uint64(offset), err))
 	}
-	return 0
-}
-
-//export fmgo_weights_file_describe
-func fmgo_weights_file_describe(file C.uint64_t, text *C.char, size C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	f, err := decodedFileOf(file)
-	if err != nil {
-		return fail(err)
-	}
-	if size > C.FERRUM_WEIGHTS_JSON_MAX {
-		return fail(device.Errorf(device.CodeInvalidSize, "capi.weights_file", "json_bytes is %v: want at most %v",
-			device.Size(uint64(size)), device.Size(C.FERRUM_WEIGHTS_JSON_MAX)))
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.description = append([]byte{}, unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size))...)
 	return 0
 }
 
@@ -214,19 +185,18 @@ func fmgo_weights_decoder_add(decoder *C.ferrum_weights_decoder, number *C.uint3
 
 // callDecode makes a decoder of the program describe a file, and returns the description.
 func callDecode(decode C.ferrum_weights_decode_fn, in header.Input, data C.uintptr_t, token C.uint64_t) ([]byte, error) {
-	file, entry := lastFile.Add(1), &decodedFile{in: in}
-	decodedFiles.Store(file, entry)
-	defer decodedFiles.Delete(file)
+	description := newStatedText()
+	defer description.end()
+	decodedFiles.Store(description.number, in)
+	defer decodedFiles.Delete(description.number)
 	name := C.CString(in.Name)
 	defer C.free(unsafe.Pointer(name))
-	if status := C.fm_call_weights_decode(decode, C.uint64_t(file), C.uint64_t(in.Size), name, data, token); status != 0 {
+	if status := C.fm_call_weights_decode(decode, C.uint64_t(description.number), C.uint64_t(in.Size), name, data, token); status != 0 {
 		code := device.Code(status)
 		if status > 0 {
 			code = device.CodeInvalidArgument
 		}
 		return nil, device.Errorf(code, "capi.weights_decoder", "its function returned %d", int32(status))
 	}
-	entry.mu.Lock()
-	defer entry.mu.Unlock()
-	return entry.description, nil
+	return description.get(), nil
 }

@@ -66,6 +66,9 @@ var computes = &lib.Computes
 // executors is the part of the library that builds models.
 var executors = &lib.Executors
 
+// layers is the part of the library that has the layer types of the program.
+var layers = &lib.Layers
+
 // The environment of the host process is not meant for the runtime of this library. A
 // memory limit or a disabled collector would starve or flood the library, and an unset
 // collector costs wake-ups. The limit on open files belongs to the host process.

@@ -1,6 +1,8 @@
-/* The functions of a program's compute backends. */
+/* The functions of a program's compute backends and layer types. */
 #include "_cgo_export.h"
 #include "guard.h"
+
+#include <stdlib.h>
 
 /* A function may run on the thread of a stream, so the restrictions of a host
  * function apply. In a call from a callback, the thread keeps its token. */
@@ -55,4 +57,89 @@ fm_call_compute_synchronize(ferrum_compute_synchronize_fn synchronize,
         synchronize((ferrum_device){device}, (void *)user_data);
     fm_mark_restore(before);
     return status;
+}
+
+ferrum_status fm_call_layer_infer(ferrum_layer_infer_fn infer,
+                                  ferrum_compute_call *call,
+                                  struct fm_compute_lists lists,
+                                  ferrum_tensor_desc *outputs_out,
+                                  uintptr_t user_data) {
+    ferrum_compute_call full = full_of(call, &lists);
+    full.outputs = outputs_out;
+    struct fm_mark before = mark();
+    ferrum_status status = infer(&full, outputs_out, (void *)user_data);
+    fm_mark_restore(before);
+    return status;
+}
+
+static ferrum_status layer_take(uint64_t list, const char *json,
+                                uint64_t json_bytes) {
+    FM_ENTER();
+    FM_REQUIRE(json);
+    FM_RETURN(fmgo_text_state(list, (char *)json, json_bytes));
+}
+
+ferrum_status fm_call_layer_parameters(ferrum_layer_parameters_fn parameters,
+                                       ferrum_compute_call *call,
+                                       struct fm_compute_lists lists,
+                                       uint64_t list, uintptr_t user_data) {
+    ferrum_compute_call full = full_of(call, &lists);
+    struct fm_mark before = mark();
+    ferrum_status status =
+        parameters(&full, layer_take, list, (void *)user_data);
+    fm_mark_restore(before);
+    return status;
+}
+
+ferrum_status fm_call_layer_initialize(ferrum_layer_initialize_fn initialize,
+                                       ferrum_compute_call *call,
+                                       struct fm_compute_lists lists,
+                                       char *parameter, uintptr_t user_data) {
+    ferrum_compute_call full = full_of(call, &lists);
+    struct fm_mark before = mark();
+    ferrum_status status = initialize(&full, parameter, (void *)user_data);
+    fm_mark_restore(before);
+    return status;
+}
+
+/* Most layers have fewer operands. */
+#define FEW_OPERANDS 8
+
+struct fm_layer_outcome
+fm_call_layer_forward(ferrum_compute_run_fn forward, ferrum_compute_call *call,
+                      struct fm_compute_lists lists, uint64_t *inputs,
+                      uint64_t *outputs, uint64_t workspace,
+                      uintptr_t user_data) {
+    size_t from = call->input_count, to = call->output_count;
+    ferrum_tensor_desc few[FEW_OPERANDS];
+    ferrum_tensor_desc *list = few;
+    if (from + to > FEW_OPERANDS)
+        list = malloc((from + to) * sizeof *list);
+    if (list == NULL)
+        return (struct fm_layer_outcome){FERRUM_ERROR_OUT_OF_MEMORY, NULL};
+    if (from > 0)
+        memcpy(list, lists.inputs, from * sizeof *list);
+    if (to > 0)
+        memcpy(list + from, lists.outputs, to * sizeof *list);
+    for (size_t i = 0; i < from; i++)
+        list[i].address = inputs[i];
+    for (size_t i = 0; i < to; i++)
+        list[from + i].address = outputs[i];
+    char message[FERRUM_COMPUTE_MESSAGE_MAX] = {0};
+    lists.inputs = list;
+    lists.outputs = list + from;
+    lists.message = message;
+    ferrum_compute_call full = full_of(call, &lists);
+    full.workspace = full.workspace_bytes > 0 ? workspace : 0;
+    struct fm_mark before = mark();
+    ferrum_status status = forward(&full, (void *)user_data);
+    fm_mark_restore(before);
+    struct fm_layer_outcome outcome = {status, NULL};
+    if (status != FERRUM_OK && message[0] != 0) {
+        message[FERRUM_COMPUTE_MESSAGE_MAX - 1] = 0;
+        outcome.message = strdup(message);
+    }
+    if (list != few)
+        free(list);
+    return outcome;
 }

@@ -16,7 +16,7 @@ static ferrum_status weights_describe(uint64_t file, const char *json,
                                       uint64_t json_bytes) {
     FM_ENTER();
     FM_REQUIRE(json);
-    FM_RETURN(fmgo_weights_file_describe(file, (char *)json, json_bytes));
+    FM_RETURN(fmgo_text_state(file, (char *)json, json_bytes));
 }
 
 int32_t fm_call_weights_progress(ferrum_weights_progress_fn progress,

@@ -24,6 +24,7 @@
  *   ferrum_mem/weights.h     Weights: files of tensors, and loads of tensors into memory of devices.
  *   ferrum_mem/tensor.h      Tensors: memory with a type, a shape and strides; views, copies, DLPack.
  *   ferrum_mem/compute.h     Compute: backends, operations on tensors, sequences of operations.
+ *   ferrum_mem/layers.h      Layers: layer types of the program in models.
  *   ferrum_mem/executors.h   Executors: models that are built from files, planned and run.
  *
  * Rules for every function:
@@ -90,6 +91,7 @@
 #include "ferrum_mem/weights.h"
 #include "ferrum_mem/tensor.h"
 #include "ferrum_mem/compute.h"
+#include "ferrum_mem/layers.h"
 #include "ferrum_mem/executors.h"
 /* clang-format on */
 

@@ -12,6 +12,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/weights"
 )
@@ -24,8 +25,10 @@ type Backend struct {
 	version string
 	device  *engine.Engine
 	// isHost states that the host addresses the memory of the device.
-	isHost       bool
-	engine       compute.Engine
+	isHost bool
+	engine compute.Engine
+	// operators has the operators of the program.
+	operators    operator.Vocabulary
 	capabilities Capabilities
 	// custom is nil for an engine of this build.
 	custom  UserBackend
@@ -59,7 +62,7 @@ func (r *Registry) Open(f *manager.Factory, on *engine.Engine, c Config) (*Backe
 			return nil, device.Errorf(device.CodeUnsupportedDevice, opOpen, "the settings name the device %s", id).On(on.ID())
 		}
 	}
-	b := &Backend{name: c.Type.String(), config: c, device: on, isHost: on.Info().HostAddressable, gate: newGate(), release: func() {}}
+	b := &Backend{name: c.Type.String(), config: c, device: on, isHost: on.Info().HostAddressable, operators: r.settings.Operators, gate: newGate(), release: func() {}}
 	if err := b.attach(r); err != nil {
 		return nil, err
 	}

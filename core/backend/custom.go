@@ -106,3 +106,21 @@ func (p *customPlan) InPlace(output, input int) (is bool) {
 	_ = guarded(p.engine.name, p.choosing, func() error { is = p.plan.InPlace(output, input); return nil })
 	return is
 }
+
+// UserOperator is an operator of the program, which computes on every backend. All methods may be called by
+// any number of threads at the same time.
+type UserOperator interface {
+	operator.Custom
+	// Keep keeps the operator until release is called. Errors: CodeInvalidHandle for an operator that ends.
+	Keep() (release func(), err error)
+	// Plan chooses how to compute a request on a device, as compute.Engine does.
+	Plan(id device.ID, r compute.Request) (compute.Plan, error)
+}
+
+// userPlan is the plan of an operator of the program.
+type userPlan struct{ compute.Plan }
+
+func isUser(p compute.Plan) bool {
+	_, is := p.(*userPlan)
+	return is
+}

@@ -5,6 +5,9 @@
 // A Registry has the backends of a process. Each is an engine of this build, or a backend that the
 // program has registered. Find chooses one by requirements, and states for each other one why not.
 //
+// A program may also have operators of its own, which compute on every backend: a sequence runs them between
+// the operations that the engine joins.
+//
 // The package computes no elements: an engine of package compute does. It opens no device and
 // imports no engine: both are given from above.
 //

@@ -16,6 +16,9 @@ import (
 type Op struct {
 	backend  *Backend
 	operator *operator.Operator
+	// custom is nil for an operator of the library. keep ends its use.
+	custom   UserOperator
+	keep     func()
 	isClosed atomic.Bool
 	plans    planCache
 
@@ -26,16 +29,17 @@ type Op struct {
 }
 
 // Prepare prepares an operation from a name, such as "MatMul" or "ferrum.linear", from attributes as
-// a JSON object, and for an opset of its domain; 0: the default. Errors: CodeNotFound for an unknown
-// name, which names the nearest; CodeInvalidArgument for attributes; CodeUnsupported for an opset, and
-// for an operator that the engine does not compute; CodeInvalidHandle for a closed backend.
+// a JSON object, and for an opset of its domain; 0: the default. An operator of the program computes on
+// every backend. Errors: CodeNotFound for an unknown name, which names the nearest; CodeInvalidArgument for
+// attributes; CodeUnsupported for an opset, and for an operator that the engine does not compute;
+// CodeInvalidHandle for a closed backend, and for an operator of the program that ends.
 func (b *Backend) Prepare(name string, attributes []byte, opset int) (*Op, error) {
 	if err := b.enter(opPrepare); err != nil {
 		return nil, err
 	}
 	defer b.gate.exit()
 	domain, short := operator.SplitName(name)
-	schema, err := operator.Find(domain, short, opset)
+	schema, err := operator.FindIn(b.operators, domain, short, opset)
 	if err != nil {
 		return nil, b.note(device.About(b.device.ID(), err))
 	}
@@ -43,11 +47,29 @@ func (b *Backend) Prepare(name string, attributes []byte, opset int) (*Op, error
 	if err != nil {
 		return nil, b.note(device.About(b.device.ID(), err))
 	}
+	if schema.Custom != nil {
+		made, err := b.prepareCustom(prepared)
+		return made, b.note(err)
+	}
 	if known := b.engine.Capabilities().Operations; known != nil && known[schema.FullName()] == nil {
 		return nil, b.note(device.Errorf(device.CodeUnsupported, opPrepare, "backend %s does not compute %s", b.name, schema.FullName()).On(b.device.ID()))
 	}
 	b.prepared.Add(1)
 	return &Op{backend: b, operator: prepared, plans: planCache{most: b.plansKept()}}, nil
+}
+
+// prepareCustom prepares an operator of the program.
+func (b *Backend) prepareCustom(prepared *operator.Operator) (*Op, error) {
+	custom, is := prepared.Custom.(UserOperator)
+	if !is {
+		return nil, device.Errorf(device.CodeUnsupported, opPrepare, "%s computes on no backend", prepared.FullName()).On(b.device.ID())
+	}
+	keep, err := custom.Keep()
+	if err != nil {
+		return nil, device.About(b.device.ID(), err)
+	}
+	b.prepared.Add(1)
+	return &Op{backend: b, operator: prepared, custom: custom, keep: keep, plans: planCache{most: b.plansKept()}}, nil
 }
 
 // plansKept returns how many plans an operation keeps.
@@ -73,6 +95,9 @@ func (o *Op) Close() error {
 		return o.ended("op.close")
 	}
 	o.backend.prepared.Add(-1)
+	if o.keep != nil {
+		o.keep()
+	}
 	return nil
 }
 
@@ -130,6 +155,9 @@ func contiguous(values []operator.Value) ([]compute.Operand, error) {
 
 // plan asks the engine. An error about packed inputs names both layouts.
 func (o *Op) plan(r compute.Request) (compute.Plan, error) {
+	if o.custom != nil {
+		return o.planCustom(r)
+	}
 	plan, err := o.backend.engine.Plan(r)
 	if err == nil {
 		return plan, nil
@@ -179,4 +207,24 @@ func (o *Op) Pack(input int, from *tensor.Tensor, p Packing) (*tensor.Tensor, er
 	defer o.backend.gate.exit()
 	made, err := o.pack(input, from, p)
 	return made, o.backend.note(err)
+}
+
+func (o *Op) planCustom(r compute.Request) (compute.Plan, error) {
+	for i := range r.Inputs {
+		if r.Inputs[i].Packing != "" {
+			return nil, device.Errorf(device.CodeUnsupported, opRun, "input %d of %s is packed as %q: a layer of the program reads plain tensors", i, o.Name(), r.Inputs[i].Packing).On(o.backend.device.ID())
+		}
+	}
+	made, err := o.custom.Plan(o.backend.device.ID(), r)
+	if err != nil {
+		return nil, device.About(o.backend.device.ID(), err)
+	}
+	return &userPlan{made}, nil
+}
+
+// Config returns the configuration of an operator of the program; nil for others.
+func (o *Op) Config() []byte { return o.operator.Config() }
+
+func (o *Op) packsNothing() error {
+	return device.Errorf(device.CodeUnsupported, opPack, "%s is a layer of the program, which packs nothing", o.Name()).On(o.backend.device.ID())
 }

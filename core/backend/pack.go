@@ -34,6 +34,8 @@ func (o *Op) pack(input int, from *tensor.Tensor, p Packing) (*tensor.Tensor, er
 		p.Stream = b.device.Device().DefaultStream()
 	}
 	switch {
+	case o.custom != nil:
+		return nil, o.packsNothing()
 	case input < 0 || input >= len(o.operator.Inputs):
 		return nil, o.wrong("there is no input %d: the operator has %d", input, len(o.operator.Inputs))
 	case from == nil:

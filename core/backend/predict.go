@@ -64,6 +64,9 @@ func (o *Op) PredictPack(input int, from compute.Operand) (packing string, sizeB
 		return "", 0, err
 	}
 	defer o.backend.gate.exit()
+	if o.custom != nil {
+		return "", 0, o.packsNothing()
+	}
 	if input < 0 || input >= len(o.operator.Inputs) {
 		return "", 0, o.backend.note(o.wrong("there is no input %d: the operator has %d", input, len(o.operator.Inputs)))
 	}

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/similar"
 	"ferrum_mem/core/internal/sorting"
+	"ferrum_mem/core/operator"
 )
 
 // Engine is a kind of engine that a registry can open.
@@ -28,6 +29,8 @@ type Settings struct {
 	Engines []Engine
 	// Devices lists the devices of this machine. It is called by each Find and List.
 	Devices func() []device.ID
+	// Operators has the operators of the program, whose Custom is a UserOperator; nil: there are none.
+	Operators operator.Vocabulary
 }
 
 // Registry has the backends of a process: those of its engines, and those that the program

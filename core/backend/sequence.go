@@ -330,7 +330,7 @@ func (s *Sequence) bind(stream device.Stream) error {
 			steps[i].Workspace = space.addr
 		}
 	}
-	run, err := s.backend.engine.Bind(steps)
+	run, err := s.backend.bind(steps)
 	if err != nil {
 		s.backend.memory.workspaces.put(space)
 		return device.About(s.backend.device.ID(), err)
@@ -338,6 +338,40 @@ func (s *Sequence) bind(stream device.Stream) error {
 	s.workspace = space
 	s.bound = &binding{run: run, group: tensor.NewGroup(s.tensors), steps: uint64(len(s.steps))}
 	return nil
+}
+
+// bind joins steps. The engine joins those between operators of the program.
+func (b *Backend) bind(steps []compute.Step) (run func() error, err error) {
+	var parts []func() error
+	for len(steps) > 0 {
+		count := 0
+		for count < len(steps) && !isUser(steps[count].Plan) {
+			count++
+		}
+		if count > 0 {
+			part, err := b.engine.Bind(steps[:count])
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part)
+		} else {
+			count = 1
+			s := steps[0]
+			parts = append(parts, func() error { return s.Plan.Run(s.Inputs, s.Outputs, s.Workspace) })
+		}
+		steps = steps[count:]
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return func() error {
+		for _, part := range parts {
+			if err := part(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
 }
 
 // Close ends the sequence and its tensors. Errors: CodeInvalidState for a closed one; CodeBusy while a

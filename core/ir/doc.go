@@ -18,5 +18,5 @@
 // # Files in reading order
 //
 // initialization.go, model.go, clone.go, read.go, count.go, issue.go, parse.go, json.go, resolve_layer.go,
-// resolve_ends.go, order.go, resolve.go, lengths.go, infer.go, validate_parameters.go, validate.go, text.go, dot.go.
+// resolve_ends.go, order.go, resolve.go, layer_parameters.go, lengths.go, infer.go, validate_parameters.go, validate.go, text.go, dot.go.
 package ir

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/operator"
 )
 
 // Model is the complete definition of a model, without the elements of its parameters.
@@ -13,6 +14,9 @@ type Model struct {
 	Parameters   []Parameter  `json:"parameters"`
 	Layers       []Layer      `json:"layers"`
 	Graph        Graph        `json:"graph"`
+
+	// Operators has the layer types of the program; nil: there are none. It is not part of the text.
+	Operators operator.Vocabulary `json:"-"`
 }
 
 // MetadataSchema is the key of Metadata.Additional with the version of the schema, which JSON writes.
@@ -113,7 +117,8 @@ const InputType = "Input"
 // Layer is an operator with its attributes and parameters.
 type Layer struct {
 	Name string `json:"name"`
-	// Type is the full name of an operator, such as "MatMul" or "ferrum.linear", or InputType.
+	// Type is the full name of an operator, such as "MatMul", "ferrum.linear" or that of a layer type of the
+	// program, or InputType.
 	Type string `json:"layer_type"`
 	// Inputs and Outputs are in the order of the operator.
 	Inputs  []Tensor `json:"inputs"`

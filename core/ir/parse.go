@@ -31,6 +31,7 @@ var (
 		required: []string{"name", "shape", "dtype", "trainable"},
 		optional: []string{"initialization", "source", "metadata"},
 	}
+	statedForm         = &form{required: []string{"name", "shape", "dtype"}, optional: []string{"trainable", "initialization"}}
 	initializationForm = &form{required: []string{"strategy"}, optional: []string{"min", "max", "mean", "std", "name"}}
 	layerForm          = &form{
 		required: []string{"name", "layer_type", "inputs", "outputs", "parameters"},
@@ -49,11 +50,7 @@ func Parse(text []byte) (*Model, error) {
 	r := newReader(text)
 	m := &Model{}
 	r.object(modelForm, func(key string) { r.model(m, key) })
-	if r.err == nil {
-		if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-			r.fail("something follows the definition at byte %d", r.decoder.InputOffset())
-		}
-	}
+	r.atEnd("the definition")
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -61,6 +58,25 @@ func Parse(text []byte) (*Model, error) {
 		return nil, device.Errorf(device.CodeUnsupported, opParse, "metadata.additional.%s: %s", MetadataSchema, wrong)
 	}
 	return m, nil
+}
+
+// ParseParameters reads the parameters that a layer type of the program states: a list of objects with
+// name, shape and dtype, and optional trainable and initialization. Errors: CodeInvalidFormat.
+func ParseParameters(text []byte) ([]Parameter, error) {
+	r := newReader(text)
+	list := records(r, statedForm, r.parameter)
+	r.atEnd("the list")
+	return list, r.err
+}
+
+// atEnd checks that the text ends here.
+func (r *reader) atEnd(what string) {
+	if r.err != nil {
+		return
+	}
+	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
+		r.fail("something follows %s at byte %d", what, r.decoder.InputOffset())
+	}
 }
 
 // wrongSchema returns why the version of the schema is not supported, or "".

@@ -69,11 +69,12 @@ type Input struct {
 	Default Default
 }
 
-// Operator returns the operator of a layer with its attributes. A layer of type InputType has none.
-// Errors: CodeNotFound for an unknown type, with the nearest; CodeInvalidArgument for a wrong attribute.
-func (l *Layer) Operator() (*operator.Operator, error) {
+// Operator returns the operator of a layer with its attributes. A layer of type InputType has none. known
+// has the operators of the program; nil: there are none. Errors: CodeNotFound for an unknown type, with the
+// nearest; CodeInvalidArgument for a wrong attribute.
+func (l *Layer) Operator(known operator.Vocabulary) (*operator.Operator, error) {
 	domain, name := operator.SplitName(l.Type)
-	schema, err := operator.Find(domain, name, 0)
+	schema, err := operator.FindIn(known, domain, name, 0)
 	if err != nil {
 		return nil, err
 	}

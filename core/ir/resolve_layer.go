@@ -30,7 +30,7 @@ func (r *resolver) layerType(at int) {
 		return
 	}
 	var err error
-	form.operator, err = l.Operator()
+	form.operator, err = l.Operator(r.model.Operators)
 	form.isBroken = err != nil
 	switch {
 	case err == nil:
@@ -51,16 +51,19 @@ func (r *resolver) suggestType(i *Issue, unknown string) {
 			return
 		}
 	}
-	r.nearest(i, unknown, typesOfLayers())
+	r.nearest(i, unknown, typesOfLayers(r.model.Operators))
 }
 
 // typesOfLayers lists the types that a layer can have.
-func typesOfLayers() []string {
+func typesOfLayers(known operator.Vocabulary) []string {
 	types := []string{InputType}
 	for _, domain := range []string{operator.ONNX, operator.Ferrum} {
 		for _, name := range operator.Names(domain) {
 			types = append(types, operator.FullName(domain, name))
 		}
+	}
+	if known != nil {
+		types = append(types, known.Names()...)
 	}
 	return types
 }

@@ -63,14 +63,14 @@ func (l *Library) register(
 // RegistrationRemove removes a callback: it is not called again. It waits for a running
 // call, unless the call comes from inside that callback. runningToken is the token of
 // the callback that the calling thread runs (0: none). It returns CodeBusy for a compute
-// backend that is open.
+// backend that is open, and for a layer type that models and operations use.
 func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	const op = "callback.remove"
 	if _, err := l.started(op); err != nil {
 		return err
 	}
-	if entry, err := l.registry.registrations.Get(id); err == nil && entry.backend != nil {
-		return entry.backend.remove(op, entry)
+	if entry, err := l.registry.registrations.Get(id); err == nil && entry.program != nil {
+		return entry.program.remove(op, entry)
 	}
 	entry, err := l.registry.registrations.Remove(id)
 	if err != nil {

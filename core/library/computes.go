@@ -22,7 +22,7 @@ type Computes struct {
 
 func (x *Computes) registry() *backend.Registry {
 	x.once.Do(func() {
-		x.made = backend.NewRegistry(backend.Settings{Engines: x.library.options.Engines, Devices: x.hostDevices})
+		x.made = backend.NewRegistry(backend.Settings{Engines: x.library.options.Engines, Devices: x.hostDevices, Operators: &x.library.Layers})
 	})
 	return x.made
 }

@@ -57,6 +57,9 @@ func (x *Executors) ValidateDefinitionJSON(definition []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := parsed.AddLayerParameters(nil); err != nil {
+		return encodeIssues(op, []ir.Issue{{Severity: ir.Error, Category: ir.CategoryLayers, Description: err.Error(), ConfigPath: "layers"}})
+	}
 	return encodeIssues(op, parsed.Validate())
 }
 
@@ -73,6 +76,9 @@ func (x *Executors) BuilderInfoJSON() ([]byte, error) {
 func (x *Executors) EstimateJSON(definition []byte) ([]byte, error) {
 	const op = "build.estimate_json"
 	parsed, err := x.parse(op, definition)
+	if err == nil {
+		err = parsed.AddLayerParameters(nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +99,16 @@ func (x *Executors) parse(op string, definition []byte) (*ir.Model, error) {
 	if _, err := x.library.started(op); err != nil {
 		return nil, err
 	}
-	return ir.Parse(definition)
+	return x.parsed(definition)
+}
+
+// parsed reads a definition whose layers may be those of the program.
+func (x *Executors) parsed(definition []byte) (*ir.Model, error) {
+	made, err := ir.Parse(definition)
+	if err == nil {
+		made.Operators = &x.library.Layers
+	}
+	return made, err
 }
 
 // PlanJSON plans the activations of a definition for a backend, after the standard passes of a level of
@@ -104,7 +119,7 @@ func (x *Executors) PlanJSON(computeID uint64, definition []byte, level uint32, 
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := ir.Parse(definition)
+	parsed, err := x.parsed(definition)
 	if err != nil {
 		return nil, err
 	}

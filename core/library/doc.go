@@ -51,6 +51,6 @@
 // pools.go, streams.go, elastic_pools.go, managers.go, kind_tensor_set.go, kind_weights.go,
 // weight_memories.go, weights.go, weight_loads.go, weight_files.go, weight_decoders.go,
 // kind_tensor.go, tensors.go, tensor_calls.go, dlpack.go,
-// kind_compute.go, computes.go, program_backends.go, kind_executor.go, executors.go,
-// definitions.go, exports.go.
+// kind_compute.go, computes.go, program_backends.go, program_layers.go, layer_calls.go,
+// kind_executor.go, executors.go, definitions.go, exports.go.
 package library

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/ir"
 	"ferrum_mem/core/model"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
@@ -96,7 +95,7 @@ func (x *Executors) Build(r BuildRequest) (uint64, error) {
 	case r.Path == "" && r.Definition == nil:
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "request has no path and no definition")
 	case r.Definition != nil:
-		if request.Definition, err = ir.Parse(r.Definition); err != nil {
+		if request.Definition, err = x.parsed(r.Definition); err != nil {
 			return 0, err
 		}
 	}

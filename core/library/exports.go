@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/ir"
 	"ferrum_mem/core/model"
 )
 
@@ -49,7 +48,7 @@ func (x *Executors) export(op string, from ExportRequest, options model.Options,
 	}
 	e := model.ONNXExport{Path: from.Path, Options: options, File: file, IsExternal: flags&ExportExternal != 0, Replace: flags&ExportReplace != 0}
 	if from.Path == "" {
-		if e.Definition, err = ir.Parse(from.Definition); err != nil {
+		if e.Definition, err = x.parsed(from.Definition); err != nil {
 			return err
 		}
 	}

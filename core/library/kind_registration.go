@@ -22,9 +22,18 @@ type registration struct {
 	// subject is the object of the callback, which may end before the registration;
 	// nil: its device.
 	subject subject
-	// backend is a compute backend of the program, which has no callback; nil: the
-	// registration is of a callback.
-	backend *programBackend
+	// program is a compute backend or a layer type of the program, which has no callback;
+	// nil: the registration is of a callback.
+	program programObject
+}
+
+// programObject is an object of the program that the library uses until its
+// registration ends.
+type programObject interface {
+	// remove ends the registration. Errors: CodeBusy while the library uses the object.
+	remove(op string, of *registration) error
+	// removeByForce ends the registration. The devices that use the object have ended.
+	removeByForce(of *registration) error
 }
 
 // subject is the object of a callback, when it is not only a device.
@@ -73,8 +82,8 @@ func (r *registration) leak() leak {
 // endByForce removes the callback. The handle is removed last: a program may free what
 // the callback uses when the handle is invalid.
 func (r *registration) endByForce(l *Library, id uint64) error {
-	if r.backend != nil {
-		return r.backend.removeByForce(r)
+	if r.program != nil {
+		return r.program.removeByForce(r)
 	}
 	r.callback.Remove(r.token != 0 && l.running.insideCallback(r.token))
 	_, err := l.registry.registrations.Remove(id)

@@ -138,6 +138,8 @@ type Library struct {
 	Computes Computes
 	// Executors builds models.
 	Executors Executors
+	// Layers has the layer types of the program.
+	Layers Layers
 
 	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
@@ -163,6 +165,7 @@ func New(o Options) *Library {
 	l.Tensors.library = l
 	l.Computes.library = l
 	l.Executors.library = l
+	l.Layers.library = l
 	l.changed = sync.NewCond(&l.mu)
 	return l
 }

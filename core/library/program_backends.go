@@ -79,7 +79,7 @@ func (x *Computes) Register(b ProgramBackend) (uint64, error) {
 	if len(made.has.Devices) == 0 {
 		return 0, device.Errorf(device.CodeInvalidConfig, op, "supported_devices is empty: the backend computes on no device")
 	}
-	entry := &registration{backend: made, subject: made}
+	entry := &registration{program: made, subject: made}
 	made.ProgramBackend.Capabilities = nil // the memory of the text is the caller's
 	// Nobody ends the registration before the backend is known by its name.
 	entry.destroying.Lock()
@@ -137,15 +137,15 @@ func (b *programBackend) Synchronize(id device.ID) error {
 	if b.ProgramBackend.Synchronize == nil {
 		return nil
 	}
-	return b.ProgramBackend.Synchronize(b.deviceHandle(id))
+	return b.ProgramBackend.Synchronize(b.library.registry.deviceHandle(id))
 }
 
 // Close does nothing: Release is called when the handle has ended.
 func (b *programBackend) Close() error { return nil }
 
 // deviceHandle returns the handle of an open device; 0: it has been closed.
-func (b *programBackend) deviceHandle(id device.ID) uint64 {
-	for _, d := range b.library.registry.listDevices() {
+func (g *registry) deviceHandle(id device.ID) uint64 {
+	for _, d := range g.listDevices() {
 		if d.Engine.ID() == id {
 			return d.id()
 		}
@@ -167,16 +167,13 @@ func (b *programBackend) Plan(id device.ID, r compute.Request) (compute.Plan, er
 	}
 	made := &programPlan{of: b, call: ComputeCall{
 		Domain: r.Operator.Domain, Name: r.Operator.Name, Opset: uint32(r.Operator.Since), Attributes: attributes,
-		Device: b.deviceHandle(id),
+		Device: b.library.registry.deviceHandle(id),
 	}}
-	if made.call.Inputs, err = describeOperands(r.Inputs); err != nil {
+	if made.call.Inputs, err = describeInputs(r.Inputs); err != nil {
 		return nil, err
 	}
 	if made.call.Outputs, err = describeOperands(r.Outputs); err != nil {
 		return nil, err
-	}
-	for i := range made.call.Inputs {
-		made.call.Inputs[i].ReadOnly = !made.call.Inputs[i].Absent
 	}
 	if b.ProgramBackend.Plan != nil {
 		if made.ComputePlan, err = b.ProgramBackend.Plan(&made.call); err != nil {
@@ -184,6 +181,15 @@ func (b *programBackend) Plan(id device.ID, r compute.Request) (compute.Plan, er
 		}
 	}
 	return made, nil
+}
+
+// describeInputs describes inputs without their addresses.
+func describeInputs(operands []compute.Operand) ([]TensorDesc, error) {
+	list, err := describeOperands(operands)
+	for i := range list {
+		list[i].ReadOnly = !list[i].Absent
+	}
+	return list, err
 }
 
 // describeOperands describes operands without their addresses.

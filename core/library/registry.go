@@ -98,9 +98,10 @@ func (g *registry) registerKinds() {
 	owns := traits{listed: listedFirst}
 	calls := traits{calls: true}
 	g.kinds = []kind{
-		// A compute backend of the program ends after the devices on which it is open.
+		// Compute backends and layer types of the program end after the devices that use
+		// them.
 		&shelf[*registration]{kind: handle.Registration, table: g.registrations,
-			part: func(r *registration) bool { return r.backend == nil }},
+			part: func(r *registration) bool { return r.program == nil }},
 		&shelf[*Device]{kind: handle.Device, table: g.devices, is: owns},
 		&shelf[*Pool]{kind: handle.Pool, table: g.pools,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools}}},
@@ -117,7 +118,7 @@ func (g *registry) registerKinds() {
 		&streams{g},
 		&events{g},
 		&shelf[*registration]{kind: handle.Registration, table: g.registrations, is: calls,
-			part: func(r *registration) bool { return r.backend != nil }},
+			part: func(r *registration) bool { return r.program != nil }},
 		&shelf[*Monitor]{kind: handle.Monitor, table: g.monitors, is: calls},
 		&shelf[*Placement]{kind: handle.Placement, table: g.placements, is: calls},
 		&shelf[*Tracker]{kind: handle.Tracker, table: g.trackers,

@@ -150,6 +150,9 @@ func (m *build) validate(context.Context) (err error) {
 	if m.settings.Definition == nil {
 		return device.Errorf(device.CodeInvalidArgument, opBuild, "a path or a definition is required")
 	}
+	if m.settings.Definition, err = withLayerParameters(m.settings.Definition, m.settings.Weights); err != nil {
+		return err
+	}
 	var issues []ir.Issue
 	if m.settings.undefined == nil {
 		m.resolved, issues = m.settings.Definition.Check()
@@ -225,6 +228,22 @@ func (m *build) openFile() error {
 // hasSources states whether the weights have a parameter of a definition.
 func hasSources(m *ir.Model) bool {
 	return slices.ContainsFunc(m.Parameters, func(p ir.Parameter) bool { return p.Source != "" })
+}
+
+// withLayerParameters returns a definition with the parameters of its layers of the program.
+func withLayerParameters(of *ir.Model, source *weights.Source) (*ir.Model, error) {
+	if of.Operators == nil {
+		return of, nil
+	}
+	made := of.Clone()
+	err := made.AddLayerParameters(func(name string) bool {
+		if source == nil {
+			return false
+		}
+		_, err := source.Find(name)
+		return err == nil
+	})
+	return made, err
 }
 
 // work returns what the time of the build depends on.

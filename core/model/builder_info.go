@@ -56,7 +56,7 @@ func (b *Builder) Info() BuilderInfo {
 		Name: "ferrum", Version: Version, SupportedArchitectures: []Architecture{},
 		SupportedWeightFormats: []weights.Format{header.Safetensors, header.PyTorch, header.GGUF, header.ONNX},
 		SupportedOptimizations: techniques(),
-		Capabilities:           BuilderCapabilities{SupportsDynamicShapes: true, SupportsParallelBuild: true, SupportsIncrementalBuild: true},
+		Capabilities:           BuilderCapabilities{SupportsDynamicShapes: true, SupportsCustomOps: true, SupportsParallelBuild: true, SupportsIncrementalBuild: true},
 	}
 	for _, name := range architecture.ModelTypes() {
 		info.SupportedArchitectures = append(info.SupportedArchitectures, Architecture{
@@ -100,6 +100,10 @@ func (b *Builder) EstimateBuildTime(definition *ir.Model) BuildTimeEstimate {
 func (b *Builder) Plan(ctx context.Context, definition *ir.Model, on *backend.Backend, level uint32, dims map[string]uint64) (*MemoryPlan, error) {
 	if level > MaxOptimizationLevel {
 		return nil, wrongOption("optimization_level is %d: want 0 to %d", level, MaxOptimizationLevel)
+	}
+	definition, err := withLayerParameters(definition, nil)
+	if err != nil {
+		return nil, err
 	}
 	resolved, err := check(definition)
 	if err != nil {

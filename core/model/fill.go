@@ -326,7 +326,7 @@ func (f *filling) makePieces(p *parameter, to *tensor.Tensor) (made uint64, err 
 			count = of.spec.Shape[0]
 		}
 		if of.tensor == nil && of.sizeBytes > 0 {
-			if err := f.makePiece(of.spec, to, start, count, len(p.origin.pieces) == 1); err != nil {
+			if err := f.makePiece(p, of.spec, to, start, count); err != nil {
 				return made, err
 			}
 			made += of.sizeBytes
@@ -337,13 +337,16 @@ func (f *filling) makePieces(p *parameter, to *tensor.Tensor) (made uint64, err 
 }
 
 // makePiece writes the elements of a piece of a tensor, or of the whole.
-func (f *filling) makePiece(spec *ir.Parameter, to *tensor.Tensor, start, count int64, isWhole bool) (err error) {
+func (f *filling) makePiece(p *parameter, spec *ir.Parameter, to *tensor.Tensor, start, count int64) (err error) {
 	place := to
-	if !isWhole {
+	if len(p.origin.pieces) > 1 {
 		if place, err = to.Narrow(0, start, count); err != nil {
 			return err
 		}
 		defer func() { _ = place.Close() }() // another tensor over the memory is open
+	}
+	if by := layerTypeOf(f.program.definition.Operators, spec); by != nil && spec.Value == nil {
+		return f.makeByLayer(by, p, spec, place)
 	}
 	return f.make(spec, place)
 }

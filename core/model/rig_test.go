@@ -43,6 +43,8 @@ type rig struct {
 	device  *engine.Engine
 	backend *backend.Backend
 	pool    *vmm.Elastic
+	// layers are the layer types of the program.
+	layers *ownLayers
 }
 
 const pageBytes = 64 << 10
@@ -62,12 +64,12 @@ func newRigWith(t testing.TB, limitBytes uint64, c backend.Config) *rig {
 	require.NoError(t, err)
 	inner, err := driver.Open(0)
 	require.NoError(t, err)
-	r := &rig{t: t, dev: &brittle{Device: inner, VirtualMemory: inner.(device.VirtualMemory)}}
+	r := &rig{t: t, layers: newOwnLayers(t), dev: &brittle{Device: inner, VirtualMemory: inner.(device.VirtualMemory)}}
 	r.dev.first = &brittleStream{Stream: inner.DefaultStream(), of: r.dev}
 	r.device = engine.New(r.dev, engine.Options{})
 	factory := manager.NewFactory()
 	registry := backend.NewRegistry(backend.Settings{
-		Engines: r.dev.engines(), Devices: func() []device.ID { return []device.ID{r.device.ID()} },
+		Engines: r.dev.engines(), Devices: func() []device.ID { return []device.ID{r.device.ID()} }, Operators: r.layers,
 	})
 	r.backend, err = registry.Open(factory, r.device, c)
 	require.NoError(t, err)
@@ -80,6 +82,7 @@ func newRigWith(t testing.TB, limitBytes uint64, c backend.Config) *rig {
 		require.Empty(t, r.pool.Models(), "no model is left")
 		require.NoError(t, r.pool.Close(false))
 		require.NoError(t, r.backend.Close(false), "no operation, sequence or tensor is left")
+		require.Zero(t, r.layers.kept.Load(), "no layer is kept")
 		_, err := factory.CloseDevice(r.device, false)
 		require.NoError(t, err)
 		require.NoError(t, r.device.Close(), "no memory is left")

@@ -34,7 +34,7 @@ func (x *steps) choose(s *Settings) error {
 	}
 	for _, p := range x.program.parameters {
 		for _, of := range p.origin.pieces {
-			if of.tensor != nil || of.spec.Value != nil {
+			if of.tensor != nil || of.spec.Value != nil || layerTypeOf(x.definition.Operators, of.spec) != nil {
 				continue
 			}
 			if !of.spec.DType.IsConvertible() && !of.spec.DType.CanQuantise() {

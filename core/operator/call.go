@@ -107,7 +107,11 @@ func (c *call) describeInputs() string {
 }
 
 func (c *call) fail(code device.Code, format string, values ...any) error {
-	return device.Errorf(code, opInfer, "%s", c.Name+": "+fmt.Sprintf(format, values...))
+	name := c.Name
+	if c.Custom != nil {
+		name = c.FullName()
+	}
+	return device.Errorf(code, opInfer, "%s", name+": "+fmt.Sprintf(format, values...))
 }
 
 func (c *call) wrong(format string, values ...any) error {

@@ -4,6 +4,9 @@
 // The operators of the domain ONNX ("", also "ai.onnx") are those of the ONNX standard, restricted
 // to the data types of core/dtype. The domain Ferrum ("ferrum") has operators that ONNX lacks.
 //
+// A program may have operators in domains of its own: a Custom infers their outputs, and a Vocabulary finds
+// them.
+//
 // Find returns the Schema of an operator at an opset. Prepare reads its attributes from JSON.
 // Infer computes the data types and shapes of the outputs, and the Layout: attributes and inputs
 // that control the operation, with defaults and negative numbers resolved. So an engine
@@ -19,5 +22,5 @@
 //
 // types.go, value.go, names.go, schema.go, prepare.go, call.go, axes.go, shapes.go, arithmetic.go, movement.go,
 // slicing.go, reduction.go, order.go, product.go, normalisation.go, rotary.go, attention.go, fused.go, registry.go,
-// infer.go.
+// custom.go, infer.go.
 package operator

@@ -12,8 +12,12 @@ import (
 //
 // Every message names the operator, the input and its shape. Errors: CodeInvalidArgument for a
 // missing or an additional input, for a type that the operator does not take, and for shapes,
-// axes or sizes that do not fit; CodeOverflow for an input or output of more than 2^63 bytes.
+// axes or sizes that do not fit; CodeOverflow for an input or output of more than 2^63 bytes; those of an
+// operator of the program.
 func (o *Operator) Infer(inputs []Value, wanted []bool) (*Inferred, error) {
+	if o.Custom != nil {
+		return o.inferCustom(inputs, wanted)
+	}
 	c := &call{Operator: o, inputs: inputs, wanted: wanted}
 	for len(c.inputs) > 0 && c.inputs[len(c.inputs)-1].IsAbsent {
 		c.inputs = c.inputs[:len(c.inputs)-1]

@@ -26,12 +26,17 @@ type Operator struct {
 	*Schema
 	// values has an int64, a float64, a []int64, a string, a dtype.DType or nil for each attribute.
 	values []any
+	// config is the configuration of an operator of the program.
+	config []byte
 }
 
 // Prepare reads attributes from a JSON object, such as {"axis": -1}. An empty text has none.
 // Errors: CodeInvalidArgument for a text that is not one JSON object, for an attribute that is
 // unknown, which names the nearest, given twice, required and missing, or not of its kind.
 func (s *Schema) Prepare(attributes []byte) (*Operator, error) {
+	if s.Custom != nil {
+		return s.prepareCustom(attributes)
+	}
 	o := &Operator{Schema: s, values: make([]any, len(s.Attributes))}
 	if len(attributes) > 0 {
 		r := reader{Operator: o, decoder: json.NewDecoder(bytes.NewReader(attributes))}
@@ -48,7 +53,11 @@ func (s *Schema) Prepare(attributes []byte) (*Operator, error) {
 }
 
 func (s *Schema) refuse(format string, values ...any) error {
-	return device.Errorf(device.CodeInvalidArgument, opPrepare, "%s", s.Name+": "+fmt.Sprintf(format, values...))
+	name := s.Name
+	if s.Custom != nil {
+		name = s.FullName()
+	}
+	return device.Errorf(device.CodeInvalidArgument, opPrepare, "%s", name+": "+fmt.Sprintf(format, values...))
 }
 
 // reader reads the attributes of an operator.
@@ -271,8 +280,11 @@ func (o *Operator) value(name string) any {
 }
 
 // AttributesJSON returns the attributes that the caller gave or that have a default, as a JSON object in
-// alphabetical order. A data type is its name.
+// alphabetical order. A data type is its name. Those of an operator of the program are its configuration.
 func (o *Operator) AttributesJSON() ([]byte, error) {
+	if o.Custom != nil {
+		return o.config, nil
+	}
 	given := map[string]any{}
 	for _, a := range o.Attributes {
 		switch value := o.value(a.Name).(type) {

@@ -81,6 +81,9 @@ type Schema struct {
 	Inputs     []Parameter
 	Outputs    []Parameter
 	Attributes []Attribute
+	// Custom is nil for an operator of the domains ONNX and Ferrum. Otherwise Inputs has one parameter, which
+	// stands for any number of inputs, and there are no Attributes: a use has a configuration.
+	Custom Custom
 
 	infer func(*call) error
 }

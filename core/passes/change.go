@@ -149,7 +149,7 @@ func (n *network) rewrite(at *node, layer *ir.Layer, in []source) {
 			n.layers = slices.Insert(n.layers, slices.Index(n.layers, at.layer)+1, layer)
 		}
 		at.layer = layer
-		at.prepare()
+		n.prepare(at)
 	}
 	before := at.in
 	at.disconnect()
@@ -183,8 +183,8 @@ func (at *node) release() {
 
 // prepare finds the operator of a written layer. A layer that is wrong keeps the old operator: the check of
 // the model reports it.
-func (at *node) prepare() {
-	if op, err := at.layer.Operator(); err == nil {
+func (n *network) prepare(at *node) {
+	if op, err := at.layer.Operator(n.model.Model.Operators); err == nil {
 		at.operator = op
 	}
 }
@@ -198,7 +198,7 @@ func (n *network) add(before *node, id string, layer *ir.Layer, in []source) *no
 		n.isNew[layer] = true
 		n.layers = slices.Insert(n.layers, slices.Index(n.layers, before.layer), layer)
 	}
-	made.prepare()
+	n.prepare(made)
 	made.read(in[:len(layer.Inputs)])
 	n.isChanged = true
 	return made

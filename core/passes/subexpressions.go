@@ -15,7 +15,8 @@ func mergeSame(n *network) error {
 	class := map[*node]*node{}
 	for _, at := range n.sorted {
 		class[at] = at
-		if at.operator == nil {
+		// A layer of the program may have a state.
+		if at.operator == nil || at.operator.Custom != nil {
 			continue
 		}
 		key, err := keyOf(at, class)

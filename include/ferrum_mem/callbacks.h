@@ -84,7 +84,8 @@ FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
  * other forever.
  *
  * @return FERRUM_ERROR_BUSY for a compute backend that is open
- *         (ferrum_compute_register).
+ *         (ferrum_compute_register), and for a layer type that is used
+ *         (ferrum_layer_register).
  *
  * @ends
  * @by-hand go the callback that runs is told

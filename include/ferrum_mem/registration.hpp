@@ -13,6 +13,8 @@
 
 namespace ferrum {
 
+struct layer;
+
 namespace detail {
 
 inline void end_registration(ferrum_registration h) noexcept {
@@ -50,6 +52,7 @@ class registration {
     friend class elastic_pool;
     friend class fallback_manager;
     friend class weights;
+    friend result<registration> try_register_layer(layer of);
     using handle =
         detail::unique_handle<ferrum_registration, detail::end_registration>;
     registration(std::shared_ptr<void> callable, ferrum_registration id)

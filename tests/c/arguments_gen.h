@@ -13,6 +13,7 @@
     X(estimate) \
     X(executors) \
     X(fallback) \
+    X(layers) \
     X(managers) \
     X(mapping) \
     X(monitor) \

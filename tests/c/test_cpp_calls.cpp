@@ -398,6 +398,7 @@ TEST(CppCalls, test_functions) {
     BOTH(ferrum::, size_class(std::uint64_t{}));
     BOTH(ferrum::, f32_bytes(std::uint64_t{}));
     BOTH(ferrum::, f16_bytes(std::uint64_t{}));
+    BOTH(ferrum::, layers_json());
     BOTH(ferrum::, model_export_json("none"));
     BOTH(ferrum::, model_export_onnx("none", "none", std::uint32_t{}));
     BOTH(ferrum::, definition_export_onnx("none", ferrum_weights{}, "none",

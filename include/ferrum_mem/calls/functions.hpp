@@ -283,6 +283,15 @@ inline std::uint64_t f16_bytes(std::uint64_t count) {
     return try_f16_bytes(count).value();
 }
 
+/**
+ * Lists the layer types of the program in alphabetical order, as JSON with the
+ * fields of docs/layers.md.
+ */
+inline result<std::string> try_layers_json() {
+    return detail::text(ferrum_layers_json);
+}
+inline std::string layers_json() { return try_layers_json().value(); }
+
 /** Returns the definition of the model in a folder or a file, as JSON. */
 inline result<std::string> try_model_export_json(detail::c_text path) {
     return detail::text([&](char *to, std::size_t room, std::size_t *count) {

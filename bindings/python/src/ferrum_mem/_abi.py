@@ -679,6 +679,16 @@ FERRUM_COMPUTE_MESSAGE_MAX = 256
 # An output may be the memory of an input that has the same type and strides. Without it, outputs
 # overlap neither inputs nor each other.
 FERRUM_COMPUTE_PLAN_IN_PLACE = 1
+# As input_rank: the first input may have any shape.
+FERRUM_LAYER_ANY_RANK = 0xFFFFFFFF
+# An output may be the memory of an input of the same type and strides. Without it, outputs overlap
+# neither inputs nor each other.
+FERRUM_LAYER_IN_PLACE = 1
+# Inputs and outputs may have any strides. Without it, they have no gaps: their elements lie in the
+# order of the shape.
+FERRUM_LAYER_STRIDES = 2
+# One thread at a time calls forward.
+FERRUM_LAYER_ONE_AT_A_TIME = 4
 # Largest number of inputs, and of outputs, of a run of an executor.
 FERRUM_EXECUTOR_TENSORS_MAX = 1024
 # The elements of the tensors are in a second file, whose name is that of the model with the ending
@@ -1938,6 +1948,28 @@ STRUCTS = {
             ("user_data", "void *", 72),
         ),
     ),
+    "ferrum_layer": (
+        168,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("type", "char *", 8),
+            ("name", "char *", 16),
+            ("input_shape", "int64_t[8]", 24),
+            ("input_rank", "uint32_t", 88),
+            ("output_count", "uint32_t", 92),
+            ("config_json", "char *", 96),
+            ("config_bytes", "uint64_t", 104),
+            ("infer", "ferrum_layer_infer_fn", 112),
+            ("parameters", "ferrum_layer_parameters_fn", 120),
+            ("initialize", "ferrum_layer_initialize_fn", 128),
+            ("plan", "ferrum_compute_plan_fn", 136),
+            ("forward", "ferrum_compute_run_fn", 144),
+            ("release", "ferrum_release_fn", 152),
+            ("user_data", "void *", 160),
+        ),
+    ),
     "ferrum_executor": (8, 8, (("id", "uint64_t", 0),)),
     "ferrum_build_progress": (
         56,
@@ -2097,6 +2129,7 @@ INITIAL = {
     "ferrum_compute_call": {"struct_size": 104},
     "ferrum_compute_plan": {"struct_size": 16},
     "ferrum_compute_backend": {"struct_size": 80},
+    "ferrum_layer": {"struct_size": 168, "input_rank": 4294967295, "output_count": 1},
     "ferrum_build_progress": {"struct_size": 56, "remaining_seconds": -1},
     "ferrum_build_request": {"struct_size": 120},
 }
@@ -2207,6 +2240,31 @@ CALLBACKS = {
     "ferrum_compute_synchronize_fn": (
         "ferrum_status",
         "ferrum_device",
+        "void *",
+    ),
+    "ferrum_layer_infer_fn": (
+        "ferrum_status",
+        "ferrum_compute_call *",
+        "ferrum_tensor_desc *",
+        "void *",
+    ),
+    "ferrum_layer_list_fn": (
+        "ferrum_status",
+        "uint64_t",
+        "char *",
+        "uint64_t",
+    ),
+    "ferrum_layer_parameters_fn": (
+        "ferrum_status",
+        "ferrum_compute_call *",
+        "ferrum_layer_list_fn",
+        "uint64_t",
+        "void *",
+    ),
+    "ferrum_layer_initialize_fn": (
+        "ferrum_status",
+        "ferrum_compute_call *",
+        "char *",
         "void *",
     ),
     "ferrum_build_progress_fn": (
@@ -3944,6 +4002,17 @@ PROTOTYPES = {
         "ferrum_status",
         "ferrum_compute_backend *",
         "ferrum_registration *",
+    ),
+    "ferrum_layer_register": (
+        "ferrum_status",
+        "ferrum_layer *",
+        "ferrum_registration *",
+    ),
+    "ferrum_layers_json": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_model_export_json": (
         "ferrum_status",

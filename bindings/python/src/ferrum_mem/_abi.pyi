@@ -620,6 +620,16 @@ FERRUM_COMPUTE_MESSAGE_MAX = 256
 # An output may be the memory of an input that has the same type and strides. Without it, outputs
 # overlap neither inputs nor each other.
 FERRUM_COMPUTE_PLAN_IN_PLACE = 1
+# As input_rank: the first input may have any shape.
+FERRUM_LAYER_ANY_RANK = 0xFFFFFFFF
+# An output may be the memory of an input of the same type and strides. Without it, outputs overlap
+# neither inputs nor each other.
+FERRUM_LAYER_IN_PLACE = 1
+# Inputs and outputs may have any strides. Without it, they have no gaps: their elements lie in the
+# order of the shape.
+FERRUM_LAYER_STRIDES = 2
+# One thread at a time calls forward.
+FERRUM_LAYER_ONE_AT_A_TIME = 4
 # Largest number of inputs, and of outputs, of a run of an executor.
 FERRUM_EXECUTOR_TENSORS_MAX = 1024
 # The elements of the tensors are in a second file, whose name is that of the model with the ending
@@ -2746,6 +2756,50 @@ class ferrum_compute_backend(ctypes.Structure):
     def init(cls) -> ferrum_compute_backend:
         """A struct with the values of FERRUM_COMPUTE_BACKEND_INIT."""
 
+class ferrum_layer(ctypes.Structure):
+    """A layer type of the program."""
+
+    struct_size: int
+    # FERRUM_LAYER_* flags.
+    flags: int
+    # The type in a domain of the program, such as "mine.scale": letters, digits, '_', '-' and '.',
+    # at most 127. What follows the last '.' is the name in the domain. The domains "ai.onnx" and
+    # "ferrum" are those of the library.
+    type: bytes | None
+    # A text for people; NULL: the type.
+    name: bytes | None
+    # Length of each dimension of the first input; -1: any length.
+    input_shape: Any
+    # Number of dimensions of the first input, at most FERRUM_TENSOR_RANK_MAX, or
+    # FERRUM_LAYER_ANY_RANK.
+    input_rank: int
+    # Number of outputs, 1 to 64.
+    output_count: int
+    # The configuration as a JSON object; NULL: {}. The config of a layer of a definition, or the
+    # attributes of an operation, replace its fields.
+    config_json: bytes | None
+    # Length of config_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    config_bytes: int
+    # Infers the outputs; NULL: they have the type and shape of the first input.
+    infer: Any
+    # States the parameters; NULL: the layers of a definition list them.
+    parameters: Any
+    # Makes parameters; NULL: each has an initialization or a tensor of the weights.
+    initialize: Any
+    # Decides how it computes; NULL: without a workspace.
+    plan: Any
+    # Computes the outputs from the inputs; the parameters are the last inputs. The outputs are
+    # complete when it returns.
+    forward: Any
+    # Called once when the registration has ended, and no function of the layer runs or will be
+    # called; NULL: not called.
+    release: Any
+    # Passed to all functions.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_layer:
+        """A struct with the values of FERRUM_LAYER_INIT."""
+
 class ferrum_executor(ctypes.Structure):
     """A built model that can run. ferrum_leak_report_json shows the handle of a model from the
     beginning of its build. Until the build has ended, every function returns
@@ -2968,6 +3022,47 @@ ferrum_compute_run_fn = ctypes.CFUNCTYPE(
 #
 # @return FERRUM_OK; the error of the work.
 ferrum_compute_synchronize_fn = ctypes.CFUNCTYPE(ferrum_status, ferrum_device, ctypes.c_void_p)
+# Infers the outputs of a layer.
+#
+# @param call has the configuration as attributes_json, and the inputs without addresses. Its
+# outputs are outputs_out. @param outputs_out has call->output_count elements. Each has the type and
+# the shape of the first input, or FERRUM_ELEMENTS_ABSENT if the caller does not want it. The
+# function changes dtype, rank and shape. It sets FERRUM_ELEMENTS_ABSENT in flags for an output that
+# the layer does not give for these inputs. Other fields are not read. @return FERRUM_OK; an error
+# for inputs that the layer does not take.
+ferrum_layer_infer_fn = ctypes.CFUNCTYPE(
+    ferrum_status,
+    ctypes.POINTER(ferrum_compute_call),
+    ctypes.POINTER(ferrum_tensor_desc),
+    ctypes.c_void_p,
+)
+# Takes the parameters of a layer, as a JSON list with the fields of docs/layers.md. The library
+# copies the text, and checks it after the callback has returned. The last list counts.
+#
+# @param list the number that the callback got. @return FERRUM_ERROR_INVALID_SIZE for a text that is
+# longer than FERRUM_WEIGHTS_JSON_MAX; FERRUM_ERROR_INVALID_HANDLE if the callback has returned.
+ferrum_layer_list_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64
+)
+# States the parameters of a layer: calls take.
+#
+# @param call has the configuration, and no operands. @param list a number for take; valid during
+# the callback. @return FERRUM_OK; an error, which the build returns.
+ferrum_layer_parameters_fn = ctypes.CFUNCTYPE(
+    ferrum_status,
+    ctypes.POINTER(ferrum_compute_call),
+    ferrum_layer_list_fn,
+    ctypes.c_uint64,
+    ctypes.c_void_p,
+)
+# Makes the elements of a parameter that the weights do not have.
+#
+# @param call has the configuration. Its only output is the parameter, without gaps, in memory of
+# the host; the device is {0}. @param parameter the name in the list of the layer type. @return
+# FERRUM_OK; an error, which the build returns.
+ferrum_layer_initialize_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.POINTER(ferrum_compute_call), ctypes.c_char_p, ctypes.c_void_p
+)
 # Called during a build, one call at a time, on a thread of the build, with no lock held. It may
 # call every function of the library except ferrum_shutdown.
 #
@@ -3959,6 +4054,13 @@ class Functions:
     # returns FERRUM_ERROR_BUSY while the backend is open. A forced ferrum_shutdown closes and
     # removes it.
     ferrum_compute_register: Callable[..., int]
+    # (layer, registration_out) Registers a layer type of the program. ferrum_registration_remove
+    # removes it, and returns FERRUM_ERROR_BUSY while models or operations use it, or one of its
+    # functions runs. A forced ferrum_shutdown ends what uses it, and removes it.
+    ferrum_layer_register: Callable[..., int]
+    # (buffer, capacity, length_out) Lists the layer types of the program in alphabetical order, as
+    # JSON with the fields of docs/layers.md.
+    ferrum_layers_json: Callable[..., int]
     # (path, buffer, capacity, length_out) Returns the definition of the model in a folder or a
     # file, as JSON.
     ferrum_model_export_json: Callable[..., int]

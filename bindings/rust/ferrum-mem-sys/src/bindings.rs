@@ -698,6 +698,16 @@ pub const FERRUM_COMPUTE_MESSAGE_MAX: u32 = 256;
 /// An output may be the memory of an input that has the same type and strides. Without it,
 /// outputs overlap neither inputs nor each other.
 pub const FERRUM_COMPUTE_PLAN_IN_PLACE: u32 = 1;
+/// As input_rank: the first input may have any shape.
+pub const FERRUM_LAYER_ANY_RANK: u32 = 4_294_967_295;
+/// An output may be the memory of an input of the same type and strides. Without it, outputs
+/// overlap neither inputs nor each other.
+pub const FERRUM_LAYER_IN_PLACE: u32 = 1;
+/// Inputs and outputs may have any strides. Without it, they have no gaps: their elements lie
+/// in the order of the shape.
+pub const FERRUM_LAYER_STRIDES: u32 = 2;
+/// One thread at a time calls forward.
+pub const FERRUM_LAYER_ONE_AT_A_TIME: u32 = 4;
 /// Largest number of inputs, and of outputs, of a run of an executor.
 pub const FERRUM_EXECUTOR_TENSORS_MAX: u32 = 1024;
 /// The elements of the tensors are in a second file, whose name is that of the model with the
@@ -931,6 +941,65 @@ pub type ferrum_compute_run_fn = Option<
 /// Returns FERRUM_OK; the error of the work.
 pub type ferrum_compute_synchronize_fn =
     Option<unsafe extern "C" fn(device: ferrum_device, user_data: *mut c_void) -> ferrum_status>;
+
+/// Infers the outputs of a layer.
+///
+/// - `call`: has the configuration as attributes_json, and the inputs without addresses. Its
+///   outputs are outputs_out.
+/// - `outputs_out`: has call-\>output_count elements. Each has the type and the shape of the first input, or
+///   FERRUM_ELEMENTS_ABSENT if the caller does not want it. The function changes
+///   dtype, rank and shape. It sets FERRUM_ELEMENTS_ABSENT in flags for an output
+///   that the layer does not give for these inputs. Other fields are not read.
+///
+/// Returns FERRUM_OK; an error for inputs that the layer does not take.
+pub type ferrum_layer_infer_fn = Option<
+    unsafe extern "C" fn(
+        call: *const ferrum_compute_call,
+        outputs_out: *mut ferrum_tensor_desc,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
+>;
+
+/// Takes the parameters of a layer, as a JSON list with the fields of docs/layers.md. The
+/// library copies the text, and checks it after the callback has returned. The last list
+/// counts.
+///
+/// - `list`: the number that the callback got.
+///
+/// Returns FERRUM_ERROR_INVALID_SIZE for a text that is longer than FERRUM_WEIGHTS_JSON_MAX;
+/// FERRUM_ERROR_INVALID_HANDLE if the callback has returned.
+pub type ferrum_layer_list_fn =
+    Option<unsafe extern "C" fn(list: u64, json: *const c_char, json_bytes: u64) -> ferrum_status>;
+
+/// States the parameters of a layer: calls take.
+///
+/// - `call`: has the configuration, and no operands.
+/// - `list`: a number for take; valid during the callback.
+///
+/// Returns FERRUM_OK; an error, which the build returns.
+pub type ferrum_layer_parameters_fn = Option<
+    unsafe extern "C" fn(
+        call: *const ferrum_compute_call,
+        take: ferrum_layer_list_fn,
+        list: u64,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
+>;
+
+/// Makes the elements of a parameter that the weights do not have.
+///
+/// - `call`: has the configuration. Its only output is the parameter, without gaps, in
+///   memory of the host; the device is {0}.
+/// - `parameter`: the name in the list of the layer type.
+///
+/// Returns FERRUM_OK; an error, which the build returns.
+pub type ferrum_layer_initialize_fn = Option<
+    unsafe extern "C" fn(
+        call: *const ferrum_compute_call,
+        parameter: *const c_char,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
+>;
 
 /// Called during a build, one call at a time, on a thread of the build, with no lock held. It
 /// may call every function of the library except ferrum_shutdown.
@@ -4637,6 +4706,77 @@ impl Default for ferrum_compute_backend {
     }
 }
 
+/// A layer type of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_layer {
+    pub struct_size: u32,
+    /// FERRUM_LAYER_\* flags.
+    pub flags: u32,
+    /// The type in a domain of the program, such as "mine.scale": letters, digits, '_', '-' and
+    /// '.', at most 127. What follows the last '.' is the name in the domain. The domains
+    /// "ai.onnx" and "ferrum" are those of the library.
+    pub r#type: *const c_char,
+    /// A text for people; NULL: the type.
+    pub name: *const c_char,
+    /// Length of each dimension of the first input; -1: any length.
+    pub input_shape: [i64; 8],
+    /// Number of dimensions of the first input, at most FERRUM_TENSOR_RANK_MAX, or
+    /// FERRUM_LAYER_ANY_RANK.
+    pub input_rank: u32,
+    /// Number of outputs, 1 to 64.
+    pub output_count: u32,
+    /// The configuration as a JSON object; NULL: {}. The config of a layer of a definition, or
+    /// the attributes of an operation, replace its fields.
+    pub config_json: *const c_char,
+    /// Length of config_json, at most FERRUM_WEIGHTS_JSON_MAX.
+    pub config_bytes: u64,
+    /// Infers the outputs; NULL: they have the type and shape of the first input.
+    pub infer: ferrum_layer_infer_fn,
+    /// States the parameters; NULL: the layers of a definition list them.
+    pub parameters: ferrum_layer_parameters_fn,
+    /// Makes parameters; NULL: each has an initialization or a tensor of the weights.
+    pub initialize: ferrum_layer_initialize_fn,
+    /// Decides how it computes; NULL: without a workspace.
+    pub plan: ferrum_compute_plan_fn,
+    /// Computes the outputs from the inputs; the parameters are the last inputs. The outputs
+    /// are complete when it returns.
+    pub forward: ferrum_compute_run_fn,
+    /// Called once when the registration has ended, and no function of the layer runs or
+    /// will be called; NULL: not called.
+    pub release: ferrum_release_fn,
+    /// Passed to all functions.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_layer {
+    /// The values of `FERRUM_LAYER_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_layer>() as u32,
+        flags: 0,
+        r#type: core::ptr::null(),
+        name: core::ptr::null(),
+        input_shape: [0; 8],
+        input_rank: 4_294_967_295,
+        output_count: 1,
+        config_json: core::ptr::null(),
+        config_bytes: 0,
+        infer: None,
+        parameters: None,
+        initialize: None,
+        plan: None,
+        forward: None,
+        release: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_layer {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 /// A built model that can run. ferrum_leak_report_json shows the handle of a model from the
 /// beginning of its build. Until the build has ended, every function returns
 /// FERRUM_ERROR_BUSY for this handle.
@@ -5698,6 +5838,24 @@ const _: () = {
     assert!(offset_of!(ferrum_compute_backend, synchronize) == 56);
     assert!(offset_of!(ferrum_compute_backend, release) == 64);
     assert!(offset_of!(ferrum_compute_backend, user_data) == 72);
+    assert!(size_of::<ferrum_layer>() == 168);
+    assert!(align_of::<ferrum_layer>() == 8);
+    assert!(offset_of!(ferrum_layer, struct_size) == 0);
+    assert!(offset_of!(ferrum_layer, flags) == 4);
+    assert!(offset_of!(ferrum_layer, r#type) == 8);
+    assert!(offset_of!(ferrum_layer, name) == 16);
+    assert!(offset_of!(ferrum_layer, input_shape) == 24);
+    assert!(offset_of!(ferrum_layer, input_rank) == 88);
+    assert!(offset_of!(ferrum_layer, output_count) == 92);
+    assert!(offset_of!(ferrum_layer, config_json) == 96);
+    assert!(offset_of!(ferrum_layer, config_bytes) == 104);
+    assert!(offset_of!(ferrum_layer, infer) == 112);
+    assert!(offset_of!(ferrum_layer, parameters) == 120);
+    assert!(offset_of!(ferrum_layer, initialize) == 128);
+    assert!(offset_of!(ferrum_layer, plan) == 136);
+    assert!(offset_of!(ferrum_layer, forward) == 144);
+    assert!(offset_of!(ferrum_layer, release) == 152);
+    assert!(offset_of!(ferrum_layer, user_data) == 160);
     assert!(size_of::<ferrum_executor>() == 8);
     assert!(align_of::<ferrum_executor>() == 8);
     assert!(offset_of!(ferrum_executor, id) == 0);
@@ -6788,7 +6946,8 @@ extern "C" {
     /// other forever.
     ///
     /// Returns FERRUM_ERROR_BUSY for a compute backend that is open
-    /// (ferrum_compute_register).
+    /// (ferrum_compute_register), and for a layer type that is used
+    /// (ferrum_layer_register).
     pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
 
     /// Returns the page sizes of a device.
@@ -9308,6 +9467,30 @@ extern "C" {
     pub fn ferrum_compute_register(
         backend: *const ferrum_compute_backend,
         registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Registers a layer type of the program. ferrum_registration_remove removes it, and returns
+    /// FERRUM_ERROR_BUSY while models or operations use it, or one of its functions runs. A forced
+    /// ferrum_shutdown ends what uses it, and removes it.
+    ///
+    /// - `layer`: the call copies it and its texts. After an error release is not called.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for the type of another layer;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for a type, a shape, a number of outputs or a
+    /// configuration that is not possible; FERRUM_ERROR_NULL_POINTER for forward.
+    pub fn ferrum_layer_register(
+        layer: *const ferrum_layer,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Lists the layer types of the program in alphabetical order, as JSON with the fields of
+    /// docs/layers.md.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_layers_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
     ) -> ferrum_status;
 
     /// Returns the definition of the model in a folder or a file, as JSON.
