@@ -192,8 +192,8 @@ func (b *builder) opset() (int, error) {
 
 // isInOpset states whether an opset has the inputs, attributes and types of a node.
 func isInOpset(n *Node, kinds []dtype.DType, opset int) bool {
-	if n.Type == "Shape" {
-		return true // all opsets have the form that growMask writes
+	if n.Type == "Shape" || n.Type == "Sigmoid" {
+		return true // all opsets have the forms that growMask and swish write
 	}
 	form, err := operator.Find(operator.ONNX, n.Type, opset)
 	if err != nil {

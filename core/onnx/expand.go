@@ -31,9 +31,13 @@ func isProduct(op *operator.Operator) bool {
 // step adds the nodes of a step. Errors: CodeUnsupported for an operator without a form in ONNX.
 func (b *builder) step(s step) error {
 	if s.operator.Domain == operator.ONNX {
-		if s.operator.Name == "Attention" {
+		switch {
+		case s.operator.Name == "Attention":
 			s.inputs = slices.Clone(s.inputs)
 			b.growMask(s.id, s.inputs)
+		case s.operator.Name == "Swish" && s.operator.Float("alpha") == 1:
+			b.swish(s.id, s.outputs[0], s.inputs[0])
+			return nil
 		}
 		n := Node{Name: s.id, Type: s.operator.Name, Outputs: s.outputs, Attributes: attributesOf(s.operator)}
 		for len(n.Outputs) > 1 && n.Outputs[len(n.Outputs)-1] == "" {
@@ -49,7 +53,9 @@ func (b *builder) step(s step) error {
 	case "linear":
 		b.linear(s)
 	case "silu_mul":
-		b.follow("Swish", s, ".swish", func(gate operand) { b.node("Mul", s.outputs[0], nil, gate, s.inputs[1]) })
+		gate := operand{name: b.unique(s.id + ".swish"), kind: s.inputs[0].kind}
+		b.swish(s.id, gate.name, s.inputs[0])
+		b.node("Mul", s.outputs[0], nil, gate, s.inputs[1])
 	case "layer_norm_residual":
 		b.residual(s, "LayerNormalization")
 	case "rms_norm_residual":
@@ -62,11 +68,11 @@ func (b *builder) step(s step) error {
 	return nil
 }
 
-// follow adds a node of the first input of a step, and then what reads its output.
-func (b *builder) follow(kind string, s step, ending string, next func(operand)) {
-	name := b.unique(s.id + ending)
-	b.node(kind, name, nil, s.inputs[0])
-	next(operand{name: name, kind: s.inputs[0].kind})
+// swish adds x * Sigmoid(x), which every opset has, and which onnxruntime 1.32 computes.
+func (b *builder) swish(id, output string, x operand) {
+	sigmoid := operand{name: b.unique(id + ".sigmoid"), kind: x.kind}
+	b.node("Sigmoid", sigmoid.name, nil, x)
+	b.node("Mul", output, nil, x, sigmoid)
 }
 
 // linear adds activation(X * transposed W + bias) + residual: the nodes that there are of MatMul, Add, the
@@ -105,7 +111,11 @@ func (b *builder) linear(s step) {
 		if i < len(parts)-1 {
 			output = b.unique(s.id + p.ending)
 		}
-		b.node(p.kind, output, p.attributes, x, p.other)
+		if p.kind == "Swish" {
+			b.swish(s.id, output, x)
+		} else {
+			b.node(p.kind, output, p.attributes, x, p.other)
+		}
 		x = operand{name: output, kind: x.kind}
 	}
 }

