@@ -76,6 +76,9 @@ func TestAccessOfSmallRangesIsKnownWithoutTheSystemsList(t *testing.T) {
 	} {
 		require.Equal(t, c.want, m.Allows(address+c.at, c.size, c.access), "%+v", c)
 	}
+	for _, first := range []uint64{0, 1, page - 1} {
+		require.False(t, m.Allows(first, 16, device.AccessRead), "no memory is at %d", first)
+	}
 }
 
 func TestWritableRangesEqualTheSystemsList(t *testing.T) {

@@ -474,6 +474,7 @@ static void test_wrong_memory_of_the_program(void **state) {
     const ferrum_tensor_desc good = described_as(FERRUM_DTYPE_F32, SHAPE(2, 4));
     ferrum_tensor_desc bad = good;
     refuses(0, 32, good, FERRUM_ERROR_INVALID_ADDRESS, "address is 0");
+    refuses(264, 32, good, FERRUM_ERROR_INVALID_ADDRESS, "not readable");
     refuses(4096, 32, good, FERRUM_ERROR_INVALID_ADDRESS, "not readable");
     refuses(UINT64_MAX - 7, 32, good, FERRUM_ERROR_OVERFLOW, "size_bytes");
     refuses(at, 31, good, FERRUM_ERROR_INVALID_OFFSET, "elements 0 to 7");

@@ -2,7 +2,8 @@
  * Random programs with all functions and all kinds of objects, while calls of
  * the driver fail. Most arguments are valid. Some are invalid, and those calls
  * must be rejected. Batches have valid lists of blocks and ranges; each is done
- * as a whole or not at all. No reference model predicts the results. Instead, at the
+ * as a whole or not at all. Small models are built, cancelled, run and put to
+ * sleep; their outputs are known. No reference model predicts other results. Instead, at the
  * end of each program, the faults are cleared, all objects are destroyed, and
  * nothing may remain: the leak report is empty, the counters of each device
  * are zero and consistent, the device and the library close without force, and
@@ -37,7 +38,7 @@ static struct {
 } m;
 
 static struct {
-    unsigned long programs, calls, refused, faults;
+    unsigned long programs, calls, refused, faults, built, ran;
 } sum;
 
 static void found(const char *what, const char *detail) {
@@ -186,7 +187,8 @@ static void take_results(const attempt *a) {
         memcpy(&value, a->arguments[i].pointer, sizeof value);
         keep(p->name, value);
     }
-    if (a->function->count > 0 && ends_something(a->function->name))
+    if (a->function->count > 0 && ends_something(a->function->name) &&
+        a->function->parameters[0].role == ROLE_HANDLE)
         forget(a->arguments[0].number);
 }
 
@@ -370,6 +372,110 @@ static void batch(void) {
     clear_faults();
 }
 
+/* -------------------------------------------------------------------- models */
+
+/* Backends and pools for models are often on one device. */
+static void provide_for_models(void) {
+    ferrum_device device = {m.devices[draw(2)].id};
+    ferrum_compute_config config = FERRUM_COMPUTE_CONFIG_INIT;
+    config.device = device;
+    config.threads = 1;
+    ferrum_compute compute = {m.good.live[COMPUTE]};
+    if (compute.id == 0 || draw(4) == 0) {
+        sum.calls++;
+        if (ferrum_compute_open(&config, &compute) != FERRUM_OK)
+            return;
+        *any_place(COMPUTE) = m.good.live[COMPUTE] = compute.id;
+    }
+    ferrum_elastic_pool_config pages = FERRUM_ELASTIC_POOL_CONFIG_INIT;
+    pages.limit_bytes = UINT64_C(4) << 20;
+    pages.page_bytes = FIXTURE_PAGE;
+    ferrum_elastic_pool pool = {m.good.live[ELASTIC_POOL]};
+    if (pool.id == 0 || draw(4) == 0) {
+        sum.calls++;
+        if (ferrum_elastic_pool_create(device, &pages, &pool) == FERRUM_OK)
+            *any_place(ELASTIC_POOL) = m.good.live[ELASTIC_POOL] = pool.id;
+    }
+}
+
+static int32_t count_down(const ferrum_build_progress *now, void *data) {
+    (void)now;
+    return --*(int *)data == 0;
+}
+
+static void build_model(void) {
+    static const char *const models[] = {"one", "two", "three"};
+    ferrum_build_request r = FERRUM_BUILD_REQUEST_INIT;
+    int calls = draw(2) ? 0 : 1 + (int)draw(12);
+    r.model = models[draw(COUNT(models))];
+    r.definition_json = FIXTURE_DEFINITION;
+    r.definition_bytes = strlen(FIXTURE_DEFINITION);
+    r.compute.id = m.good.live[COMPUTE];
+    r.elastic_pool.id = m.good.live[ELASTIC_POOL];
+    r.max_bytes = draw(3) ? 0 : (1 + draw(3)) * FIXTURE_PAGE;
+    r.progress = count_down;
+    r.user_data = &calls;
+    ferrum_executor executor;
+    ferrum_status status = ferrum_executor_build(&r, &executor);
+    sum.calls++;
+    sum.refused += status != FERRUM_OK;
+    sum.built += status == FERRUM_OK;
+    if ((status == FERRUM_OK) != (executor.id != 0))
+        found("ferrum_executor_build", "a handle without a model");
+    if (executor.id != 0)
+        *any_place(EXECUTOR) = executor.id;
+}
+
+/* The outputs of a row of zeros are the bias, which is 1. */
+static void run_model(ferrum_executor executor) {
+    enum { MOST = 1 << 13 };
+    static float zeros[MOST * 4], ones[MOST * 3];
+    int64_t rows = draw(2) ? 1 + (int64_t)draw(4) : 1 + (int64_t)draw(MOST);
+    ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
+    desc.dtype = FERRUM_DTYPE_F32;
+    desc.flags = FERRUM_ELEMENTS_CONTIGUOUS;
+    desc.rank = 2;
+    desc.shape[0] = rows;
+    desc.shape[1] = 4;
+    ferrum_tensor x;
+    if (ferrum_tensor_wrap(m.devices[draw(2)], (uintptr_t)zeros, sizeof zeros,
+                           &desc, NULL, NULL, &x) != FERRUM_OK)
+        return;
+    ferrum_named_tensor in = {"x", x}, out = {"y", {0}};
+    ferrum_status status =
+        ferrum_executor_run(executor, &in, 1, &out, 1, (ferrum_stream){0}, 0);
+    sum.calls++;
+    sum.refused += status != FERRUM_OK;
+    sum.ran += status == FERRUM_OK;
+    if ((status == FERRUM_OK) != (out.tensor.id != 0))
+        found("ferrum_executor_run", "an output without a run");
+    if (status == FERRUM_OK &&
+        ferrum_tensor_read(out.tensor, ones, (uint64_t)rows * 3 * sizeof(float),
+                           (ferrum_stream){0}) == FERRUM_OK)
+        for (int64_t i = 0; i < rows * 3; i++)
+            if (ones[i] != 1)
+                found("ferrum_executor_run", "a wrong output");
+    if (out.tensor.id != 0)
+        *any_place(TENSOR) = out.tensor.id;
+    ferrum_tensor_destroy(x);
+}
+
+static void model(void) {
+    pick_objects();
+    provide_for_models();
+    ferrum_executor executor = {m.good.live[EXECUTOR]};
+    arm_faults();
+    if (executor.id == 0 || draw(4) == 0)
+        build_model();
+    else if (draw(4) == 0)
+        sum.refused += ferrum_executor_sleep(executor, NULL, NULL) != FERRUM_OK;
+    else if (draw(3) == 0)
+        sum.refused += ferrum_executor_wake(executor, NULL, NULL) != FERRUM_OK;
+    else
+        run_model(executor);
+    clear_faults();
+}
+
 static void step(void) {
     static attempt a;
     char what[WHAT_BYTES] = "allowed arguments";
@@ -379,6 +485,8 @@ static void step(void) {
         register_model();
     if (draw(12) == 0)
         batch();
+    if (draw(12) == 0)
+        model();
     if (is_left_out(f->name))
         return;
     attempt_prepare(&a, f, &m.good);
@@ -565,7 +673,9 @@ int main(int argc, char **argv) {
     find_faults();
     for (unsigned long i = 0; i < count; i++)
         run_program(first + i, steps);
-    printf("soak programs=%lu calls=%lu refused=%lu faults=%lu\n", sum.programs,
-           sum.calls, sum.refused, sum.faults);
+    printf("soak programs=%lu calls=%lu refused=%lu faults=%lu models=%lu "
+           "runs=%lu\n",
+           sum.programs, sum.calls, sum.refused, sum.faults, sum.built,
+           sum.ran);
     return 0;
 }

@@ -66,6 +66,9 @@ func System() Calls {
 		Allows: func(address, size uint64, access device.Access) bool {
 			page := uint64(unix.Getpagesize())
 			start := address &^ (page - 1)
+			if start == 0 {
+				return false // the system maps no memory at the first page
+			}
 			return allows(unsafe.Slice((*byte)(Pointer(start)), address-start+size), access)
 		},
 		Populate: func(address, size uint64) {
