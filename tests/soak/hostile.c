@@ -74,6 +74,8 @@ static uint64_t bound_of(const attempt *a, size_t i) {
     if (i > 0 && (p[i - 1].role == ROLE_BYTES || p[i - 1].role == ROLE_ARRAY ||
                   p[i - 1].role == ROLE_TEXTS))
         return SCRATCH_BYTES / 64;
+    if (p[i].role == ROLE_CAPACITY && p[i - 1].role == ROLE_PLACES)
+        return PLACES; /* the elements that a call reads too */
     if (p[i].role == ROLE_CAPACITY)
         return p[i - 1].size > 1 ? SCRATCH_BYTES / p[i - 1].size
                                  : SCRATCH_BYTES;
