@@ -89,6 +89,24 @@ def test_the_example_of_an_own_backend(run_python):
     ]
 
 
+def test_the_example_of_an_own_layer(run_python):
+    result = run_python((ROOT / "examples/python/own_layer.py").read_text())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "layers: ['mine.rms']",
+        "[[2.0, 0.0, 2.0, 0.0], [2.0, 2.0, 0.0, 2.0]]",
+        "steps: ['mine.rms', 'Relu']",
+        "the model uses the layer",
+    ]
+
+
+def test_the_program_of_the_page_on_layers(run_python):
+    result = run_python(program_of("layers.md", "An example"))
+    row = [15.0] * 4
+    assert (result.returncode, result.stdout) == (0, f"{[row, row]}\n"), result.stderr
+    assert result.stderr == ""
+
+
 def test_the_program_of_the_page_on_compute(run_python):
     result = run_python(program_of("compute.md", "Python"))
     assert (result.returncode, result.stdout) == (0, "(2, 2) True\n"), result.stderr

@@ -10,6 +10,7 @@ is raised by the call that it belongs to, and that of a compute backend is the c
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import itertools
@@ -45,8 +46,12 @@ _decoder_functions: dict[int, tuple[Callable[[bytes, int], object], Callable[[An
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 _release_functions: dict[int, Callable[[], object]] = {}
 _compute_functions: dict[int, tuple[Callable[..., None], ...]] = {}
-# The exceptions of compute backends in the running call of a thread.
+_layer_functions: dict[int, tuple[Callable[..., Any] | None, ...]] = {}
+# The exceptions of compute backends and layers in the running call of a thread.
 _compute_failures = threading.local()
+# Those of queued runs, on threads of streams, with their texts: the call that gets the error of the
+# stream finds its exception by the text.
+_late_failures: collections.deque[tuple[str, BaseException]] = collections.deque(maxlen=16)
 
 # Whether queued work may ever have had to call a function here. Only then does the exit wait
 # for the work.
@@ -262,9 +267,11 @@ def _compute_status(message: int, call: Callable[[], None]) -> int:
             call()
         except BaseException as error:
             found = _compute_failures.__dict__.get("found")
+            text = error.message if isinstance(error, FerrumError) else repr(error)
             if found is not None:
                 found.append(error)
-            text = error.message if isinstance(error, FerrumError) else repr(error)
+            else:
+                _late_failures.append((text[:100], error))
             if message:
                 place = text.encode("utf-8", "replace")[: _abi.FERRUM_COMPUTE_MESSAGE_MAX - 1]
                 ctypes.memmove(message, place + b"\0", len(place) + 1)
@@ -302,6 +309,38 @@ def _run_compute_synchronize(_device: Any, key: int) -> int:
     return _compute_status(0, functions[2])
 
 
+def _run_layer_infer(call: Any, outputs: Any, key: int) -> int:
+    functions = _layer_functions.get(key)
+    if functions is None or functions[0] is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    infer = functions[0]
+    return _compute_status(_message_of(call), lambda: infer(call.contents, outputs))
+
+
+def _run_layer_parameters(call: Any, take: Any, number: int, key: int) -> int:
+    functions = _layer_functions.get(key)
+    if functions is None or functions[1] is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    parameters = functions[1]
+
+    def state() -> None:
+        text = parameters(call.contents)
+        _native.check(take(number, text, len(text)))
+
+    return _compute_status(_message_of(call), state)
+
+
+def _run_layer_initialize(call: Any, parameter: bytes, key: int) -> int:
+    functions = _layer_functions.get(key)
+    if functions is None or functions[2] is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    initialize = functions[2]
+    return _compute_status(_message_of(call), lambda: initialize(call.contents, parameter.decode()))
+
+
+_layer_infer_trampoline = _abi.ferrum_layer_infer_fn(_run_layer_infer)
+_layer_parameters_trampoline = _abi.ferrum_layer_parameters_fn(_run_layer_parameters)
+_layer_initialize_trampoline = _abi.ferrum_layer_initialize_fn(_run_layer_initialize)
 _compute_plan_trampoline = _abi.ferrum_compute_plan_fn(_run_compute_plan)
 _compute_run_trampoline = _abi.ferrum_compute_run_fn(_run_compute)
 _compute_synchronize_trampoline = _abi.ferrum_compute_synchronize_fn(_run_compute_synchronize)
@@ -412,6 +451,40 @@ def compute_of(
     )
 
 
+def layer_of(
+    infer: Callable[..., None] | None,
+    parameters: Callable[..., bytes] | None,
+    initialize: Callable[..., None] | None,
+    forward: Callable[..., None],
+) -> tuple[tuple[Any, Any, Any, Any], Any, int, Callable[[], None]]:
+    """Returns the C functions of a layer type, its function of release, their user_data, and a
+    function that removes the entries.
+    """
+    global _work_calls_back
+    _work_calls_back = True
+    key = next(_keys)
+    _layer_functions[key] = (infer, parameters, initialize)
+    _compute_functions[key] = (forward, forward)
+    _release_functions[key] = lambda: None
+
+    def forget() -> None:
+        _forget(_layer_functions, key)
+        _forget(_compute_functions, key)
+        _forget(_release_functions, key)
+
+    functions = (
+        _layer_infer_trampoline if infer is not None else _abi.ferrum_layer_infer_fn(),
+        _layer_parameters_trampoline
+        if parameters is not None
+        else _abi.ferrum_layer_parameters_fn(),
+        _layer_initialize_trampoline
+        if initialize is not None
+        else _abi.ferrum_layer_initialize_fn(),
+        _compute_run_trampoline,
+    )
+    return functions, _release_trampoline, key, forget
+
+
 def check_compute(call: Callable[[], int]) -> None:
     """Raises the exception of a call that may call a compute backend on this thread. The backend's
     exception is its cause. One that is no Exception, such as KeyboardInterrupt, is raised itself.
@@ -430,6 +503,11 @@ def check_compute(call: Callable[[], int]) -> None:
 def _compute_error(status: int, found: list[BaseException]) -> BaseException:
     # No frame of the traceback refers to the exception.
     failure = _native.error_of(status)
+    for text, late in [] if found else list(_late_failures):
+        if text and text in failure.message:
+            found.append(late)
+            with contextlib.suppress(ValueError):
+                _late_failures.remove((text, late))
     if not found:
         return failure
     if not isinstance(found[-1], Exception):

@@ -30,6 +30,7 @@ from .executors import (
     plan_of,
     remove_named,
 )
+from .layers import Layer, layer, layers
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "BuildOptions",
     "BuildProgress",
     "Executor",
+    "Layer",
     "MemoryPlan",
     "build",
     "builder_info",
@@ -46,6 +48,8 @@ __all__ = [
     "export",
     "export_onnx",
     "find",
+    "layer",
+    "layers",
     "names",
     "plan",
     "remove_name",

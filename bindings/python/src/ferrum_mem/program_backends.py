@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import weakref
 from collections.abc import Callable, Iterable
@@ -139,6 +140,14 @@ class ComputeCall:
         ended = [each._end() for each in (*self.inputs, *self.outputs) if each is not None]
         return all(ended)
 
+    def _is_free(self) -> bool:
+        """Ends the call. Returns whether the program has kept no array of it."""
+        if self._end():
+            return True
+        # An exception that the function has handled may be in a cycle with its frame.
+        gc.collect()
+        return self._end()
+
 
 def _operands(raw: Any, count: int, is_host: bool) -> tuple[ComputeOperand | None, ...]:
     return tuple(
@@ -147,8 +156,8 @@ def _operands(raw: Any, count: int, is_host: bool) -> tuple[ComputeOperand | Non
     )
 
 
-# By the handles of devices, which are used once.
-_hosts: dict[int, bool] = {}
+# By the handles of devices, which are used once. 0 is memory of the host without a device.
+_hosts: dict[int, bool] = {0: True}
 
 
 def _is_host(device: _abi.ferrum_device) -> bool:
@@ -293,7 +302,7 @@ class _Functions:
         except BaseException:
             call._end()
             raise
-        if not call._end():
+        if not call._is_free():
             raise InvalidStateError(
                 _abi.FERRUM_ERROR_INVALID_STATE,
                 "run() has kept an array of an operand, whose memory ends: copy what stays",

@@ -7,7 +7,7 @@ JSON functions, and at the struct that a part is named after. Later versions may
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 __all__ = [
     "BuildReport",
@@ -569,6 +569,23 @@ class BuilderInfo(TypedDict):
     supported_weight_formats: list[str]
     supported_optimizations: list[str]
     capabilities: BuilderCapabilities
+
+
+class LayerType(TypedDict):
+    """A layer type of the program."""
+
+    layer_type: str
+    name: str
+    input_shape: list[int] | None
+    output_count: int
+    config: dict[str, Any]
+    uses: int
+
+
+class LayerTypes(TypedDict):
+    """The layer types of the program; the result of models.layers()."""
+
+    layers: list[LayerType]
 
 
 class BuildTimeBreakdown(TypedDict):

@@ -69,6 +69,7 @@ mod generated;
 mod generic_pool;
 mod graph;
 mod kept;
+mod layer;
 mod library;
 mod manager;
 mod mapped_range;
@@ -131,6 +132,7 @@ pub use generated::records::{
 };
 pub use generic_pool::{BufferLease, GenericMemoryPool};
 pub use graph::Graph;
+pub use layer::{Layer, LayerConfig, LayerOutput, RegisteredLayer};
 pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, version, Library};
 pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;

@@ -84,7 +84,7 @@ impl From<Error> for ComputeFailure {
 /// An operation that a backend of the program computes.
 #[derive(Clone, Copy)]
 pub struct ComputeCall<'a> {
-    raw: &'a sys::ferrum_compute_call,
+    pub(crate) raw: &'a sys::ferrum_compute_call,
 }
 
 impl<'a> ComputeCall<'a> {
@@ -166,7 +166,7 @@ impl fmt::Debug for ComputeCall<'_> {
 /// # Safety
 ///
 /// The text is NULL, or UTF-8 that ends with a NUL and lives as long as the result.
-unsafe fn text<'a>(from: *const c_char) -> &'a str {
+pub(crate) unsafe fn text<'a>(from: *const c_char) -> &'a str {
     if from.is_null() {
         return "";
     }
@@ -302,6 +302,10 @@ impl<'a> ComputeOperand<'a> {
             let message = "the elements of an operand exist only in run()";
             return Err(ComputeFailure::new(ErrorKind::InvalidState, message));
         }
+        if self.device.id == 0 {
+            // Memory of the host without a device.
+            return Ok(());
+        }
         let mut info = sys::ferrum_device_info::default();
         // SAFETY: info is an output of the call.
         check(unsafe { sys::ferrum_device_get_info(self.device, &mut info) })?;
@@ -346,12 +350,12 @@ impl fmt::Debug for ComputeOperand<'_> {
 
 type Held = Box<dyn ProgramBackend>;
 
-/// Runs a function of a backend. An error or a panic becomes a status and a message.
+/// Runs a function of a backend or a layer. An error or a panic becomes a status and a message.
 ///
 /// # Safety
 ///
 /// `message` is NULL or has room for [`sys::FERRUM_COMPUTE_MESSAGE_MAX`] bytes.
-unsafe fn status_of(
+pub(crate) unsafe fn status_of(
     message: *mut c_char,
     function: impl FnOnce() -> std::result::Result<(), ComputeFailure>,
 ) -> sys::ferrum_status {

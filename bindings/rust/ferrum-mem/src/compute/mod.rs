@@ -8,6 +8,7 @@ mod sequence;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use backend::{status_of, text};
 pub use backend::{
     ComputeCall, ComputeFailure, ComputeOperand, ComputePlan, ProgramBackend, RegisteredCompute,
 };
