@@ -55,6 +55,9 @@ type Report struct {
 	// Took is the time of each part. Estimate is what was expected before.
 	Took     BuildTimeBreakdown `json:"took"`
 	Estimate BuildTimeEstimate  `json:"estimate"`
+	// SessionSeconds is the part of optimisation in which an engine of graphs opened its session; 0: the
+	// model has none.
+	SessionSeconds float64 `json:"session_seconds,omitempty"`
 }
 
 // breakdown sorts the times of the phases into the parts.

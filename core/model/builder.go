@@ -339,6 +339,9 @@ func (m *build) optimize(ctx context.Context) error {
 	start := time.Now()
 	err = m.computation.fill(ctx, &m.settings, m.reporter.bytes)
 	m.placed = time.Since(start)
+	if of, isSession := m.computation.(*sessions); isSession {
+		m.report.SessionSeconds = of.opening.Seconds()
+	}
 	return err
 }
 

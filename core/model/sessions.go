@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"ferrum_mem/core/backend"
 	"ferrum_mem/core/compute"
@@ -30,6 +31,8 @@ type sessions struct {
 	kept    *zone
 	memory  *sessionMemory
 	session compute.Session
+	// opening is how long the session took to open.
+	opening time.Duration
 	// ran has what runs have shown about the shapes that were run last.
 	ran []*observed
 }
@@ -53,31 +56,26 @@ type observed struct {
 }
 
 func (x *sessions) compile(resolved *ir.Resolved) (err error) {
-	if x.file != nil && x.definition == x.original {
-		if x.graph, err = x.file.Graph(); err != nil {
-			return err
+	if x.file == nil || x.definition != x.original {
+		if x.graph, err = onnx.FromDefinition(x.definition); err == nil {
+			x.program, err = compile(resolved, nil)
 		}
-	} else if x.graph, err = onnx.FromDefinition(x.definition); err != nil {
 		return err
 	}
-	if x.undefined == nil {
-		x.program, err = compile(resolved, nil)
+	if x.graph, err = x.file.Graph(); err != nil {
 		return err
+	}
+	defined := &program{}
+	if x.undefined == nil {
+		if defined, err = compile(resolved, nil); err != nil {
+			return err
+		}
 	}
 	x.program = &program{definition: x.definition}
 	for i := range x.graph.Inputs {
-		v := &x.graph.Inputs[i]
-		in := input{name: v.Name, kind: v.Type, shape: make([]int64, len(v.Shape)), dims: make([]string, len(v.Shape))}
-		if !v.HasShape {
-			return device.Errorf(device.CodeUnsupported, opCompile, "input %q: the file does not state its shape", v.Name)
-		}
-		for axis, d := range v.Shape {
-			in.shape[axis] = d.Length
-			if d.Length == ir.Dynamic {
-				if in.dims[axis] = d.Name; d.Name == "" {
-					in.dims[axis] = fmt.Sprintf("%s.%d", v.Name, axis)
-				}
-			}
+		in, err := inputOf(&x.graph.Inputs[i], defined.inputs)
+		if err != nil {
+			return err
 		}
 		x.program.inputs = append(x.program.inputs, in)
 	}
@@ -85,6 +83,29 @@ func (x *sessions) compile(resolved *ir.Resolved) (err error) {
 		x.program.outputs = append(x.program.outputs, output{name: x.graph.Outputs[i].Name, value: i})
 	}
 	return nil
+}
+
+// inputOf describes an input of a file. Its default and its table are those that the definition has for the
+// name. A definition may have further inputs for what nodes of the file compute.
+func inputOf(v *onnx.Value, defined []input) (input, error) {
+	in := input{name: v.Name, kind: v.Type, shape: make([]int64, len(v.Shape)), dims: make([]string, len(v.Shape))}
+	if !v.HasShape {
+		return in, device.Errorf(device.CodeUnsupported, opCompile, "input %q: the file does not state its shape", v.Name)
+	}
+	for axis, d := range v.Shape {
+		in.shape[axis] = d.Length
+		if d.Length == ir.Dynamic {
+			if in.dims[axis] = d.Name; d.Name == "" {
+				in.dims[axis] = fmt.Sprintf("%s.%d", v.Name, axis)
+			}
+		}
+	}
+	for i := range defined {
+		if of := &defined[i]; of.name == v.Name {
+			in.rule, in.table, in.rows = of.rule, of.table, of.rows
+		}
+	}
+	return in, nil
 }
 
 func (x *sessions) bind(source *weights.Source) error {
@@ -159,10 +180,12 @@ func (x *sessions) fill(ctx context.Context, s *Settings, tell func(done, total 
 	for _, c := range x.constants {
 		g.Constants = append(g.Constants, compute.Constant{Name: c.Name, Type: c.Type, Shape: signed(c.Shape), Addr: x.parameters.addr(c.offset)})
 	}
+	start := time.Now()
 	if x.session, err = x.graphs.OpenGraph(g); err != nil {
 		x.session = nil
 		return err
 	}
+	x.opening = time.Since(start)
 	x.publish(0)
 	return nil
 }

@@ -646,12 +646,15 @@ class PassReport(NamedPassResult, PassResult):
 
 
 class BuildReport(TypedDict):
-    """What a build did; the result of Executor.report()."""
+    """What a build did; the result of Executor.report(). session_seconds is there for a model that
+    an engine of graphs runs, such as ONNX Runtime.
+    """
 
     issues: list[ModelIssue]
     passes: list[PassReport]
     took: BuildTimeBreakdown
     estimate: BuildTimeEstimate
+    session_seconds: NotRequired[float]
 
 
 class ExecutorCounters(TypedDict):
