@@ -33,6 +33,9 @@ PEAKS = ("1x128", "8x128")
 PEAKS_QUICK = ("1x128",)
 OURS = "ferrum_executor_run"
 READ = "read of the file"
+# ONNX Runtime without this library, and a copy in memory.
+BARE = "bare ONNX Runtime"
+COPY = "copy"
 
 
 def quotients(one: list[float], two: list[float]) -> dict[str, float]:
@@ -59,7 +62,9 @@ class Models:
             progress(f"models: MiniLM {shape}")
             found += self.shape(shape)
         progress("models: MiniLM, memory, build, sleep and wake")
-        return found + self.life()
+        found += self.life()
+        progress("models: MiniLM in ONNX Runtime")
+        return found + self.runtime()
 
     def shape(self, shape: str) -> list[Result]:
         """The values of one shape."""
@@ -85,6 +90,19 @@ class Models:
         command = self.command("minilm_life.py", *self.peaks)
         answer = self.harness.calm.measure(lambda: answer_of(command))
         return life_of(answer, shlex.join(command))
+
+    def runtime(self) -> list[Result]:
+        """The values of ONNX Runtime as an engine."""
+        shapes = [shape for shape in self.shapes if shape not in self.left_out]
+        if self.missing:
+            units = {
+                **{f"runtime_{shape}_cpu": "ms" for shape in shapes}, "runtime_anonymous": "MB",
+                "runtime_session": "ms", "runtime_asleep": "MB", "runtime_wake": "ms",
+            }  # fmt: skip
+            return [nothing(name, unit, self.missing) for name, unit in units.items()]
+        command = self.command("minilm_runtime.py", *shapes)
+        answer = self.harness.calm.measure(lambda: answer_of(command))
+        return runtime_of(answer, shlex.join(command))
 
     def command(self, script: str, *shapes: str) -> list[str]:
         """The command line of a script. NumPy computes the expected values on one thread."""
@@ -173,6 +191,44 @@ def life_of(answer: dict[str, Any], command: str) -> list[Result]:
             "minilm_wake", "ms", summary(wake["wake"]), summary(wake["read"]),
             ours_name="ferrum_executor_wake", peer_name=READ,
             pairs=quotients(wake["wake"], wake["read"]), **common,
+        )
+    )  # fmt: skip
+    return found
+
+
+def runtime_of(answer: dict[str, Any], command: str) -> list[Result]:
+    """The entries of ONNX Runtime as an engine. The peer is the faster of its two sessions."""
+    found, about = [], answer["life"]
+    most = max(entry["difference"] for entry in answer["shapes"])
+    worst = max(entry["error"] for entry in answer["shapes"])
+    common = {"ours_name": OURS, "command": command, "difference": most, "error": worst}
+    for entry in answer["shapes"]:
+        times = dict(entry["cpu_ms"])
+        ours = times.pop("ours")
+        form, best = min(times.items(), key=lambda item: summary(item[1])["median"])
+        found.append(
+            result(
+                f"runtime_{entry['shape']}_cpu", "ms", summary(ours), summary(best),
+                peer_name=BARE, peer_version=f"{answer['peer']} {form}",
+                pairs=quotients(ours, best), threads=1, **{**common, "error": entry["error"]},
+            )
+        )  # fmt: skip
+    found.append(
+        result(
+            "runtime_anonymous", "MB", summary([about["anonymous_bytes"] / 1e6]), None, **common,
+        )
+    )  # fmt: skip
+    found.append(result("runtime_session", "ms", summary(about["session"]), None, **common))
+    found.append(
+        result(
+            "runtime_asleep", "MB", summary([about["asleep_bytes"] / 1e6]), None,
+            awake_bytes=about["awake_bytes"], **common,
+        )
+    )  # fmt: skip
+    found.append(
+        result(
+            "runtime_wake", "ms", summary(about["wake"]), summary(about["copy"]), peer_name=COPY,
+            pairs=quotients(about["wake"], about["copy"]), **common,
         )
     )  # fmt: skip
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from book import Book, number, precise
-from models import MASKS, PEAKS, READ, RUNTIME, SHAPES
+from models import BARE, COPY, MASKS, PEAKS, READ, RUNTIME, SHAPES
 from operations_targets import ERROR_MOST, measured, paired
 from verdict import Reading, Target
 
@@ -95,6 +95,43 @@ def error(book: Book) -> Reading:
     return Reading(value, f"{value:.1e} at {shape}")
 
 
+def in_runtime(book: Book) -> Reading:
+    """The largest quotient of the times of ONNX Runtime as an engine and of bare ONNX Runtime."""
+    value, shape = max((paired(book, f"runtime_{shape}_cpu", BARE), shape) for shape in SHAPES)
+    return Reading(value, f"{precise(value)} at {shape}")
+
+
+def alone(name: str, unit: str) -> Callable[[Book], Reading]:
+    """A value without a peer."""
+
+    def read(book: Book) -> Reading:
+        value = float(measured(book, name)["value_ours"])
+        return Reading(value, f"{number(value)} {unit}")
+
+    return read
+
+
+def runtime_asleep(book: Book) -> Reading:
+    """The part of the memory of a model that its process keeps asleep."""
+    entry = measured(book, "runtime_asleep")
+    asleep, awake = float(entry["value_ours"]), entry["awake_bytes"] / 1e6
+    return Reading(asleep / awake, f"{number(asleep)} of {number(awake)} MB")
+
+
+def runtime_wake(book: Book) -> Reading:
+    """The quotient of the time of a copy and that of a wake."""
+    value = life("runtime_wake", COPY)(book).value
+    entry = measured(book, "runtime_wake", COPY)
+    ours, theirs = number(entry["value_ours"]), number(entry["value_peer"])
+    return Reading(1 / value, f"{precise(1 / value)} ({theirs} beside {ours} ms)")
+
+
+def difference(book: Book) -> Reading:
+    """The largest difference between the hidden states of the two engines."""
+    value = float(measured(book, "runtime_session")["difference"])
+    return Reading(value, f"{value:.1e}")
+
+
 TARGETS = (
     Target("minilm_cpu",
            f"MiniLM, CPU time of one thread ÷ onnxruntime's, {len(SHAPES)} shapes, masks full and "
@@ -116,4 +153,16 @@ TARGETS = (
            0.02),
     Target("minilm_wake", "MiniLM: time of reading the file into new memory ÷ that of a wake",
            wake, 0.9, least=True),
+    Target("runtime_cpu", f"MiniLM in ONNX Runtime as an engine, CPU time of a run ÷ that of bare "
+           f"ONNX Runtime with the same settings, {len(SHAPES)} shapes: the worst", in_runtime,
+           1.05),
+    Target("runtime_difference", "the same: largest difference of a hidden state from the CPU "
+           "engine's", difference, ERROR_MOST),
+    Target("runtime_anonymous", "the same: anonymous memory of a model beyond what the pool gave, "
+           "in MB", alone("runtime_anonymous", "MB"), 5),
+    Target("runtime_session", "the same: time of a session from weights in the pool, in ms",
+           alone("runtime_session", "ms"), 25),
+    Target("runtime_asleep", "the same: memory of the process asleep ÷ awake", runtime_asleep, 0.2),
+    Target("runtime_wake", "the same: time of a copy into new memory ÷ that of a wake",
+           runtime_wake, 0.9, least=True),
 )  # fmt: skip

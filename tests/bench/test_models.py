@@ -29,7 +29,21 @@ def answer(shape: str, **more: Any) -> dict[str, Any]:
 
 def entries(**more: Any) -> list[dict[str, Any]]:
     found = [e for s in models.SHAPES for e in models.results_of(answer(s, **more), "command")]
-    return found + models.life_of(life(), "command")
+    return found + models.life_of(life(), "command") + models.runtime_of(runtime(), "command")
+
+
+def runtime(**more: Any) -> dict[str, Any]:
+    """What the script of ONNX Runtime prints: a run takes 1 % more than the better peer."""
+    times = {"ours": [5.05, 5.05], "arena": [6.0, 6.0], "plain": [5.0, 5.0]}
+    about = {
+        "session": [20.0], "anonymous_bytes": 2_000_000, "awake_bytes": 100, "asleep_bytes": 10,
+        "wake": [5.0, 5.0], "copy": [5.0, 5.0],
+    }  # fmt: skip
+    shapes = [
+        {"shape": shape, "cpu_ms": times, "error": 1e-6, "difference": 3e-6}
+        for shape in models.SHAPES
+    ]
+    return {"peer": "1.32", "shapes": shapes, "life": {**about, **more}}
 
 
 def life(**more: Any) -> dict[str, Any]:
@@ -120,10 +134,26 @@ def test_a_slow_wake_is_found() -> None:
     assert (found.met, found.measured) == (False, "0.833 (50.0 beside 60.0 ms)")
 
 
+def test_the_targets_of_onnx_runtime() -> None:
+    found = entries()
+    assert verdict("runtime_cpu", found).measured == "1.010 at 8x128"
+    assert verdict("runtime_difference", found).measured == "3.0e-06"
+    for name in ("cpu", "difference", "anonymous", "session", "asleep", "wake"):
+        assert verdict(f"runtime_{name}", found).met, name
+    worse = runtime(
+        session=[26.0], anonymous_bytes=6_000_000, asleep_bytes=30, wake=[6.0, 6.0]
+    )  # fmt: skip
+    bad = models.runtime_of(worse, "command")
+    for name in ("anonymous", "session", "asleep", "wake"):
+        assert not verdict(f"runtime_{name}", bad).met, name
+
+
 def test_without_the_packages_the_models_are_missing() -> None:
     made = object.__new__(models.Models)
     made.missing, made.left_out, made.peaks = "onnxruntime: not installed", (), models.PEAKS
+    made.shapes = models.SHAPES
     found = [entry for shape in models.SHAPES for entry in made.shape(shape)] + made.life()
+    found += made.runtime()
     reason = "not measured: onnxruntime: not installed"
     assert {verdict(target.id, found).text for target in models_targets.TARGETS} == {reason}
     lines = models_report.minilm_lines(book.Book(found))
