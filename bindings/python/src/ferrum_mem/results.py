@@ -645,16 +645,19 @@ class PassReport(NamedPassResult, PassResult):
     """The result of a pass with its name, the key "pass"."""
 
 
-class BuildReport(TypedDict):
-    """What a build did; the result of Executor.report(). session_seconds is there for a model that
-    an engine of graphs runs, such as ONNX Runtime.
-    """
-
+class _BuildReport(TypedDict):
     issues: list[ModelIssue]
     passes: list[PassReport]
     took: BuildTimeBreakdown
     estimate: BuildTimeEstimate
-    session_seconds: NotRequired[float]
+
+
+class BuildReport(_BuildReport, total=False):
+    """What a build did; the result of Executor.report(). session_seconds is there for a model that
+    ONNX Runtime runs.
+    """
+
+    session_seconds: float
 
 
 class ExecutorCounters(TypedDict):
