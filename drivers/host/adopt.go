@@ -26,8 +26,14 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) 
 	default:
 		return o.errorf(device.CodeInvalidArgument, op, "access %d: want %d or %d", access, device.AccessRead, device.AccessReadWrite)
 	}
-	isQuick := size <= quickCheckBytes && o.driver.mapper.Allows(uint64(addr), size, access)
-	if !isQuick && !o.driver.system.allows(protection, uint64(addr), size) {
+	isAllowed := size <= quickCheckBytes && o.driver.mapper.Allows(uint64(addr), size, access)
+	if !isAllowed {
+		isKnown := false
+		if isAllowed, isKnown = o.driver.system.allows(protection, uint64(addr), size); !isKnown {
+			isAllowed = o.driver.mapper.IsMapped(uint64(addr), size)
+		}
+	}
+	if !isAllowed {
 		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: not %s throughout", uint64(addr), size, words)
 	}
 	return o.foreign.Add(op, addr, size, access, o.overlaps)
@@ -72,12 +78,12 @@ func (o *openDevice) overlaps(base, size uint64) bool {
 	return o.Allocator.Overlaps(base, size) || o.virtual.Overlaps(base, size)
 }
 
-// allows states whether the protection of a whole range begins with these letters, as far
-// as the system reports it.
-func (s *system) allows(protection string, base, size uint64) bool {
+// allows states whether the protection of a whole range begins with these letters. isKnown is false if the
+// system does not report it, for example because the process has no more file descriptors.
+func (s *system) allows(protection string, base, size uint64) (isAllowed, isKnown bool) {
 	listed := s.Read("proc/self/maps")
 	if listed == "" || len(listed) >= hostmemory.MaxReadingBytes {
-		return true
+		return false, false
 	}
 	next, end := base, base+size
 	for line := range strings.Lines(listed) {
@@ -85,21 +91,21 @@ func (s *system) allows(protection string, base, size uint64) bool {
 		from, to, _ := strings.Cut(bounds, "-")
 		first, err := strconv.ParseUint(from, 16, 64)
 		if err != nil {
-			return true
+			return false, false
 		}
 		last, err := strconv.ParseUint(to, 16, 64)
 		if err != nil {
-			return true
+			return false, false
 		}
 		if last <= next {
 			continue
 		}
 		if first > next || !strings.HasPrefix(rest, protection) {
-			return false
+			return false, true
 		}
 		if next = last; next >= end {
-			return true
+			return true, true
 		}
 	}
-	return false
+	return false, true
 }

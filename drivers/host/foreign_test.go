@@ -78,7 +78,24 @@ func TestAccessOfSmallRangesIsKnownWithoutTheSystemsList(t *testing.T) {
 	}
 	for _, first := range []uint64{0, 1, page - 1} {
 		require.False(t, m.Allows(first, 16, device.AccessRead), "no memory is at %d", first)
+		require.False(t, m.IsMapped(first, 16), "no memory is at %d", first)
 	}
+}
+
+// Without the system's list, memory that is not mapped is found all the same.
+func TestUnmappedMemoryIsRejectedWithoutTheList(t *testing.T) {
+	o := openOne(t)
+	there := o.driver.system
+	o.driver.system = newSystem(t.TempDir())
+	defer func() { o.driver.system = there }()
+	for _, size := range []uint64{8, quickCheckBytes + 1, 1 << 63} {
+		requireCode(t, device.CodeInvalidAddress, o.Adopt(0x40000, size, device.AccessRead), "not readable")
+		requireCode(t, device.CodeInvalidAddress, o.Adopt(8, size, device.AccessReadWrite), "not readable and writable")
+	}
+	const size = 2 * quickCheckBytes
+	host, _ := hostBuffer(t, size)
+	require.NoError(t, o.Adopt(device.Addr(host), size, device.AccessReadWrite))
+	require.NoError(t, o.Disown(device.Addr(host), size))
 }
 
 func TestWritableRangesEqualTheSystemsList(t *testing.T) {
@@ -92,9 +109,14 @@ func TestWritableRangesEqualTheSystemsList(t *testing.T) {
 		{0x1000, 0x2000, true}, {0x1fff, 2, true}, {0x2fff, 1, true}, {0x2fff, 2, false}, {0xfff, 2, false},
 		{0x3000, 1, false}, {0x4000, 1, false}, {0x5000, 0x1000, true}, {0x5000, 0x1001, false}, {0x7000, 1, false},
 	} {
-		require.Equal(t, c.want, s.allows("rw", c.base, c.size), "%#x %#x", c.base, c.size)
+		isAllowed, isKnown := s.allows("rw", c.base, c.size)
+		require.True(t, isKnown)
+		require.Equal(t, c.want, isAllowed, "%#x %#x", c.base, c.size)
 	}
-	require.True(t, newSystem(t.TempDir()).allows("rw", 1, 1), "an unknown limit allows the call")
+	_, isKnown := newSystem(t.TempDir()).allows("rw", 1, 1)
+	require.False(t, isKnown, "there is no list")
+	_, isKnown = newSystem(files(t, map[string]string{"proc/self/maps": "1000:2000 rw-p\n"})).allows("rw", 0x1000, 1)
+	require.False(t, isKnown, "the list has another form")
 }
 
 // Memory that the process can only read can be read. A write fails before it reaches the

@@ -60,14 +60,17 @@ func System() Calls {
 		IsMapped: func(address, size uint64) bool {
 			page := uint64(unix.Getpagesize())
 			start := address &^ (page - 1)
+			if start == 0 || size > math.MaxInt64-page {
+				return false // the system maps no memory at the first page, and none that is so large
+			}
 			// The call writes nothing: it only lets the system write, and only for files.
 			return unix.Msync(unsafe.Slice((*byte)(Pointer(start)), address-start+size), unix.MS_ASYNC) == nil
 		},
 		Allows: func(address, size uint64, access device.Access) bool {
 			page := uint64(unix.Getpagesize())
 			start := address &^ (page - 1)
-			if start == 0 {
-				return false // the system maps no memory at the first page
+			if start == 0 || size > math.MaxInt64-page {
+				return false
 			}
 			return allows(unsafe.Slice((*byte)(Pointer(start)), address-start+size), access)
 		},
