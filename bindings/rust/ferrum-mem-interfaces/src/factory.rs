@@ -11,7 +11,7 @@ use ferrum_interfaces::memory::{
     MemoryManagerFactory, StreamManager,
 };
 use ferrum_interfaces::model_builder::{AdvancedModelBuilder, ModelBuilder, ModelBuilderFactory};
-use ferrum_mem::{Library, PlacementStrategy, PoolConfig};
+use ferrum_mem::{ComputeCall, ComputeFailure, Library, PlacementStrategy, PoolConfig};
 use ferrum_types::{Device, FerrumError, ModelType, Result};
 
 use crate::backend::FerrumBackend;
@@ -19,7 +19,7 @@ use crate::backend_config::{default_config, BackendSettings};
 use crate::config::manager_config;
 use crate::devices::Devices;
 use crate::error::{check, error_of};
-use crate::hub::Hub;
+use crate::hub::{locked, Hub};
 use crate::manager::FerrumMemoryManager;
 use crate::model_builder::FerrumModelBuilder;
 use crate::monitor::FerrumMemoryMonitor;
@@ -102,6 +102,24 @@ impl FerrumMem {
     /// Those of `ferrum_placement_create`.
     pub fn create_strategy(&self, strategy: PlacementStrategy) -> Result<FerrumAllocationStrategy> {
         FerrumAllocationStrategy::new(self.hub.clone(), strategy)
+    }
+
+    /// States how a layer type is computed. A
+    /// [`CustomLayer`](ferrum_interfaces::model_builder::CustomLayer) has no such call, so
+    /// [`build_with_custom_layers`](AdvancedModelBuilder::build_with_custom_layers) needs one for the
+    /// type of each layer. A later function replaces an earlier one for builds that follow.
+    ///
+    /// The function reads the inputs and the parameters, in the order of their names, and writes the
+    /// output. Several threads may call it at a time.
+    pub fn set_layer_forward(
+        &self,
+        layer_type: impl Into<String>,
+        forward: impl Fn(&ComputeCall<'_>) -> std::result::Result<(), ComputeFailure>
+            + Send
+            + Sync
+            + 'static,
+    ) {
+        locked(&self.hub.forwards).insert(layer_type.into(), Arc::new(forward));
     }
 
     /// Creates a loader of weights. Its tensors are in pools of its own.

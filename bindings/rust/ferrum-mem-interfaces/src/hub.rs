@@ -10,6 +10,7 @@ use ferrum_mem::{Memory, Stream, Transfer};
 use ferrum_types::{Device, FerrumError, Result};
 
 use crate::completion::{pair, Answer};
+use crate::custom_layers::Forward;
 use crate::devices::Devices;
 use crate::error::error_of;
 use crate::events::Events;
@@ -32,6 +33,8 @@ pub(crate) struct Hub {
     lanes: Mutex<HashMap<Device, Vec<Arc<Stream>>>>,
     /// The backends that exist, by the pools of their tensors.
     engines: Mutex<Vec<(Weak<Pools>, Weak<Slot>)>>,
+    /// The functions that compute layer types of the program, by type.
+    pub(crate) forwards: Mutex<HashMap<String, Forward>>,
     /// Write-locked while blocks are moved. A call that uses such a block waits for the move, so it
     /// is then made on a worker.
     moves: RwLock<()>,
@@ -118,6 +121,7 @@ impl Hub {
             streams: RwLock::default(),
             lanes: Mutex::default(),
             engines: Mutex::default(),
+            forwards: Mutex::default(),
             moves: RwLock::default(),
         }))
     }

@@ -58,6 +58,7 @@ mod backend_config;
 mod batch_ops;
 mod completion;
 mod config;
+mod custom_layers;
 mod data_types;
 mod devices;
 mod error;

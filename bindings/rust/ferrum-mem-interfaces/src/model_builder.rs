@@ -15,6 +15,7 @@ use ferrum_types::{
     DataType, Device, FerrumError, ModelConfig, ModelId, ModelSource, ModelType, Result,
 };
 
+use crate::custom_layers::register;
 use crate::error::error_of;
 use crate::hub::{locked, Hub};
 use crate::model_executor::FerrumModelExecutor;
@@ -46,6 +47,8 @@ struct Order {
     options: BuildOptions,
     device: Option<Device>,
     max_batch_size: Option<usize>,
+    /// The layer types of the program.
+    layers: Vec<Box<dyn CustomLayer>>,
 }
 
 type OnProgress = Box<dyn Fn(BuildProgress) + Send + Sync>;
@@ -95,7 +98,7 @@ impl FerrumModelBuilder {
         on_progress: Option<OnProgress>,
     ) -> Result<Box<dyn ModelExecutor>> {
         let inner = self.inner.clone();
-        let build = move || inner.build(&order, &*backend, on_progress);
+        let build = move || inner.build(order, &*backend, on_progress);
         let built = self.inner.hub.workers.run(build).await?;
         Ok(Box::new(built))
     }
@@ -104,7 +107,7 @@ impl FerrumModelBuilder {
 impl Inner {
     fn build(
         &self,
-        order: &Order,
+        order: Order,
         backend: &dyn ComputeBackend,
         on_progress: Option<OnProgress>,
     ) -> Result<FerrumModelExecutor> {
@@ -118,7 +121,16 @@ impl Inner {
         let pool = self.pool(&running)?;
         let options = serde_json::to_string(&order.options);
         let options = options.map_err(|error| FerrumError::config(error.to_string()))?;
-        let mut request = BuildRequest::new(Source::Path(&order.path), &running.compute, &pool);
+        let definition = definition_of(&order.path)?;
+        let source = match &definition {
+            Some(json) => Source::Definition {
+                json,
+                weights: None,
+            },
+            None => Source::Path(&order.path),
+        };
+        let layers = register(&self.hub, order.layers)?;
+        let mut request = BuildRequest::new(source, &running.compute, &pool);
         request.model = Some(order.id.as_str());
         request.options_json = &options;
         let built = match on_progress {
@@ -131,7 +143,14 @@ impl Inner {
         let batch = order.max_batch_size;
         let batch = batch.unwrap_or_else(|| backend.capabilities().max_batch_size);
         let executor = built.map_err(error_of)?;
-        FerrumModelExecutor::new(self.hub.clone(), executor, running, &order.id, batch)
+        FerrumModelExecutor::new(
+            self.hub.clone(),
+            executor,
+            running,
+            &order.id,
+            batch,
+            layers,
+        )
     }
 
     fn pool(&self, running: &Running) -> Result<ElasticPool> {
@@ -149,7 +168,11 @@ impl Inner {
     fn issues(&self, config: &ModelConfig) -> Result<Vec<ValidationIssue>> {
         let library = self.hub.devices.library();
         let checked = parsed(library.validate_model_json(Path::new(&config.model_path)))?;
-        let mut found = issues(&checked);
+        Ok(Self::with_limits(config, issues(&checked)))
+    }
+
+    /// Adds what the library does not run of a configuration.
+    fn with_limits(config: &ModelConfig, mut found: Vec<ValidationIssue>) -> Vec<ValidationIssue> {
         let mut add = |path: &str, fix: &str, description: String| {
             found.push(ValidationIssue {
                 severity: ValidationSeverity::Error,
@@ -176,12 +199,16 @@ impl Inner {
             let said = "a batch has at least one sequence".to_owned();
             add("max_batch_size", "set 1 or more", said);
         }
-        Ok(found)
+        found
     }
 
     /// The order for a configuration, or the first issue that stops its build.
     fn order(&self, config: &ModelConfig) -> Result<Order> {
-        let issues = self.issues(config)?;
+        self.checked(config, self.issues(config)?)
+    }
+
+    fn checked(&self, config: &ModelConfig, found: Vec<ValidationIssue>) -> Result<Order> {
+        let issues = Self::with_limits(config, found);
         let stops = |it: &&ValidationIssue| it.severity >= ValidationSeverity::Error;
         if let Some(issue) = issues.iter().find(stops) {
             return Err(FerrumError::config(format!(
@@ -195,6 +222,7 @@ impl Inner {
             options: BuildOptions::default(),
             device: Some(config.device.clone()),
             max_batch_size: Some(config.max_batch_size),
+            layers: Vec::new(),
         })
     }
 }
@@ -236,6 +264,7 @@ impl ModelBuilder for FerrumModelBuilder {
             path,
             device: None,
             max_batch_size: None,
+            layers: Vec::new(),
         };
         self.build(order, compute_backend, None).await
     }
@@ -265,6 +294,20 @@ impl ModelBuilder for FerrumModelBuilder {
     }
 }
 
+fn is_definition(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "json")
+}
+
+/// The text of a definition; `None`: the path is that of a folder or of another file.
+fn definition_of(path: &Path) -> Result<Option<String>> {
+    if !is_definition(path) {
+        return Ok(None);
+    }
+    let read = std::fs::read_to_string(path);
+    let text = read.map_err(|error| FerrumError::io_str(format!("{}: {error}", path.display())))?;
+    Ok(Some(text))
+}
+
 /// The definitions of encoders have integers of 64 bits.
 fn no_definitions<T>() -> Result<T> {
     Err(FerrumError::unsupported(
@@ -275,17 +318,26 @@ fn no_definitions<T>() -> Result<T> {
 
 #[async_trait]
 impl AdvancedModelBuilder for FerrumModelBuilder {
-    /// [`FerrumError::Unsupported`]: a custom layer has no call that computes it.
+    /// The model is a definition whose layers have the types of these layers: `model_path` of the
+    /// configuration is a file that ends with `.json`. Parameters are initialised; the layers make
+    /// theirs. [`crate::FerrumMem::set_layer_forward`] states how each type is computed; without it
+    /// the call is [`FerrumError::Unsupported`]. The types are registered as long as the model exists,
+    /// so one of another model is [`FerrumError::AlreadyExists`].
     async fn build_with_custom_layers(
         &self,
-        _: &ModelConfig,
-        _: Vec<Box<dyn CustomLayer>>,
-        _: Arc<dyn ComputeBackend>,
+        config: &ModelConfig,
+        custom_layers: Vec<Box<dyn CustomLayer>>,
+        compute_backend: Arc<dyn ComputeBackend>,
         _: Arc<dyn WeightLoader>,
     ) -> Result<Box<dyn ModelExecutor>> {
-        Err(FerrumError::unsupported(
-            "a custom layer has no call that computes it",
-        ))
+        if !is_definition(Path::new(&config.model_path)) {
+            return Err(FerrumError::unsupported(
+                "only a definition has custom layers: a file that ends with .json",
+            ));
+        }
+        let mut order = self.inner.checked(config, Vec::new())?;
+        order.layers = custom_layers;
+        self.build(order, compute_backend, None).await
     }
 
     /// As [`ModelBuilder::build_model`], which has a bounded working set too. The callback runs on a

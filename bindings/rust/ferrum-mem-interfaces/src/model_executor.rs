@@ -8,7 +8,7 @@ use ferrum_interfaces::model_executor::{
     ExecutorState, ExecutorStatus, MemoryRequirements, ModelExecutor, PrefillInput, PrefillOutput,
 };
 use ferrum_interfaces::{TensorLike, TensorRef};
-use ferrum_mem::{DType, Executor};
+use ferrum_mem::{DType, Executor, RegisteredLayer};
 use ferrum_types::{DataType, FerrumError, ModelId, ModelInfo, ModelType, Result};
 use serde_json::{json, Value};
 
@@ -30,6 +30,8 @@ pub struct FerrumModelExecutor {
     hub: Arc<Hub>,
     /// `None` after a shutdown.
     executor: Mutex<Option<Executor>>,
+    /// The layer types of the model, which end after it.
+    _layers: Vec<RegisteredLayer>,
     running: Arc<Running>,
     factory: Arc<FerrumTensorFactory>,
     info: ModelInfo,
@@ -58,6 +60,7 @@ impl FerrumModelExecutor {
         running: Arc<Running>,
         id: &ModelId,
         max_batch_size: usize,
+        layers: Vec<RegisteredLayer>,
     ) -> Result<Self> {
         let state = parsed(executor.info_json())?;
         let definition = parsed(executor.definition_json())?;
@@ -115,6 +118,7 @@ impl FerrumModelExecutor {
             factory: Arc::new(FerrumTensorFactory::new(running.pools.clone(), 0)),
             hub,
             executor: Mutex::new(Some(executor)),
+            _layers: layers,
             input: text(&state["inputs"][0]["name"]),
             output: text(&state["outputs"][0]),
             running,

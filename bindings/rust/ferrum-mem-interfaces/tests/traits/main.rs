@@ -3,6 +3,7 @@
 
 mod cancellation;
 mod compute;
+mod custom_layers;
 mod managers;
 mod mapped;
 mod models;
