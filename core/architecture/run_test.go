@@ -129,7 +129,7 @@ func (r *runner) run(t *testing.T, inputs map[string]*reference.Tensor) map[stri
 			require.NotNil(t, given[i], "input %d of %s", i, n.ID)
 			mustFit(t, in, given[i])
 		}
-		op, err := l.Operator()
+		op, err := l.Operator(r.model.Operators)
 		require.NoError(t, err)
 		out, err := reference.Run(op, given, nil)
 		require.NoError(t, err, n.ID)
