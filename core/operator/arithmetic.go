@@ -14,6 +14,7 @@ func binary(version int) Schema {
 		Inputs:  []Parameter{input("A", "T", types), input("B", "T", types)},
 		Outputs: []Parameter{input("C", "T", types)},
 		infer:   inferBroadcast,
+		origins: eachElement,
 	}
 }
 
@@ -36,6 +37,7 @@ func power(version int) Schema {
 		Inputs:  []Parameter{input("X", "T", base), input("Y", variable, exponent)},
 		Outputs: []Parameter{input("Z", "T", base)},
 		infer:   inferBroadcast,
+		origins: eachElement,
 	}
 }
 
@@ -54,6 +56,7 @@ func unary(in, out string, types Types, attributes ...Attribute) Schema {
 		Outputs:    []Parameter{input(out, "T", types)},
 		Attributes: attributes,
 		infer:      inferSame,
+		origins:    eachElement,
 	}
 }
 
@@ -96,6 +99,7 @@ func where(version int) Schema {
 			input("condition", "B", booleans), input("X", "T", types), input("Y", "T", types),
 		},
 		Outputs: []Parameter{input("output", "T", types)},
+		origins: eachElement,
 		infer: func(c *call) error {
 			shape, err := c.broadcastInputs()
 			if err == nil {
@@ -122,6 +126,7 @@ func cast(version int) Schema {
 		Inputs:     []Parameter{input("input", "T1", types)},
 		Outputs:    []Parameter{input("output", "T2", types)},
 		Attributes: attributes,
+		origins:    eachElement,
 		infer: func(c *call) error {
 			to, _ := c.DataType("to")
 			c.give(to, c.in(0).Shape)

@@ -44,7 +44,8 @@ func attention(version int) Schema {
 			{Name: "softmax_precision", Kind: DataType, Types: floats},
 			{Name: "qk_matmul_output_mode", Kind: Int, Default: int64(0), Most: 3},
 		},
-		infer: inferAttention,
+		infer:   inferAttention,
+		origins: eachSequence(mask),
 	}
 	if version >= 24 {
 		s.Inputs = append(s.Inputs, optional("nonpad_kv_seqlen", "tensor(int64)", shapeNumbers))

@@ -10,7 +10,7 @@
 // Find returns the Schema of an operator at an opset. Prepare reads its attributes from JSON.
 // Infer computes the data types and shapes of the outputs, and the Layout: attributes and inputs
 // that control the operation, with defaults and negative numbers resolved. So an engine
-// does not interpret them again.
+// does not interpret them again. Origins states which part of the inputs a part of the outputs needs.
 //
 // The package computes no elements. It never allocates memory in proportion to a shape. Package
 // reference computes the elements.
@@ -20,7 +20,7 @@
 //
 // # Files in reading order
 //
-// types.go, value.go, names.go, schema.go, prepare.go, call.go, axes.go, shapes.go, arithmetic.go, movement.go,
-// slicing.go, reduction.go, order.go, product.go, normalisation.go, rotary.go, attention.go, fused.go, registry.go,
-// custom.go, infer.go.
+// types.go, value.go, names.go, schema.go, prepare.go, call.go, axes.go, shapes.go, origins.go, arithmetic.go,
+// movement.go, slicing.go, reduction.go, order.go, product.go, normalisation.go, rotary.go, attention.go, fused.go,
+// registry.go, custom.go, infer.go.
 package operator

@@ -14,6 +14,7 @@ func rmsNormResidual(int) Schema {
 		Outputs:    []Parameter{input("Y", "T", floats), input("sum", "T", floats)},
 		Attributes: []Attribute{float("epsilon", 1e-5)},
 		infer:      inferNormResidual,
+		origins:    eachRow,
 	}
 }
 
@@ -49,6 +50,7 @@ func siluMul(int) Schema {
 	return Schema{
 		Inputs:  []Parameter{input("gate", "T", floats), input("up", "T", floats)},
 		Outputs: []Parameter{input("Y", "T", floats)},
+		origins: eachElement,
 		infer: func(c *call) error {
 			if err := c.exactly(1, c.in(0).Shape...); err != nil {
 				return err
@@ -68,7 +70,8 @@ func linear(int) Schema {
 		Attributes: []Attribute{{
 			Name: "activation", Kind: Text, Default: "none", Choices: []string{"none", "relu", "gelu", "gelu_tanh", "silu"},
 		}},
-		infer: inferLinear,
+		infer:   inferLinear,
+		origins: linearRows,
 	}
 }
 
@@ -117,6 +120,7 @@ func selfAttention(int) Schema {
 		Outputs:    []Parameter{input("Y", "T", floats)},
 		Attributes: []Attribute{heads, count("kv_num_heads"), zeroOrOne("is_causal", 0), {Name: "scale", Kind: Float}},
 		infer:      inferSelfAttention,
+		origins:    eachSequence(1),
 	}
 }
 

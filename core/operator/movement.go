@@ -17,6 +17,7 @@ func expand(version int) Schema {
 		Inputs:  []Parameter{input("input", "T", types), numbers("shape", false)},
 		Outputs: []Parameter{input("output", "T", types)},
 		infer:   inferExpand,
+		origins: expanded,
 	}
 }
 
@@ -59,6 +60,7 @@ func concat(version int) Schema {
 		Outputs:    []Parameter{input("concat_result", "T", types)},
 		Attributes: []Attribute{{Name: "axis", Kind: Int, IsRequired: true}},
 		infer:      inferConcat,
+		origins:    eachLine(maxVariadic),
 	}
 }
 
@@ -91,6 +93,7 @@ func reshape(version int) Schema {
 		Inputs:  []Parameter{input("data", "T", types), numbers("shape", false)},
 		Outputs: []Parameter{input("reshaped", "T", types)},
 		infer:   inferReshape,
+		origins: regrouped,
 	}
 	if version >= 14 {
 		s.Attributes = []Attribute{zeroOrOne("allowzero", 0)}
@@ -145,6 +148,7 @@ func axesForm(version int, out string, areRequired bool, infer func(*call) error
 		Inputs:  []Parameter{input("data", "T", types)},
 		Outputs: []Parameter{input(out, "T", types)},
 		infer:   infer,
+		origins: regrouped,
 	}
 	if version >= 13 {
 		s.Inputs = append(s.Inputs, numbers("axes", !areRequired))
@@ -215,6 +219,7 @@ func transpose(version int) Schema {
 		Outputs:    []Parameter{input("transposed", "T", types)},
 		Attributes: []Attribute{list("perm", false)},
 		infer:      inferTranspose,
+		origins:    permuted,
 	}
 }
 
@@ -251,6 +256,7 @@ func gather(version int) Schema {
 		Inputs:     []Parameter{input("data", "T", types), input("indices", "Tind", indices)},
 		Outputs:    []Parameter{input("output", "T", types)},
 		Attributes: []Attribute{integer("axis", 0)},
+		origins:    gathered,
 		infer: func(c *call) error {
 			axis, err := c.axisOf(0)
 			if err != nil {

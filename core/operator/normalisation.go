@@ -11,7 +11,7 @@ func softmax(version int) Schema {
 		axis = 1
 	}
 	s := unary("input", "output", floating(version), integer("axis", axis))
-	s.infer = inferSoftmax
+	s.infer, s.origins = inferSoftmax, eachRow
 	return s
 }
 
@@ -40,6 +40,7 @@ func layerNormalization(int) Schema {
 		},
 		Attributes: []Attribute{integer("axis", -1), float("epsilon", 1e-5), stash()},
 		infer:      inferNorm,
+		origins:    eachRow,
 	}
 }
 
@@ -49,6 +50,7 @@ func rmsNormalization(int) Schema {
 		Outputs:    []Parameter{input("Y", "V", floats)},
 		Attributes: []Attribute{integer("axis", -1), float("epsilon", 1e-5), stash()},
 		infer:      inferNorm,
+		origins:    eachRow,
 	}
 }
 

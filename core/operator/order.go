@@ -14,6 +14,7 @@ func argMax(version int) Schema {
 		Outputs:    []Parameter{input("reduced", "tensor(int64)", shapeNumbers)},
 		Attributes: []Attribute{integer("axis", 0), zeroOrOne("keepdims", 1)},
 		infer:      inferArgMax,
+		origins:    eachKept,
 	}
 	if version >= 12 {
 		s.Attributes = append(s.Attributes, zeroOrOne("select_last_index", 0))
@@ -48,6 +49,7 @@ func topK(version int) Schema {
 		Outputs:    []Parameter{input("Values", "T", types), input("Indices", "I", shapeNumbers)},
 		Attributes: []Attribute{integer("axis", -1)},
 		infer:      inferTopK,
+		origins:    eachLine(1),
 	}
 	if version < 10 {
 		s.Attributes = append(s.Attributes, Attribute{Name: "k", Kind: Int, IsRequired: true})

@@ -10,6 +10,7 @@ func matMul(version int) Schema {
 		Inputs:  []Parameter{input("A", "T", types), input("B", "T", types)},
 		Outputs: []Parameter{input("Y", "T", types)},
 		infer:   inferMatMul,
+		origins: productRows,
 	}
 }
 
@@ -64,7 +65,8 @@ func gemm(version int) Schema {
 		Attributes: []Attribute{
 			float("alpha", 1), float("beta", 1), zeroOrOne("transA", 0), zeroOrOne("transB", 0),
 		},
-		infer: inferGemm,
+		infer:   inferGemm,
+		origins: gemmRows,
 	}
 }
 

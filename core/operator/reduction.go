@@ -16,6 +16,7 @@ func reduce(version, moved int, types Types) Schema {
 		Outputs:    []Parameter{input("reduced", "T", types)},
 		Attributes: []Attribute{zeroOrOne("keepdims", 1)},
 		infer:      inferReduce,
+		origins:    eachKept,
 	}
 	if version < moved {
 		s.Attributes = append(s.Attributes, list("axes", false))

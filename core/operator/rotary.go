@@ -16,7 +16,8 @@ func rotary(int) Schema {
 			zeroOrOne("interleaved", 0), atLeast("num_heads", 0),
 			{Name: "rotary_embedding_dim", Kind: Int, Default: int64(0), Most: 1 << 62},
 		},
-		infer: inferRotary,
+		infer:   inferRotary,
+		origins: rotated,
 	}
 }
 

@@ -86,6 +86,8 @@ type Schema struct {
 	Custom Custom
 
 	infer func(*call) error
+	// origins finds what a part of the outputs is computed from; nil: no rule is known.
+	origins func(*part) bool
 }
 
 // maxVariadic is the maximum number of inputs or outputs of an operator.

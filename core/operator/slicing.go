@@ -16,6 +16,7 @@ func slice(version int) Schema {
 		Inputs:  []Parameter{input("data", "T", types)},
 		Outputs: []Parameter{input("output", "T", types)},
 		infer:   inferSlice,
+		origins: sliced,
 	}
 	if version < 10 {
 		s.Attributes = []Attribute{list("starts", true), list("ends", true), list("axes", false)}
@@ -104,6 +105,7 @@ func split(version int) Schema {
 		Outputs:    []Parameter{variadic("outputs", "T", types)},
 		Attributes: []Attribute{integer("axis", 0)},
 		infer:      inferSplit,
+		origins:    eachLine(1),
 	}
 	if version < 13 {
 		s.Attributes = append(s.Attributes, list("split", false))
