@@ -124,13 +124,18 @@ func (o *Op) Infer(inputs []compute.Operand, wanted []bool) (outputs []compute.O
 }
 
 // infer infers the outputs from the inputs.
-func (o *Op) infer(inputs []compute.Operand, wanted []bool) (*operator.Inferred, error) {
-	values := make([]operator.Value, len(inputs))
-	for i := range inputs {
-		values[i] = valueOf(&inputs[i])
-	}
+func (o *Op) infer(values []operator.Value, wanted []bool) (*operator.Inferred, error) {
 	found, err := o.operator.Infer(values, wanted)
 	return found, device.About(o.backend.device.ID(), err)
+}
+
+// valuesOf describes operands without their strides.
+func valuesOf(list []compute.Operand) []operator.Value {
+	values := make([]operator.Value, len(list))
+	for i := range list {
+		values[i] = valueOf(&list[i])
+	}
+	return values
 }
 
 // contiguous describes outputs without gaps.

@@ -167,7 +167,7 @@ func (o *Op) planFor(r *run) (*planned, error) {
 	if p := o.plans.find(r); p != nil {
 		return p, nil
 	}
-	inferred, err := o.infer(r.inputs, r.wanted())
+	inferred, err := o.infer(valuesOf(r.inputs), r.wanted())
 	if err != nil {
 		return nil, err
 	}

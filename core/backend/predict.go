@@ -17,11 +17,26 @@ type Prediction struct {
 	// Layout has the axes, starts and sizes of the operation.
 	Layout operator.Layout
 
-	plan compute.Plan
+	op       *Op
+	values   []operator.Value
+	inferred *operator.Inferred
+	plan     compute.Plan
 }
 
 // InPlace states whether an output may have the address of an input of the same type and strides.
 func (p *Prediction) InPlace(output, input int) bool { return p.plan.InPlace(output, input) }
+
+// Origins states from which dimensions of the inputs a part of the outputs comes, as operator.Operator.Origins.
+func (p *Prediction) Origins(axis int) (origins []int, isKnown bool) {
+	return p.op.operator.Origins(p.values, p.inferred, axis)
+}
+
+// Divides states whether the run can be computed part by part, as compute.Divider.Divides. part predicts the run
+// of one part. It is false for an engine that does not state it.
+func (p *Prediction) Divides(part *Prediction) bool {
+	engine, canDivide := p.op.backend.engine.(compute.Divider)
+	return canDivide && engine.Divides(p.plan, part.plan)
+}
 
 // Predict plans a run with such inputs. An input with a shape, axes or sizes has its elements in Known.
 // wanted states for each output whether it is wanted; nil: all that are not optional.
@@ -44,8 +59,9 @@ func (o *Op) predict(inputs []compute.Operand, wanted []bool) (*Prediction, erro
 			r.Inputs[i].Known = nil
 		}
 	}
+	values := valuesOf(r.Inputs)
 	var err error
-	if r.Inferred, err = o.infer(r.Inputs, wanted); err != nil {
+	if r.Inferred, err = o.infer(values, wanted); err != nil {
 		return nil, err
 	}
 	if r.Outputs, err = contiguous(r.Inferred.Outputs); err != nil {
@@ -55,7 +71,9 @@ func (o *Op) predict(inputs []compute.Operand, wanted []bool) (*Prediction, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Prediction{Outputs: r.Outputs, WorkspaceBytes: plan.WorkspaceBytes(), Layout: r.Inferred.Layout, plan: plan}, nil
+	return &Prediction{
+		Outputs: r.Outputs, WorkspaceBytes: plan.WorkspaceBytes(), Layout: r.Inferred.Layout, op: o, values: values, inferred: r.Inferred, plan: plan,
+	}, nil
 }
 
 // PredictPack returns the name and the size of the layout that Pack gives an input. Errors: as of Pack.

@@ -11,6 +11,7 @@ import (
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/strided"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
@@ -229,6 +230,10 @@ func TestStepsWithWorkspacesOfTheCaller(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint64(testWorkspaceBytes), predicted.WorkspaceBytes)
 	require.False(t, predicted.InPlace(0, 0))
+	require.False(t, predicted.Divides(predicted), "the engine does not state it")
+	origins, isKnown := predicted.Origins(0)
+	require.True(t, isKnown)
+	require.Equal(t, []int{0, operator.Whole}, origins)
 	block, err := tensor.New(b.Memory(), dtype.U8, []int64{4096}, r.stream)
 	require.NoError(t, err)
 	part := func(offset uint64, size int64) *tensor.Tensor {

@@ -77,6 +77,15 @@ type Engine interface {
 	Close()
 }
 
+// Divider is an Engine that states which requests it can compute part by part.
+type Divider interface {
+	Engine
+	// Divides states whether an operation can be computed part by part along one dimension of its outputs:
+	// each element gets the bits that the plan whole gives it, and the parts take about as long as the whole.
+	// part is the plan of one part.
+	Divides(whole, part Plan) bool
+}
+
 // Options configure an engine. The zero value is valid.
 type Options struct {
 	// Threads is the number of threads that compute; 0: as many as the process may use.

@@ -33,5 +33,5 @@
 //
 // config.go, request.go, elementwise.go, attention.go, data.go, reduce.go, rotary.go,
 // sets.go, sets_amd64.go, sets_arm64.go, sets_other.go, processors.go,
-// threads.h, threads.c, engine.go, engine_other.go, kept.go.
+// threads.h, threads.c, parts.go, engine.go, engine_other.go, kept.go.
 package cpu

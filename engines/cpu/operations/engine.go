@@ -25,7 +25,15 @@ type Engine struct {
 	capabilities compute.Capabilities
 }
 
-var _ compute.Engine = (*Engine)(nil)
+var _ compute.Divider = (*Engine)(nil)
+
+// A part of a product has at least leastRows rows for each thread. That is about what a block of the kernels has,
+// so the right matrix is read no more often than by the whole product. A product with fewer rows than two such
+// parts is halved, if a half has at least fewestRows rows for each thread: it then reads its right matrix twice.
+const (
+	leastRows  = 128
+	fewestRows = 64
+)
 
 // New starts the engine, which is the same at all levels. Errors: those of cpu.Open.
 func New(o compute.Options) (compute.Engine, error) {
@@ -80,6 +88,14 @@ func (e *Engine) Bind(steps []compute.Step) (run func() error, err error) {
 	}
 	program := e.cpu.Join(parts)
 	return func() error { return program.Run(&cpu.Operands{}) }, nil
+}
+
+// Divides states whether an operation can be computed part by part.
+func (e *Engine) Divides(whole, part compute.Plan) bool {
+	w, isOurs := whole.(*plan)
+	p, isAlso := part.(*plan)
+	threads := int64(e.cpu.Threads())
+	return isOurs && isAlso && w.program.Divides(p.program, leastRows*threads, fewestRows*threads)
 }
 
 // typesOf returns the types of the first input and of any input of an operator, in all of its forms.

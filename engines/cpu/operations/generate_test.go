@@ -243,7 +243,13 @@ func (g *generator) movement(s *operator.Schema, kind dtype.DType) drawn {
 		for _, n := range shape {
 			target = append(target, int64(n))
 		}
-		return drawn{inputs: []*argument{g.tensor(kind, g.narrowed(shape)...), list(target...)}}
+		from := g.narrowed(shape)
+		for i, n := range from {
+			if n == shape[len(shape)-len(from)+i] && g.flip() {
+				target[len(shape)-len(from)+i] = 1 // the dimension stays
+			}
+		}
+		return drawn{inputs: []*argument{g.tensor(kind, from...), list(target...)}}
 	case "Reshape":
 		target := []int64{-1}
 		if slices.Contains(shape, 0) {
