@@ -39,6 +39,8 @@ type modelReport struct {
 	Parameters uint64 `json:"parameters"`
 	// ParameterBytes is their memory in the types of the definition, without packing.
 	ParameterBytes uint64 `json:"parameter_bytes"`
+	// Loops are the steps that run tile by tile.
+	Loops []installed.Loop `json:"loops"`
 }
 
 func (m *modelReport) facts() []fact {
@@ -48,9 +50,34 @@ func (m *modelReport) facts() []fact {
 	}
 	return []fact{
 		{"dimensions", "Dimensions", strings.Join(lengths, ", ")},
+		{"loops", "Steps tile by tile", m.tiles()},
 		{"sum_bytes", "Buffers without sharing", device.Size(m.SumBytes).String()},
 		{"parameter_bytes", "Parameters besides the arena", fmt.Sprintf("%v of %d elements", device.Size(m.ParameterBytes), m.Parameters)},
 	}
+}
+
+// tiles describes the loops. Those of one kind are counted.
+func (m *modelReport) tiles() string {
+	if len(m.Loops) == 0 {
+		return "none"
+	}
+	var kinds []string
+	counts := map[string]int{}
+	for _, s := range m.Loops {
+		kind := fmt.Sprintf("%s in %d tiles of at most %d of %d", s.Dimension, s.Tiles, s.TileLength, s.Length)
+		if s.Dimension == "" {
+			kind = "a dimension" + kind
+		}
+		if counts[kind]++; counts[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	for i, kind := range kinds {
+		if counts[kind] > 1 {
+			kinds[i] = fmt.Sprintf("%s, %d times", kind, counts[kind])
+		}
+	}
+	return strings.Join(kinds, "; ")
 }
 
 // lengths returns the length of each dimension that the flags give.
@@ -100,7 +127,7 @@ func (f planFlags) planModel(cmd *cobra.Command, s streams, path string, limitBy
 		return nil, err
 	}
 	r.DurationNS = took.Nanoseconds()
-	r.Model = &modelReport{Dimensions: made.Dimensions, SumBytes: made.SumBytes}
+	r.Model = &modelReport{Dimensions: made.Dimensions, SumBytes: made.SumBytes, Loops: made.Loops}
 	counts, err := d.Model.Count()
 	r.Model.Parameters, r.Model.ParameterBytes = counts.Parameters, counts.Bytes
 	return r, err

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 
+	"ferrum_mem/core/backend"
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
@@ -18,8 +19,10 @@ import (
 // A node that only gives its first input another shape (Reshape, Squeeze, Unsqueeze), or takes a part of
 // it (Split, Slice), is a view: it makes no step and its values are places in the buffer of the input. If
 // the engine cannot compute with the strides of a view, the node is a step after all, and the draft begins
-// again. An output takes the buffer of an input if the engine computes in place and no later step reads
-// the input.
+// again.
+//
+// wholeOf makes the draft in which each step computes its outputs as a whole. tiles.go makes drafts of it in
+// which some steps run tile by tile, and sharing.go lets values share buffers.
 
 // Role states what a buffer of the arena is for.
 type Role string
@@ -38,6 +41,12 @@ type place struct {
 	kind   dtype.DType
 	// layout counts elements from the start of the buffer.
 	layout strided.Layout
+}
+
+// bytes returns the size of the elements, which was checked when the value was made.
+func (p *place) bytes() uint64 {
+	size, _ := p.kind.Size(uint64(p.layout.Elements()))
+	return size
 }
 
 // operand describes the value for the engine.
@@ -59,7 +68,11 @@ type step struct {
 	node int
 	// workspace is the buffer of the workspace; -1: it needs none.
 	workspace int
-	inPlace   func(output, input int) bool
+	// loop is the loop whose tiles the step computes; -1: it computes whole values.
+	loop int
+	// role states which parts of whole values a tile reads and writes; nil outside of a loop.
+	role    *role
+	inPlace func(output, input int) bool
 }
 
 // draft is the activations of one shape without places in the arena.
@@ -67,25 +80,37 @@ type draft struct {
 	program *program
 	dims    map[string]uint64
 	steps   []step
-	// places has the place of each value. A value that no node makes has none.
+	// places has the place of each value. A value that no node makes, or of which only tiles exist, has none.
 	places  []*place
 	buffers []buffer
-	// copies has the nodes that could be views and are steps.
-	copies map[int]bool
-	// madeBy has the view that made a value; -1: none.
-	madeBy []int
+	// loops are the steps that run tile by tile.
+	loops []*loop
 }
 
-// draftOf computes the activations for lengths of the dynamic dimensions. Errors: those of
+// whole is a draft without loops, and what it was made of. It does not change.
+type whole struct {
+	draft
+	// predicted has the prediction of each node.
+	predicted []*backend.Prediction
+	// madeBy has the node that made a value; -1: an input of the model, or none.
+	madeBy []int
+	// isView has the nodes that are views, and copies those that could be and are steps.
+	isView []bool
+	copies map[int]bool
+}
+
+// wholeOf computes the activations for lengths of the dynamic dimensions. Errors: those of
 // backend.Op.Predict, which name the node.
-func draftOf(p *program, dims map[string]uint64) (*draft, error) {
+func wholeOf(p *program, dims map[string]uint64) (*whole, error) {
 	copies := map[int]bool{}
 	for {
-		d := &draft{program: p, dims: dims, places: make([]*place, p.values), madeBy: make([]int, p.values), copies: copies}
+		d := &whole{
+			draft: draft{program: p, dims: dims, places: make([]*place, p.values)}, predicted: make([]*backend.Prediction, len(p.nodes)),
+			madeBy: make([]int, p.values), isView: make([]bool, len(p.nodes)), copies: copies,
+		}
 		before := len(copies)
 		err := d.fill()
 		if err == nil {
-			d.share()
 			return d, nil
 		}
 		if len(copies) == before {
@@ -95,7 +120,7 @@ func draftOf(p *program, dims map[string]uint64) (*draft, error) {
 }
 
 // fill makes the steps and the buffers.
-func (d *draft) fill() error {
+func (d *whole) fill() error {
 	for i := range d.madeBy {
 		d.madeBy[i] = -1
 	}
@@ -153,7 +178,7 @@ func (d *draft) use(at *place, time int) {
 }
 
 // operands describes the inputs of a node.
-func (d *draft) operands(n *node) ([]compute.Operand, error) {
+func (d *whole) operands(n *node) ([]compute.Operand, error) {
 	list := make([]compute.Operand, len(n.inputs))
 	for i, in := range n.inputs {
 		switch in.kind {
@@ -172,7 +197,7 @@ func (d *draft) operands(n *node) ([]compute.Operand, error) {
 }
 
 // addNode adds a step, or a view.
-func (d *draft) addNode(at int) error {
+func (d *whole) addNode(at int) error {
 	n := &d.program.nodes[at]
 	inputs, err := d.operands(n)
 	if err != nil {
@@ -183,18 +208,24 @@ func (d *draft) addNode(at int) error {
 		d.copyViews(n, device.CodeOf(err))
 		return device.Errorf(device.CodeOf(err), opPlan, "node %q: %w", n.id, err)
 	}
+	d.predicted[at] = predicted
+	for _, value := range n.outputs {
+		if value >= 0 {
+			d.madeBy[value] = at
+		}
+	}
 	if !d.copies[at] && n.inputs[0].kind == ofValue {
 		if views := viewsOf(n, d.places[n.inputs[0].at], predicted.Layout, predicted.Outputs); views != nil {
+			d.isView[at] = true
 			for i, value := range n.outputs {
 				if value >= 0 {
-					d.places[value], d.madeBy[value] = views[i], at
+					d.places[value] = views[i]
 				}
 			}
 			return nil
 		}
 	}
-	d.steps = append(d.steps, step{node: at, workspace: -1, inPlace: predicted.InPlace})
-	time := len(d.steps)
+	time := d.addStep(step{node: at, loop: -1, inPlace: predicted.InPlace})
 	for _, in := range n.inputs {
 		if in.kind == ofValue {
 			d.use(d.places[in.at], time)
@@ -204,24 +235,42 @@ func (d *draft) addNode(at int) error {
 		if value < 0 {
 			continue
 		}
-		name := n.id
-		if i > 0 {
-			name = n.id + "." + n.layer.Outputs[i].Name
-		}
 		out := &predicted.Outputs[i]
-		if err := d.add(value, name, RoleActivation, out.Type, out.Layout, time); err != nil {
+		if err := d.add(value, n.outputName(i), RoleActivation, out.Type, out.Layout, time); err != nil {
 			return err
 		}
 	}
-	if predicted.WorkspaceBytes > 0 {
-		d.steps[time-1].workspace = len(d.buffers)
-		d.buffers = append(d.buffers, buffer{name: n.id, role: RoleWorkspace, sizeBytes: predicted.WorkspaceBytes, first: time, last: time})
-	}
+	d.addWorkspace(time, predicted.WorkspaceBytes)
 	return nil
 }
 
+// outputName names an output in plans.
+func (n *node) outputName(i int) string {
+	if i > 0 {
+		return n.id + "." + n.layer.Outputs[i].Name
+	}
+	return n.id
+}
+
+// addStep adds a step without a workspace, and returns its time.
+func (d *draft) addStep(s step) (time int) {
+	s.workspace = -1
+	d.steps = append(d.steps, s)
+	return len(d.steps)
+}
+
+// addWorkspace gives the step of a time a workspace, if it needs one.
+func (d *draft) addWorkspace(time int, bytes uint64) {
+	if bytes == 0 {
+		return
+	}
+	s := &d.steps[time-1]
+	s.workspace = len(d.buffers)
+	d.buffers = append(d.buffers, buffer{name: d.program.nodes[s.node].id, role: RoleWorkspace, sizeBytes: bytes, first: time, last: time})
+}
+
 // copyViews makes steps of the views with gaps that a node reads, if the engine cannot compute with them.
-func (d *draft) copyViews(n *node, code device.Code) {
+func (d *whole) copyViews(n *node, code device.Code) {
 	if code != device.CodeUnsupported {
 		return
 	}
@@ -229,95 +278,8 @@ func (d *draft) copyViews(n *node, code device.Code) {
 		if in.kind != ofValue || d.places[in.at] == nil || d.places[in.at].layout.IsContiguous() {
 			continue
 		}
-		if by := d.madeBy[in.at]; by >= 0 {
+		if by := d.madeBy[in.at]; by >= 0 && d.isView[by] {
 			d.copies[by] = true
 		}
 	}
-}
-
-// share gives outputs the buffers of inputs of their steps, where the engine computes in place.
-func (d *draft) share() {
-	// owner has for each buffer the one that it became part of.
-	owner := make([]int, len(d.buffers))
-	for i := range owner {
-		owner[i] = i
-	}
-	for at := range d.steps {
-		n := &d.program.nodes[d.steps[at].node]
-		taken := map[int]bool{}
-		for i, value := range n.outputs {
-			if value < 0 {
-				continue
-			}
-			from := d.inPlaceOf(at, i, value, owner, taken)
-			if from < 0 {
-				continue
-			}
-			taken[from] = true
-			part := d.places[value].buffer
-			owner[part] = from
-			d.buffers[from].last = max(d.buffers[from].last, d.buffers[part].last)
-			if d.buffers[part].role == RoleOutput {
-				d.buffers[from].role = RoleOutput
-			}
-		}
-	}
-	d.compact(owner)
-}
-
-// inPlaceOf returns the buffer of an input that an output can take; -1: none.
-func (d *draft) inPlaceOf(at, output, value int, owner []int, taken map[int]bool) int {
-	s := &d.steps[at]
-	n, out := &d.program.nodes[s.node], d.places[value]
-	for i, in := range n.inputs {
-		if in.kind != ofValue {
-			continue
-		}
-		place := d.places[in.at]
-		from := owner[place.buffer]
-		b := &d.buffers[from]
-		size, _ := place.kind.Size(uint64(place.layout.Elements())) // checked when the value was made
-		if b.last != at+1 || taken[from] || size == 0 || size != b.sizeBytes || place.kind != out.kind ||
-			place.layout != out.layout || !s.inPlace(output, i) {
-			continue
-		}
-		// Other inputs in this buffer are overwritten too.
-		others := slices.ContainsFunc(n.inputs, func(other operand) bool {
-			return other.kind == ofValue && other.at != in.at && owner[d.places[other.at].buffer] == from
-		})
-		twice := 0
-		for j, other := range n.inputs {
-			if other == in && !s.inPlace(output, j) {
-				twice++
-			}
-		}
-		if !others && twice == 0 {
-			return from
-		}
-	}
-	return -1
-}
-
-// compact removes the buffers that became part of others.
-func (d *draft) compact(owner []int) {
-	var kept []buffer
-	number := make([]int, len(d.buffers))
-	for i, b := range d.buffers {
-		if owner[i] == i {
-			number[i] = len(kept)
-			kept = append(kept, b)
-		}
-	}
-	for _, at := range d.places {
-		if at != nil && at.buffer >= 0 {
-			// A place is the same pointer for one value only.
-			at.buffer = number[owner[at.buffer]]
-		}
-	}
-	for i := range d.steps {
-		if d.steps[i].workspace >= 0 {
-			d.steps[i].workspace = number[d.steps[i].workspace]
-		}
-	}
-	d.buffers = kept
 }

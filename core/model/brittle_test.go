@@ -164,6 +164,10 @@ func (e brittleEngine) Plan(r compute.Request) (compute.Plan, error) {
 	return e.Engine.Plan(r)
 }
 
+func (e brittleEngine) Divides(whole, part compute.Plan) bool {
+	return e.Engine.(compute.Divider).Divides(whole, part)
+}
+
 func (e brittleEngine) Bind(steps []compute.Step) (func() error, error) {
 	if err := e.call(); err != nil {
 		return nil, err

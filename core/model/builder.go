@@ -167,8 +167,8 @@ func (m *build) validate(context.Context) (err error) {
 	m.report.Estimate = m.builder.speed.estimate(m.work())
 	m.settings = Settings{
 		ID: m.request.ID, Definition: m.settings.Definition, Weights: m.settings.Weights, Backend: m.request.Backend, Pool: m.request.Pool,
-		Limits: m.request.Limits, Fill: m.additional.fill, Plain: m.request.Options.level() == 0, Shapes: m.additional.shapes,
-		file: m.settings.file, undefined: m.settings.undefined,
+		Limits: m.request.Limits, Fill: m.additional.fill, Plain: m.request.Options.level() == 0, NoTiles: !m.additional.tiles,
+		Shapes: m.additional.shapes, file: m.settings.file, undefined: m.settings.undefined,
 	}
 	m.settings.Fill.Initializers = m.request.Initializers
 	if m.settings.ID == "" {

@@ -119,8 +119,8 @@ func (b *Builder) Plan(ctx context.Context, definition *ir.Model, on *backend.Ba
 	return planResolved(ctx, resolved, Settings{ID: definition.Metadata.Name, Backend: on, Plain: level == 0}, dims)
 }
 
-// Plan computes the memory of a definition without building it. Only ID, Definition, Weights, Backend and
-// Plain of the settings are used. Errors: those of Executor.Plan; CodeInvalidConfig for a definition with
+// Plan computes the memory of a definition without building it. Only ID, Definition, Weights, Backend, Plain and
+// NoTiles of the settings are used. Errors: those of Executor.Plan; CodeInvalidConfig for a definition with
 // issues; those of New about parameters.
 func Plan(ctx context.Context, s Settings, dims map[string]uint64) (*MemoryPlan, error) {
 	if s.Definition == nil || s.Backend == nil {
@@ -148,6 +148,9 @@ func planResolved(ctx context.Context, of *ir.Resolved, s Settings, dims map[str
 	}
 	if err := p.chooseForms(!s.Plain); err != nil {
 		return nil, err
+	}
+	if !s.NoTiles {
+		p.rule = standardRule()
 	}
 	x := &Executor{id: s.ID, definition: of.Model, backend: s.Backend, program: p}
 	x.computation = &steps{Executor: x}

@@ -17,8 +17,9 @@
 // it grows to the largest. For each shape the package infers the types, shapes and lifetimes of all values,
 // lets outputs take the memory of inputs where the engine computes in place, makes views of reshapes,
 // splits and slices, and gives each buffer an offset with package plan. Workspaces of operations are
-// buffers too. A run with a shape that is planned allocates no memory of the device. A model that sleeps
-// keeps its addresses and so its plans.
+// buffers too. Steps whose values are large run in a loop, tile by tile, where the engine gives the same bits.
+// A run with a shape that is planned allocates no memory of the device. A model that sleeps keeps its
+// addresses and so its plans.
 //
 // An engine of graphs (compute.GraphEngine) runs a model with a session of its own instead. The parameters
 // are placed as the definition states, and the session reads them there. What it allocates while it is
@@ -39,7 +40,7 @@
 // # Files in reading order
 //
 // failure.go, space.go, random.go, initialise.go, parameter.go, program.go, activations.go, views.go,
-// memory_plan.go, layer_elements.go, fill.go, shape.go, progress.go, build_time.go, computation.go, executor.go, run.go,
-// steps.go, session_memory.go, sessions.go, session_run.go, sleep.go, info.go, construct.go, options.go, builder.go,
-// builder_info.go, onnx.go.
+// flow.go, loop.go, assembly.go, sharing.go, tiles.go, memory_plan.go, layer_elements.go, fill.go, shape.go,
+// progress.go, build_time.go, computation.go, executor.go, run.go, steps.go, session_memory.go, sessions.go,
+// session_run.go, sleep.go, info.go, construct.go, options.go, builder.go, builder_info.go, onnx.go.
 package model

@@ -33,6 +33,8 @@ type Settings struct {
 	// are in the layout that the backend reads fastest.
 	Fill  FillOptions
 	Plain bool
+	// NoTiles computes all values as a whole. Otherwise steps run tile by tile where that makes the arena smaller.
+	NoTiles bool
 	// Shapes is how many shapes stay planned, 1 to MaxShapes; 0: DefaultShapes. The one that was not used
 	// for the longest time is replaced.
 	Shapes int

@@ -27,6 +27,8 @@ type MemoryPlan struct {
 	// Steps are the operations in the order in which they run.
 	Steps   []PlannedStep   `json:"steps"`
 	Buffers []PlannedBuffer `json:"buffers"`
+	// Loops are the steps that run tile by tile, in their order.
+	Loops []PlannedLoop `json:"loops"`
 }
 
 // PlannedStep is an operation of a plan.
@@ -36,6 +38,23 @@ type PlannedStep struct {
 	Operation string `json:"operation"`
 	// WorkspaceBytes is the part of the arena that only this step uses.
 	WorkspaceBytes uint64 `json:"workspace_bytes"`
+	// Tiles is how often the step runs: once for each tile of its loop, or once.
+	Tiles int64 `json:"tiles"`
+}
+
+// PlannedLoop is steps that run one after another for the first part of a dimension, then for the next part,
+// until all is computed. Buffers that live only during the steps hold one part at a time.
+type PlannedLoop struct {
+	// Dimension is the name of the dimension at the inputs of the model; "": it has none.
+	Dimension string `json:"dimension"`
+	// FirstTime and LastTime are the times of the first and the last step.
+	FirstTime int `json:"first_time"`
+	LastTime  int `json:"last_time"`
+	// Tiles is the number of parts. The dimension has Length units, and a part TileLength of them; the last parts
+	// may have one less.
+	Tiles      int64 `json:"tiles"`
+	Length     int64 `json:"length"`
+	TileLength int64 `json:"tile_length"`
 }
 
 // PlannedBuffer is a piece of the arena. It holds its first value, and further ones that are views of it
@@ -74,10 +93,14 @@ type planned struct {
 // shape has the same plan in every process.
 const searchSteps = 20_000
 
-// planOf computes the plan of a shape. Errors: those of draftOf; CodeOverflow; CodeCancelled and
+// planOf computes the plan of a shape. Errors: those of wholeOf; CodeOverflow; CodeCancelled and
 // CodeTimeout for ctx.
 func planOf(ctx context.Context, p *program, dims map[string]uint64) (*planned, error) {
-	d, err := draftOf(p, dims)
+	w, err := wholeOf(p, dims)
+	if err != nil {
+		return nil, err
+	}
+	d, err := tiled(w, p.rule)
 	if err != nil {
 		return nil, err
 	}
@@ -114,26 +137,37 @@ const bufferAlignmentBytes = 64
 func (p *planned) describe() *MemoryPlan {
 	made := &MemoryPlan{
 		Dimensions: maps.Clone(p.dims), ArenaBytes: p.arenaBytes, LowerBoundBytes: p.lowerBound, ParameterBytes: p.program.place(),
-		Steps: []PlannedStep{}, Buffers: []PlannedBuffer{},
+		Steps: []PlannedStep{}, Buffers: []PlannedBuffer{}, Loops: []PlannedLoop{},
 	}
 	if made.Dimensions == nil {
 		made.Dimensions = map[string]uint64{}
 	}
 	for _, s := range p.steps {
 		n := &p.program.nodes[s.node]
-		one := PlannedStep{Node: n.id, Operation: n.op.Name()}
+		one := PlannedStep{Node: n.id, Operation: n.op.Name(), Tiles: 1}
+		if s.loop >= 0 {
+			one.Tiles = p.loops[s.loop].tiles
+		}
 		if s.workspace >= 0 {
 			one.WorkspaceBytes = p.buffers[s.workspace].sizeBytes
 		}
 		made.Steps = append(made.Steps, one)
 	}
 	values := make([]int, len(p.buffers))
-	for _, at := range p.places {
-		if at != nil {
-			values[at.buffer]++
-			size, _ := at.kind.Size(uint64(at.layout.Elements())) // checked when the value was made
-			made.SumBytes += up(size, bufferAlignmentBytes)
+	count := func(places []*place) {
+		for _, at := range places {
+			if at != nil {
+				values[at.buffer]++
+				made.SumBytes += up(at.bytes(), bufferAlignmentBytes)
+			}
 		}
+	}
+	count(p.places)
+	for _, s := range p.loops {
+		count(s.places[0])
+		made.Loops = append(made.Loops, PlannedLoop{
+			Dimension: s.name, FirstTime: s.from + 1, LastTime: s.end, Tiles: s.tiles, Length: s.units, TileLength: s.sizes()[0],
+		})
 	}
 	for i, b := range p.buffers {
 		if b.role == RoleWorkspace {

@@ -34,7 +34,8 @@ type Options struct {
 	// BuildTimeoutSeconds is the longest time of a build, at least 1; nil: no limit.
 	BuildTimeoutSeconds *uint64 `json:"build_timeout_seconds"`
 	// AdditionalOptions has values of JSON: "seed", "threads", "working_set_bytes" and "shapes" as in
-	// FillOptions and Settings, and "preload": false to read files only when their tensors are placed.
+	// FillOptions and Settings, "preload": false to read files only when their tensors are placed, and "tiles":
+	// false to compute all activations as a whole.
 	AdditionalOptions map[string]json.RawMessage `json:"additional_options"`
 }
 
@@ -146,10 +147,11 @@ type additional struct {
 	fill    FillOptions
 	shapes  int
 	preload bool
+	tiles   bool
 }
 
 func (o *Options) additional() (additional, error) {
-	a := additional{preload: true}
+	a := additional{preload: true, tiles: true}
 	for _, name := range []string{"pruning", "distillation", "compression"} {
 		if _, isGiven := o.AdditionalOptions[name]; isGiven {
 			return a, device.Errorf(device.CodeUnsupported, opOptions, "additional_options.%s: this library has no %s", name, name)
@@ -157,6 +159,7 @@ func (o *Options) additional() (additional, error) {
 	}
 	err := readOptions(o.AdditionalOptions, map[string]any{
 		"seed": &a.fill.Seed, "threads": &a.fill.Threads, "working_set_bytes": &a.fill.WorkingSetBytes, "shapes": &a.shapes, "preload": &a.preload,
+		"tiles": &a.tiles,
 	}, "additional_options.")
 	switch {
 	case err != nil:

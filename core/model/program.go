@@ -23,6 +23,8 @@ type program struct {
 	values int
 	// ops are the prepared operations, one for each layer.
 	ops []*backend.Op
+	// rule bounds the choice of tiles; nil: all values are whole.
+	rule *tileRule
 }
 
 // kindOf states what an input of a node is.

@@ -53,8 +53,14 @@ func newRig(t testing.TB) *rig { return newRigOf(t, 1<<30, 1) }
 
 func newRigOf(t testing.TB, limitBytes uint64, threads int) *rig {
 	t.Helper()
+	return newRigOn(t, "", limitBytes, threads)
+}
+
+// newRigOn opens the backend with an instruction set; "": the best one.
+func newRigOn(t testing.TB, instructions string, limitBytes uint64, threads int) *rig {
+	t.Helper()
 	c := backend.DefaultConfig()
-	c.Threads = threads
+	c.Threads, c.Options.InstructionSet = threads, instructions
 	return newRigWith(t, limitBytes, c)
 }
 

@@ -7,6 +7,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/strided"
 	"ferrum_mem/core/tensor"
 )
@@ -57,10 +58,21 @@ func (s *shape) bind(b *backend.Backend, arena *zone) (err error) {
 			return err
 		}
 	}
-	for i := range s.plan.steps {
-		if err := s.add(&s.plan.steps[i]); err != nil {
+	for at := 0; at < len(s.plan.steps); {
+		of := &s.plan.steps[at]
+		if of.loop >= 0 {
+			loop := s.plan.loops[of.loop]
+			if err := s.addLoop(loop); err != nil {
+				return err
+			}
+			at = loop.end
+			continue
+		}
+		whole := func(value, _ int) (*tensor.Tensor, error) { return s.tensors[value], nil }
+		if err := s.add(of, whole); err != nil {
 			return err
 		}
+		at++
 	}
 	for i := range s.plan.program.inputs {
 		in := &s.plan.program.inputs[i]
@@ -72,22 +84,86 @@ func (s *shape) bind(b *backend.Backend, arena *zone) (err error) {
 	return nil
 }
 
+// tensorOf returns the tensor of a value: the part along a dimension that a tile reads or writes, or all of it for
+// operator.Whole.
+type tensorOf func(value, axis int) (*tensor.Tensor, error)
+
+// addLoop adds the steps of a loop for one tile after the other.
+func (s *shape) addLoop(of *loop) (err error) {
+	var made []*tensor.Tensor
+	defer func() { err = errors.Join(err, closeAll(made)) }() // the sequence has its own
+	keep := func(at *place, layout strided.Layout) (*tensor.Tensor, error) {
+		one, err := s.arena.Part(s.plan.offsets[at.buffer], at.kind, layout)
+		if err == nil {
+			made = append(made, one)
+		}
+		return one, err
+	}
+	tiles := make([]map[int]*tensor.Tensor, len(of.places))
+	for size, places := range of.places {
+		tiles[size] = map[int]*tensor.Tensor{}
+		for value, at := range places {
+			if at == nil {
+				continue
+			}
+			if tiles[size][value], err = keep(at, at.layout); err != nil {
+				return err
+			}
+		}
+	}
+	return of.each(func(size int, start, count int64) error {
+		parts := map[portOf]*tensor.Tensor{}
+		find := func(value, axis int) (*tensor.Tensor, error) {
+			if tile := tiles[size][value]; tile != nil {
+				return tile, nil
+			}
+			if axis == operator.Whole {
+				return s.tensors[value], nil
+			}
+			port := portOf{value, axis}
+			if parts[port] == nil {
+				at := s.plan.places[value]
+				layout, err := of.partOf(at.layout, axis, start, count)
+				if err != nil {
+					return nil, err
+				}
+				if parts[port], err = keep(at, layout); err != nil {
+					return nil, err
+				}
+			}
+			return parts[port], nil
+		}
+		for i := of.from; i < of.end; i++ {
+			if err := s.add(&s.plan.steps[i], find); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // add adds a step to the sequence.
-func (s *shape) add(of *step) error {
+func (s *shape) add(of *step, find tensorOf) (err error) {
 	n := &s.plan.program.nodes[of.node]
 	inputs, outputs := make([]*tensor.Tensor, len(n.inputs)), make([]*tensor.Tensor, len(n.outputs))
 	for i, in := range n.inputs {
 		switch in.kind {
 		case ofValue:
-			inputs[i] = s.tensors[in.at]
+			inputs[i], err = find(in.at, of.role.originOf(i))
 		case ofParameter:
 			inputs[i] = s.plan.program.parameters[in.at].tensor
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for i, value := range n.outputs {
 		outputs[i] = backend.Unwanted
-		if value >= 0 {
-			outputs[i] = s.tensors[value]
+		if value < 0 {
+			continue
+		}
+		if outputs[i], err = find(value, of.role.axisOfOutputs()); err != nil {
+			return err
 		}
 	}
 	var workspace *tensor.Tensor

@@ -27,10 +27,14 @@ func (x *steps) compile(resolved *ir.Resolved) (err error) {
 
 func (x *steps) bind(source *weights.Source) error { return x.program.findOrigins(source) }
 
-// choose chooses the form of each parameter, and checks the rules of those that are initialised.
+// choose chooses the form of each parameter and whether operations may run tile by tile, and checks the rules of
+// parameters that are initialised.
 func (x *steps) choose(s *Settings) error {
 	if err := x.program.chooseForms(!s.Plain); err != nil {
 		return err
+	}
+	if !s.NoTiles {
+		x.program.rule = standardRule()
 	}
 	for _, p := range x.program.parameters {
 		for _, of := range p.origin.pieces {

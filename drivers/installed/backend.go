@@ -81,6 +81,17 @@ type Plan struct {
 	LowerBoundBytes uint64            `json:"lower_bound_bytes"`
 	SumBytes        uint64            `json:"sum_bytes"`
 	Buffers         []Buffer          `json:"buffers"`
+	Loops           []Loop            `json:"loops"`
+}
+
+// Loop is steps that run tile by tile, from FirstTime to LastTime, both included.
+type Loop struct {
+	Dimension  string `json:"dimension"`
+	FirstTime  int64  `json:"first_time"`
+	LastTime   int64  `json:"last_time"`
+	Tiles      int64  `json:"tiles"`
+	Length     int64  `json:"length"`
+	TileLength int64  `json:"tile_length"`
 }
 
 // Buffer is a part of the arena from FirstTime to LastTime, both included.

@@ -187,7 +187,8 @@ def test_a_plan_states_the_memory(small):
     assert plan.dimensions == {"batch": 7}
     assert plan.lower_bound_bytes <= plan.arena_bytes
     assert plan.arena_bytes >= 7 * 4 * 4
-    assert [each.node for each in plan.steps] == ["y"]
+    assert [(each.node, each.tiles) for each in plan.steps] == [("y", 1)]
+    assert plan.loops == ()
     ends = [each.offset_bytes + each.size_bytes for each in plan.buffers]
     assert 0 <= plan.arena_bytes - max(ends) < 256
     assert 0 <= plan.sum_bytes - sum(each.size_bytes for each in plan.buffers) < 3 * 256
@@ -572,8 +573,10 @@ def test_minilm_has_the_published_cosines():
 
         outputs = minilm(input_ids=ids, attention_mask=None)
         assert list(outputs) == ["last_hidden_state", "pooler_output"]
-        tokens = 8 * 128
-        assert minilm.plan(batch=8, sequence=128).arena_bytes <= 2304 * tokens * 4 + 500_000
+        planned = minilm.plan(batch=8, sequence=128)
+        assert planned.arena_bytes <= 2304 * 8 * 128 * 4 + 500_000
+        assert all(isinstance(loop, fm.PlannedLoop) for loop in planned.loops)
+        assert [loop.dimension for loop in planned.loops] in ([], ["batch"])  # by the threads
         for wrong_ids, says in (
             (numpy.full((1, 2), 30522), "30522"),
             (numpy.zeros((1, 513), "int64"), "513"),

@@ -169,7 +169,14 @@ if TYPE_CHECKING:
         estimate_kv_cache_memory,
         estimate_model_memory,
     )
-    from .executors import BuildProgress, Executor, MemoryPlan, PlannedBuffer, PlannedStep
+    from .executors import (
+        BuildProgress,
+        Executor,
+        MemoryPlan,
+        PlannedBuffer,
+        PlannedLoop,
+        PlannedStep,
+    )
     from .fallback_managers import FallbackBuffer, FallbackManager, GpuMemoryPool
     from .generic_pools import BufferLease, GenericMemoryPool
     from .graphs import Graph
@@ -390,6 +397,7 @@ __all__ = [
     "PlacementQuestion",
     "PlacementRequest",
     "PlannedBuffer",
+    "PlannedLoop",
     "PlannedStep",
     "PoisonedError",
     "Pool",
@@ -644,6 +652,7 @@ _HOMES = {
         "Executor",
         "MemoryPlan",
         "PlannedBuffer",
+        "PlannedLoop",
         "PlannedStep",
     ),
     "fallback_managers": (

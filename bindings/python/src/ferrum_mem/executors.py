@@ -77,11 +77,34 @@ class PlannedStep:
         node: the id of its node.
         operation: the name of its operator.
         workspace_bytes: the part of the arena that only this step uses.
+        tiles: how often it runs: once for each tile of its loop, or once.
     """
 
     node: str
     operation: str
     workspace_bytes: int
+    tiles: int
+
+
+@dataclass(frozen=True)
+class PlannedLoop:
+    """Steps that run tile by tile: all for the first part of a dimension, then all for the next.
+
+    Attributes:
+        dimension: its name at the inputs of the model, or "".
+        first_time: the time of the first step.
+        last_time: the time of the last step.
+        tiles: the number of parts.
+        length: the length of the dimension.
+        tile_length: the length of a part; the last parts may have one less.
+    """
+
+    dimension: str
+    first_time: int
+    last_time: int
+    tiles: int
+    length: int
+    tile_length: int
 
 
 @dataclass(frozen=True)
@@ -119,6 +142,7 @@ class MemoryPlan:
         parameter_bytes: the memory of the parameters, which all shapes share.
         steps: the operations in their order.
         buffers: the pieces of the arena.
+        loops: the steps that run tile by tile.
     """
 
     dimensions: dict[str, int]
@@ -128,6 +152,7 @@ class MemoryPlan:
     parameter_bytes: int
     steps: tuple[PlannedStep, ...]
     buffers: tuple[PlannedBuffer, ...]
+    loops: tuple[PlannedLoop, ...]
 
 
 def plan_of(function: Callable[..., int], dimensions: Mapping[str, int]) -> MemoryPlan:
@@ -142,6 +167,7 @@ def plan_of(function: Callable[..., int], dimensions: Mapping[str, int]) -> Memo
 
     found["steps"] = tuple(known(PlannedStep, each) for each in found["steps"])
     found["buffers"] = tuple(known(PlannedBuffer, each) for each in found["buffers"])
+    found["loops"] = tuple(known(PlannedLoop, each) for each in found["loops"])
     made: MemoryPlan = known(MemoryPlan, found)
     return made
 

@@ -211,6 +211,7 @@ fn planned(_: &Library, rig: &Rig) {
     let arena = plan["arena_bytes"].as_u64().unwrap();
     assert!(arena >= 8 * (4 + 3) * 4, "{plan}");
     assert!(arena >= plan["lower_bound_bytes"].as_u64().unwrap());
+    assert_eq!(plan["loops"], json!([]), "the values are small");
     let before = rig.compute.plan_json(&json, 2, r#"{"batch": 8}"#);
     assert_eq!(parsed(before)["arena_bytes"], plan["arena_bytes"]);
     let wrong = model.plan_json(r#"{"length": 8}"#);
