@@ -15,7 +15,6 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
-	"ferrum_mem/core/onnx"
 	"ferrum_mem/core/passes"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
@@ -208,28 +207,6 @@ func (m *build) open() error {
 	return nil
 }
 
-// openFile opens a file of ONNX for an engine of graphs, which also runs operators that a definition does not
-// have.
-func (m *build) openFile() error {
-	file, err := onnx.Open(m.request.Path)
-	if err != nil {
-		return err
-	}
-	m.opened = file.Source
-	m.settings.file, m.settings.Weights = file, file.Source
-	if m.settings.Definition, err = file.Definition(); errors.Is(err, device.CodeUnsupported) {
-		m.settings.undefined = err
-		m.settings.Definition = &ir.Model{Metadata: ir.Metadata{Name: file.Name, ModelType: "onnx"}}
-		return nil
-	}
-	return err
-}
-
-// hasSources states whether the weights have a parameter of a definition.
-func hasSources(m *ir.Model) bool {
-	return slices.ContainsFunc(m.Parameters, func(p ir.Parameter) bool { return p.Source != "" })
-}
-
 // withLayerParameters returns a definition with the parameters of its layers of the program.
 func withLayerParameters(of *ir.Model, source *weights.Source) (*ir.Model, error) {
 	if of.Operators == nil {
@@ -244,6 +221,11 @@ func withLayerParameters(of *ir.Model, source *weights.Source) (*ir.Model, error
 		return err == nil
 	})
 	return made, err
+}
+
+// hasSources states whether the weights have a parameter of a definition.
+func hasSources(m *ir.Model) bool {
+	return slices.ContainsFunc(m.Parameters, func(p ir.Parameter) bool { return p.Source != "" })
 }
 
 // work returns what the time of the build depends on.
@@ -364,17 +346,6 @@ func (m *build) passes() ([]passes.Pass, error) {
 	}
 	quantizer, err := passes.Find(name)
 	return append(slices.Clone(list), quantizer), err
-}
-
-// passesOfGraphs returns the passes for an engine of graphs, which optimises by itself: those of the program.
-func (m *build) passesOfGraphs() ([]passes.Pass, error) {
-	switch {
-	case m.request.Options.EnableQuantization:
-		return nil, device.Errorf(device.CodeUnsupported, opBuild, "enable_quantization: %s gets parameters as the model has them", m.backend.Name())
-	case len(m.request.Passes) > 0 && m.undefined != nil:
-		return nil, device.Errorf(device.CodeUnsupported, opBuild, "passes change a definition: %w", m.undefined)
-	}
-	return m.request.Passes, nil
 }
 
 // validateFinally is the phase FinalValidation.
