@@ -13,26 +13,25 @@ ferrum_status ferrum_model_export_json(const char *path, char *buffer,
 }
 
 ferrum_status ferrum_model_export_onnx(const char *path, const char *file,
-                                       uint32_t onnx_flags) {
+                                       uint32_t flags) {
     FM_ENTER();
     FM_REQUIRE(path);
     FM_REQUIRE(file);
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_model_export_onnx((char *)path, (char *)file, onnx_flags));
+    FM_RETURN(fmgo_model_export_onnx((char *)path, (char *)file, flags));
 }
 
 ferrum_status ferrum_definition_export_onnx(const char *definition_text,
                                             size_t definition_bytes,
                                             ferrum_weights weights,
-                                            const char *file,
-                                            uint32_t onnx_flags) {
+                                            const char *file, uint32_t flags) {
     FM_ENTER();
     FM_REQUIRE(definition_text);
     FM_REQUIRE(file);
     FM_NOT_IN_HOST_FUNCTION();
     FM_RETURN(fmgo_definition_export_onnx((char *)definition_text,
                                           definition_bytes, weights.id,
-                                          (char *)file, onnx_flags));
+                                          (char *)file, flags));
 }
 
 ferrum_status ferrum_model_validate_json(const char *path, char *buffer,
@@ -132,12 +131,11 @@ ferrum_status ferrum_executor_definition_json(ferrum_executor executor,
 }
 
 ferrum_status ferrum_executor_export_onnx(ferrum_executor executor,
-                                          const char *file,
-                                          uint32_t onnx_flags) {
+                                          const char *file, uint32_t flags) {
     FM_ENTER();
     FM_REQUIRE(file);
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_executor_export_onnx(executor.id, (char *)file, onnx_flags));
+    FM_RETURN(fmgo_executor_export_onnx(executor.id, (char *)file, flags));
 }
 
 ferrum_status ferrum_executor_report_json(ferrum_executor executor,

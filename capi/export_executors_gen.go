@@ -21,7 +21,7 @@ func fmgo_model_export_json(path *C.char, buffer *C.char, capacity C.size_t, len
 }
 
 //export fmgo_model_export_onnx
-func fmgo_model_export_onnx(path *C.char, file *C.char, onnxFlags C.uint32_t) (status C.int32_t) {
+func fmgo_model_export_onnx(path *C.char, file *C.char, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
 	pathText, err := pathOf("path", path)
 	if err != nil {
@@ -31,11 +31,15 @@ func fmgo_model_export_onnx(path *C.char, file *C.char, onnxFlags C.uint32_t) (s
 	if err != nil {
 		return fail(err)
 	}
-	return done(executors.ExportONNX(pathText, fileText, uint32(onnxFlags)))
+	flagsGiven, err := flagsOf("flags", flags, C.FERRUM_ONNX_EXTERNAL|C.FERRUM_ONNX_REPLACE, "only FERRUM_ONNX_EXTERNAL (0x1) and FERRUM_ONNX_REPLACE (0x2) are")
+	if err != nil {
+		return fail(err)
+	}
+	return done(executors.ExportONNX(pathText, fileText, flagsGiven))
 }
 
 //export fmgo_definition_export_onnx
-func fmgo_definition_export_onnx(definitionText *C.char, definitionBytes C.size_t, weights C.uint64_t, file *C.char, onnxFlags C.uint32_t) (status C.int32_t) {
+func fmgo_definition_export_onnx(definitionText *C.char, definitionBytes C.size_t, weights C.uint64_t, file *C.char, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
 	definitionTextGiven, err := bytesOf("definition_bytes", definitionText, definitionBytes)
 	if err != nil {
@@ -45,7 +49,11 @@ func fmgo_definition_export_onnx(definitionText *C.char, definitionBytes C.size_
 	if err != nil {
 		return fail(err)
 	}
-	return done(executors.ExportDefinitionONNX(definitionTextGiven, uint64(weights), fileText, uint32(onnxFlags)))
+	flagsGiven, err := flagsOf("flags", flags, C.FERRUM_ONNX_EXTERNAL|C.FERRUM_ONNX_REPLACE, "only FERRUM_ONNX_EXTERNAL (0x1) and FERRUM_ONNX_REPLACE (0x2) are")
+	if err != nil {
+		return fail(err)
+	}
+	return done(executors.ExportDefinitionONNX(definitionTextGiven, uint64(weights), fileText, flagsGiven))
 }
 
 //export fmgo_model_validate_json
@@ -141,9 +149,13 @@ func fmgo_executor_definition_json(executor C.uint64_t, buffer *C.char, capacity
 }
 
 //export fmgo_executor_export_onnx
-func fmgo_executor_export_onnx(executor C.uint64_t, file *C.char, onnxFlags C.uint32_t) (status C.int32_t) {
+func fmgo_executor_export_onnx(executor C.uint64_t, file *C.char, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
 	fileText, err := pathOf("file", file)
+	if err != nil {
+		return fail(err)
+	}
+	flagsGiven, err := flagsOf("flags", flags, C.FERRUM_ONNX_EXTERNAL|C.FERRUM_ONNX_REPLACE, "only FERRUM_ONNX_EXTERNAL (0x1) and FERRUM_ONNX_REPLACE (0x2) are")
 	if err != nil {
 		return fail(err)
 	}
@@ -151,7 +163,7 @@ func fmgo_executor_export_onnx(executor C.uint64_t, file *C.char, onnxFlags C.ui
 	if err != nil {
 		return fail(err)
 	}
-	return done(library.CallError(object.ExportOnnx(fileText, uint32(onnxFlags)), object))
+	return done(library.CallError(object.ExportOnnx(fileText, flagsGiven), object))
 }
 
 //export fmgo_executor_report_json

@@ -163,6 +163,14 @@ func forced(flags C.uint32_t) (bool, error) {
 	return flags == 1, nil
 }
 
+// flagsOf reads a set of flags. names lists the known ones.
+func flagsOf(name string, flags, known C.uint32_t, names string) (uint32, error) {
+	if flags&^known != 0 {
+		return 0, device.Errorf(device.CodeInvalidArgument, "capi.flags", "%s is %#x: %s known", name, uint32(flags), names)
+	}
+	return uint32(flags), nil
+}
+
 // truth reads a setting that must be 0 or 1.
 func truth(name string, value C.uint32_t) (bool, error) {
 	if value > 1 {

@@ -3,13 +3,12 @@ package library
 import (
 	"context"
 
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/model"
 )
 
 // The export of models as files of ONNX.
 
-// Flags of an export.
+// Flags of an export: FERRUM_ONNX_*.
 const (
 	// ExportExternal writes the elements into a second file.
 	ExportExternal = 1 << 0
@@ -43,15 +42,7 @@ func (e *Executor) ExportOnnx(file string, flags uint32) error {
 }
 
 func (x *Executors) export(op string, from ExportRequest, options model.Options, file string, flags uint32) (err error) {
-	if flags&^(ExportExternal|ExportReplace) != 0 {
-		return device.Errorf(device.CodeInvalidArgument, op, "flags is %#x: the flags are %#x and %#x", flags, ExportExternal, ExportReplace)
-	}
 	e := model.ONNXExport{Path: from.Path, Options: options, File: file, IsExternal: flags&ExportExternal != 0, Replace: flags&ExportReplace != 0}
-	if from.Path == "" {
-		if e.Definition, err = x.parsed(from.Definition); err != nil {
-			return err
-		}
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if from.Weights != 0 {
@@ -65,6 +56,11 @@ func (x *Executors) export(op string, from ExportRequest, options model.Options,
 		}
 		defer end()
 		e.Weights = w.source.Source
+	}
+	if from.Path == "" {
+		if e.Definition, err = x.parsed(from.Definition); err != nil {
+			return err
+		}
 	}
 	return x.builder.ExportONNX(ctx, e)
 }

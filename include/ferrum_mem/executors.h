@@ -67,7 +67,7 @@ FERRUM_API ferrum_status ferrum_model_export_json(const char *path,
  *
  * @param path  as for ferrum_model_export_json.
  * @param file  the file to be written.
- * @param onnx_flags  0 or FERRUM_ONNX_* flags.
+ * @param flags  0 or FERRUM_ONNX_* flags.
  * @return FERRUM_ERROR_ALREADY_EXISTS without FERRUM_ONNX_REPLACE;
  *         FERRUM_ERROR_UNSUPPORTED for what ONNX does not have, with its name;
  *         FERRUM_ERROR_RESOURCE_EXHAUSTED for a disk without enough free space; errors of
@@ -75,12 +75,13 @@ FERRUM_API ferrum_status ferrum_model_export_json(const char *path,
  *
  * @path path
  * @path file
+ * @flags flags FERRUM_ONNX
  * @waits
  * @go executors.ExportONNX
  */
 FERRUM_API ferrum_status ferrum_model_export_onnx(const char *path,
                                                   const char *file,
-                                                  uint32_t onnx_flags);
+                                                  uint32_t flags);
 
 /**
  * Writes a definition as a file of ONNX.
@@ -88,20 +89,21 @@ FERRUM_API ferrum_status ferrum_model_export_onnx(const char *path,
  * @param definition_text,definition_bytes  as for ferrum_definition_validate_json.
  * @param weights  the tensors of the definition; {0}: its parameters are initialised as it
  *                 states.
- * @param file,onnx_flags  as for ferrum_model_export_onnx.
+ * @param file,flags  as for ferrum_model_export_onnx.
  * @return FERRUM_ERROR_INVALID_FORMAT for a text that is no definition;
  *         FERRUM_ERROR_INVALID_CONFIG for a definition with issues that stop a build; errors
  *         of ferrum_model_export_onnx.
  *
  * @path file
  * @optional weights
+ * @flags flags FERRUM_ONNX
  * @waits
  * @go executors.ExportDefinitionONNX
  * @by-hand python,rust its weights are optional
  */
 FERRUM_API ferrum_status ferrum_definition_export_onnx(
     const char *definition_text, size_t definition_bytes,
-    ferrum_weights weights, const char *file, uint32_t onnx_flags);
+    ferrum_weights weights, const char *file, uint32_t flags);
 
 /**
  * Checks the model in a folder or a file without building it, and returns the issues as
@@ -386,17 +388,18 @@ ferrum_executor_definition_json(ferrum_executor executor, char *buffer,
  * Writes the model of an executor as a file of ONNX, from the files or the weights of which
  * it was built: its definition before the passes, and the elements as they are stored there.
  *
- * @param file,onnx_flags  as for ferrum_model_export_onnx.
+ * @param file,flags  as for ferrum_model_export_onnx.
  * @return FERRUM_ERROR_INVALID_HANDLE if the weights of the build were closed; errors of
  *         ferrum_model_export_onnx.
  *
  * @path file
+ * @flags flags FERRUM_ONNX
  * @waits
  * @by-hand python,rust its class is written by hand
  */
 FERRUM_API ferrum_status ferrum_executor_export_onnx(ferrum_executor executor,
                                                      const char *file,
-                                                     uint32_t onnx_flags);
+                                                     uint32_t flags);
 
 /**
  * Returns what the build of an executor did, as JSON: warnings, the result of each pass, the

@@ -72,7 +72,7 @@ static ferrum_status call_model_export_onnx(const argument *a) {
                                     (uint32_t)a[2].number);
 }
 static const parameter parameters_model_export_onnx[] = {
-    PARAMETER(path, TEXT), PARAMETER(file, TEXT), PARAMETER(onnx_flags, VALUE)};
+    PARAMETER(path, TEXT), PARAMETER(file, TEXT), PARAMETER(flags, FLAGS)};
 
 static ferrum_status call_definition_export_onnx(const argument *a) {
     return ferrum_definition_export_onnx(a[0].pointer, (size_t)a[1].number,
@@ -82,7 +82,7 @@ static ferrum_status call_definition_export_onnx(const argument *a) {
 static const parameter parameters_definition_export_onnx[] = {
     PARAMETER(definition_text, BYTES), PARAMETER(definition_bytes, VALUE),
     PARAMETER(weights, HANDLE, .kind = WEIGHTS, .is_optional = 1),
-    PARAMETER(file, TEXT), PARAMETER(onnx_flags, VALUE)};
+    PARAMETER(file, TEXT), PARAMETER(flags, FLAGS)};
 
 static ferrum_status call_model_validate_json(const argument *a) {
     return ferrum_model_validate_json(a[0].pointer, a[1].pointer,
@@ -199,7 +199,7 @@ static ferrum_status call_executor_export_onnx(const argument *a) {
 }
 static const parameter parameters_executor_export_onnx[] = {
     PARAMETER(executor, HANDLE, .kind = EXECUTOR), PARAMETER(file, TEXT),
-    PARAMETER(onnx_flags, VALUE)};
+    PARAMETER(flags, FLAGS)};
 
 static ferrum_status call_executor_report_json(const argument *a) {
     return ferrum_executor_report_json((ferrum_executor){a[0].number},

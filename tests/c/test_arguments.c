@@ -200,8 +200,8 @@ static void with_texts(attempt *a, const fixture *f, size_t i,
     const parameter *p = &a->function->parameters[i];
     const char *name = field != NULL ? field->name : p->name;
     memset(texts[0], 'x', FERRUM_PATH_MAX);
-    for (size_t n = 0; n < (strcmp(name, "path") == 0 ? 1 : COUNT(texts));
-         n++) {
+    int is_file = strcmp(name, "path") == 0 || strcmp(name, "file") == 0;
+    for (size_t n = 0; n < (is_file ? 1 : COUNT(texts)); n++) {
         attempt_prepare(a, a->function, f);
         if (field != NULL)
             attempt_set_field(a->scratch[i], field,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static fixture f;
 
@@ -458,6 +459,32 @@ static void test_describes_models_as_json(void **state) {
         FERRUM_ERROR_NOT_FOUND);
 }
 
+/* A model that is written as a file of ONNX is built from it. */
+static void test_writes_a_file_of_onnx(void **state) {
+    (void)state;
+    char folder[] = "/tmp/ferrum-onnx-XXXXXX", file[64], data[80];
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/small.onnx", folder);
+    snprintf(data, sizeof data, "%s.data", file);
+    assert_ok(ferrum_executor_export_onnx(f.executor, file, 0));
+    assert_status(ferrum_executor_export_onnx(f.executor, file, 0),
+                  FERRUM_ERROR_ALREADY_EXISTS);
+    assert_status(ferrum_executor_export_onnx(f.executor, file, 4),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_ok(ferrum_definition_export_onnx(
+        FIXTURE_DEFINITION, strlen(FIXTURE_DEFINITION), (ferrum_weights){0},
+        file, FERRUM_ONNX_EXTERNAL | FERRUM_ONNX_REPLACE));
+    assert_int_equal(access(data, R_OK), 0);
+    char text[4096];
+    size_t length;
+    assert_ok(ferrum_model_validate_json(file, text, sizeof text, &length));
+    assert_non_null(strstr(text, "\"stops_build\":false"));
+    assert_status(ferrum_model_export_onnx("/nowhere", file, 0),
+                  FERRUM_ERROR_NOT_FOUND);
+    assert_ok(ferrum_model_export_onnx(file, data, FERRUM_ONNX_REPLACE));
+    assert_int_equal(unlink(file) | unlink(data) | rmdir(folder), 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -468,6 +495,7 @@ int main(void) {
         CASE(test_sleeps_and_wakes_with_the_same_bits),
         CASE(test_a_run_waits_for_the_wake),
         CASE(test_names_keep_a_model),
+        CASE(test_writes_a_file_of_onnx),
         CASE(test_the_model_belongs_to_the_executor),
         CASE(test_ends_with_its_pool),
         CASE(test_tells_progress_and_can_be_cancelled),

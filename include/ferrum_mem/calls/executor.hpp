@@ -67,12 +67,12 @@ template <class Self> class executor_calls {
      * elements as they are stored there.
      */
     result<done> try_export_onnx(detail::c_text file,
-                                 std::uint32_t onnx_flags) const {
+                                 std::uint32_t flags = 0) const {
         return detail::outcome(
-            ferrum_executor_export_onnx(handle(), file.data(), onnx_flags));
+            ferrum_executor_export_onnx(handle(), file.data(), flags));
     }
-    void export_onnx(detail::c_text file, std::uint32_t onnx_flags) const {
-        try_export_onnx(file, onnx_flags).value();
+    void export_onnx(detail::c_text file, std::uint32_t flags = 0) const {
+        try_export_onnx(file, flags).value();
     }
 
     /**

@@ -309,29 +309,28 @@ inline std::string model_export_json(detail::c_text path) {
  */
 inline result<done> try_model_export_onnx(detail::c_text path,
                                           detail::c_text file,
-                                          std::uint32_t onnx_flags) {
+                                          std::uint32_t flags = 0) {
     return detail::outcome(
-        ferrum_model_export_onnx(path.data(), file.data(), onnx_flags));
+        ferrum_model_export_onnx(path.data(), file.data(), flags));
 }
 inline void model_export_onnx(detail::c_text path, detail::c_text file,
-                              std::uint32_t onnx_flags) {
-    try_model_export_onnx(path, file, onnx_flags).value();
+                              std::uint32_t flags = 0) {
+    try_model_export_onnx(path, file, flags).value();
 }
 
 /** Writes a definition as a file of ONNX. */
 inline result<done> try_definition_export_onnx(std::string_view definition_text,
                                                ferrum_weights weights,
                                                detail::c_text file,
-                                               std::uint32_t onnx_flags) {
+                                               std::uint32_t flags = 0) {
     return detail::outcome(ferrum_definition_export_onnx(
         definition_text.data(), definition_text.size(), weights, file.data(),
-        onnx_flags));
+        flags));
 }
 inline void definition_export_onnx(std::string_view definition_text,
                                    ferrum_weights weights, detail::c_text file,
-                                   std::uint32_t onnx_flags) {
-    try_definition_export_onnx(definition_text, weights, file, onnx_flags)
-        .value();
+                                   std::uint32_t flags = 0) {
+    try_definition_export_onnx(definition_text, weights, file, flags).value();
 }
 
 /**

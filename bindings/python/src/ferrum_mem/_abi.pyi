@@ -4064,12 +4064,11 @@ class Functions:
     # (path, buffer, capacity, length_out) Returns the definition of the model in a folder or a
     # file, as JSON.
     ferrum_model_export_json: Callable[..., int]
-    # (path, file, onnx_flags) Writes the model in a folder or a file as a file of ONNX.
-    # docs/onnx.md describes it. The file gets its name at the end: after an error no new file
-    # exists.
+    # (path, file, flags) Writes the model in a folder or a file as a file of ONNX. docs/onnx.md
+    # describes it. The file gets its name at the end: after an error no new file exists.
     ferrum_model_export_onnx: Callable[..., int]
-    # (definition_text, definition_bytes, weights, file, onnx_flags) Writes a definition as a file
-    # of ONNX.
+    # (definition_text, definition_bytes, weights, file, flags) Writes a definition as a file of
+    # ONNX.
     ferrum_definition_export_onnx: Callable[..., int]
     # (path, buffer, capacity, length_out) Checks the model in a folder or a file without building
     # it, and returns the issues as JSON. Warnings let a build go on; issues of the severity error
@@ -4106,9 +4105,9 @@ class Functions:
     # (executor, buffer, capacity, length_out) Returns the definition that an executor runs, after
     # the passes, as JSON.
     ferrum_executor_definition_json: Callable[..., int]
-    # (executor, file, onnx_flags) Writes the model of an executor as a file of ONNX, from the files
-    # or the weights of which it was built: its definition before the passes, and the elements as
-    # they are stored there.
+    # (executor, file, flags) Writes the model of an executor as a file of ONNX, from the files or
+    # the weights of which it was built: its definition before the passes, and the elements as they
+    # are stored there.
     ferrum_executor_export_onnx: Callable[..., int]
     # (executor, buffer, capacity, length_out) Returns what the build of an executor did, as JSON:
     # warnings, the result of each pass, the time of each part and its estimate.

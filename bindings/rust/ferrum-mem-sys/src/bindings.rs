@@ -9513,7 +9513,7 @@ extern "C" {
     ///
     /// - `path`: as for ferrum_model_export_json.
     /// - `file`: the file to be written.
-    /// - `onnx_flags`: 0 or FERRUM_ONNX_\* flags.
+    /// - `flags`: 0 or FERRUM_ONNX_\* flags.
     ///
     /// Returns FERRUM_ERROR_ALREADY_EXISTS without FERRUM_ONNX_REPLACE;
     /// FERRUM_ERROR_UNSUPPORTED for what ONNX does not have, with its name;
@@ -9522,7 +9522,7 @@ extern "C" {
     pub fn ferrum_model_export_onnx(
         path: *const c_char,
         file: *const c_char,
-        onnx_flags: u32,
+        flags: u32,
     ) -> ferrum_status;
 
     /// Writes a definition as a file of ONNX.
@@ -9530,7 +9530,7 @@ extern "C" {
     /// - `definition_text,definition_bytes`: as for ferrum_definition_validate_json.
     /// - `weights`: the tensors of the definition; {0}: its parameters are initialised as it
     ///   states.
-    /// - `file,onnx_flags`: as for ferrum_model_export_onnx.
+    /// - `file,flags`: as for ferrum_model_export_onnx.
     ///
     /// Returns FERRUM_ERROR_INVALID_FORMAT for a text that is no definition;
     /// FERRUM_ERROR_INVALID_CONFIG for a definition with issues that stop a build; errors
@@ -9540,7 +9540,7 @@ extern "C" {
         definition_bytes: usize,
         weights: ferrum_weights,
         file: *const c_char,
-        onnx_flags: u32,
+        flags: u32,
     ) -> ferrum_status;
 
     /// Checks the model in a folder or a file without building it, and returns the issues as
@@ -9704,14 +9704,14 @@ extern "C" {
     /// Writes the model of an executor as a file of ONNX, from the files or the weights of which
     /// it was built: its definition before the passes, and the elements as they are stored there.
     ///
-    /// - `file,onnx_flags`: as for ferrum_model_export_onnx.
+    /// - `file,flags`: as for ferrum_model_export_onnx.
     ///
     /// Returns FERRUM_ERROR_INVALID_HANDLE if the weights of the build were closed; errors of
     /// ferrum_model_export_onnx.
     pub fn ferrum_executor_export_onnx(
         executor: ferrum_executor,
         file: *const c_char,
-        onnx_flags: u32,
+        flags: u32,
     ) -> ferrum_status;
 
     /// Returns what the build of an executor did, as JSON: warnings, the result of each pass, the
