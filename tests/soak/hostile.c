@@ -169,10 +169,11 @@ static void draw_value(attempt *a, size_t i) {
             to->number = draw(bound + 1);
         else if (is_a_wait(p->name))
             to->number = draw(1000000);
-        /* The library may write to a block at this address, so the address
-         * must not be random. */
+        /* The library may write to memory at this address, so neither the
+         * address nor the size must be random. */
         else if (strcmp(a->function->name, "ferrum_fallback_manager_adopt") !=
                      0 &&
+                 strcmp(a->function->name, "ferrum_tensor_wrap") != 0 &&
                  strncmp(p->name, "native_", 7) != 0)
             to->number = any_number();
         break;
