@@ -333,8 +333,9 @@ typedef struct ferrum_named_tensor {
  *                model to wake, in nanoseconds, or FERRUM_WAIT_FOREVER.
  *                0: the call returns FERRUM_ERROR_BUSY instead.
  * @return FERRUM_ERROR_INVALID_ARGUMENT for a name that is missing or unknown, for shapes
- *         that do not fit, with both, and for an id that is not in the vocabulary;
- *         FERRUM_ERROR_BUSY; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_OUT_OF_MEMORY. After an
+ *         that do not fit, with both, for an id that is not in the vocabulary, and for a
+ *         tensor in the memory of the model itself; FERRUM_ERROR_BUSY, also for a tensor in
+ *         memory that sleeps; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_OUT_OF_MEMORY. After an
  *         error no output was made, and given outputs have no meaning.
  *
  * @waits
