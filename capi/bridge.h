@@ -91,6 +91,25 @@ int32_t fm_call_build_progress(ferrum_build_progress_fn progress,
                                ferrum_build_progress *now, char *operation,
                                uintptr_t user_data, uint64_t token);
 
+/** The texts of a ferrum_pass_call, and its number. */
+struct fm_pass_texts {
+    uint64_t call;
+    char *definition;
+    uint64_t definition_bytes;
+    /** Has FERRUM_PASS_MESSAGE_MAX bytes, all 0. */
+    char *message;
+};
+/** token 0: the call belongs to no build. */
+ferrum_status
+fm_call_pass_is_applicable(ferrum_pass_is_applicable_fn is_applicable,
+                           struct fm_pass_texts of, uint32_t *is_applicable_out,
+                           uintptr_t user_data, uint64_t token);
+ferrum_status fm_call_pass_apply(ferrum_pass_apply_fn apply,
+                                 struct fm_pass_texts of, uintptr_t user_data,
+                                 uint64_t token);
+void fm_call_optimized(ferrum_optimized_fn optimized, char *result,
+                       uint64_t result_bytes, uintptr_t user_data);
+
 /** The texts and lists of a ferrum_compute_call. */
 struct fm_compute_lists {
     char *name, *domain, *attributes;

@@ -16,12 +16,11 @@ import (
 )
 
 // buildProgressOf converts a progress callback of the caller; NULL: there is none.
-func buildProgressOf(progress C.ferrum_build_progress_fn, data C.uintptr_t) *library.BuildCallback {
+func buildProgressOf(progress C.ferrum_build_progress_fn, data C.uintptr_t, token uint64) func(model.Progress) bool {
 	if progress == nil {
 		return nil
 	}
-	token := newToken()
-	return &library.BuildCallback{Token: token, Tell: func(p model.Progress) bool {
+	return func(p model.Progress) bool {
 		operation := C.CString(p.CurrentOperation)
 		defer C.free(unsafe.Pointer(operation))
 		now := C.ferrum_build_progress{
@@ -32,7 +31,7 @@ func buildProgressOf(progress C.ferrum_build_progress_fn, data C.uintptr_t) *lib
 			now.remaining_seconds = C.double(*p.RemainingSeconds)
 		}
 		return C.fm_call_build_progress(progress, &now, operation, data, C.uint64_t(token)) == 0
-	}}
+	}
 }
 
 //export fmgo_executor_build
@@ -41,6 +40,7 @@ func fmgo_executor_build(request *C.ferrum_build_request, out *C.uint64_t) (stat
 	f := fields{argument: "request"}
 	r := library.BuildRequest{
 		Weights: uint64(request.weights.id), Compute: uint64(request.compute.id), ElasticPool: uint64(request.elastic_pool.id),
+		Token: newToken(),
 	}
 	f.reserved(uint64(request.reserved), "reserved")
 	f.text(&r.Model, request.model, "model")
@@ -57,7 +57,7 @@ func fmgo_executor_build(request *C.ferrum_build_request, out *C.uint64_t) (stat
 	if request.path != nil && r.Path == "" {
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.request", "request->path is empty"))
 	}
-	r.Callback = buildProgressOf(request.progress, dataOf(&request.user_data))
+	r.Progress = buildProgressOf(request.progress, dataOf(&request.user_data), r.Token)
 	executor, err := executors.Build(r)
 	return give(out, executor, err)
 }

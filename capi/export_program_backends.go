@@ -77,19 +77,20 @@ func tensorDescsOf(from []library.TensorDesc) *C.ferrum_tensor_desc {
 
 // result converts the status of a function of the program.
 func (c *computeCall) result(status C.ferrum_status) error {
-	if status == 0 {
-		return nil
-	}
-	message := unsafe.Slice((*byte)(unsafe.Pointer(c.lists.message)), C.FERRUM_COMPUTE_MESSAGE_MAX)
+	return programError(status, messageOf(unsafe.Slice((*byte)(unsafe.Pointer(c.lists.message)), C.FERRUM_COMPUTE_MESSAGE_MAX)))
+}
+
+// messageOf reads the message of a function of the program, up to a NUL.
+func messageOf(message []byte) string {
 	text, _, _ := bytes.Cut(message, []byte{0})
-	return programError(status, validText(string(text)))
+	return validText(string(text))
 }
 
 func validText(text string) string { return strings.ToValidUTF8(text, "?") }
 
 // programError is the error of a function of the program. nil: it has succeeded.
 func programError(status C.ferrum_status, message string) error {
-	const op = "capi.compute_backend"
+	const op = "capi.program_function"
 	code := device.Code(status)
 	switch {
 	case status == 0:

@@ -93,6 +93,7 @@
 #include "ferrum_mem/compute.h"
 #include "ferrum_mem/layers.h"
 #include "ferrum_mem/executors.h"
+#include "ferrum_mem/passes.h"
 /* clang-format on */
 
 #endif /* FERRUM_MEM_H */

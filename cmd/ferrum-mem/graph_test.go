@@ -130,3 +130,28 @@ func TestGraphReportsBadFiles(t *testing.T) {
 		})
 	}
 }
+
+func TestGraphRunsPasses(t *testing.T) {
+	o := invoke(t, "graph", definitions+"small.json", "--passes", "remove_dead_code,fuse_activation")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Regexp(t, `(?m)^PASS +OPERATIONS REMOVED +PARAMETERS REMOVED +MEMORY SAVED\n^remove_dead_code +`, o.out)
+	o = invoke(t, "graph", example, "--passes", "fold_constants", "--json")
+	require.Equal(t, exitDone, o.status, o.err)
+	want, err := os.ReadFile(example)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), o.out, "nothing changed")
+	o = invoke(t, "graph", example, "--passes", "fold_constants", "--onnx", "model.onnx")
+	assert.Equal(t, exitUsage, o.status)
+	assert.Contains(t, o.err, "before the passes")
+	for flag, says := range map[string]string{
+		"fold_constant":             `the nearest is "fold_constants"`,
+		"pruning":                   "needs training",
+		"merge_same,merge_same":     "occurs twice",
+		"fold_constants,,fuse_norm": "there is no pass",
+	} {
+		o := invoke(t, "graph", example, "--passes", flag)
+		assert.Equal(t, exitUsage, o.status, flag)
+		assert.Contains(t, o.err, says)
+		assert.Empty(t, o.out)
+	}
+}

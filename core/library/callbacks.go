@@ -63,7 +63,8 @@ func (l *Library) register(
 // RegistrationRemove removes a callback: it is not called again. It waits for a running
 // call, unless the call comes from inside that callback. runningToken is the token of
 // the callback that the calling thread runs (0: none). It returns CodeBusy for a compute
-// backend that is open, and for a layer type that models and operations use.
+// backend that is open, for a layer type that models and operations use, and for a pass
+// that a build uses.
 func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	const op = "callback.remove"
 	if _, err := l.started(op); err != nil {

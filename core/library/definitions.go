@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/passes"
 )
 
 // ExportJSON returns the definition of the model in a folder or a file. Errors: those of
@@ -70,6 +71,38 @@ func (x *Executors) BuilderInfoJSON() ([]byte, error) {
 		return nil, err
 	}
 	return encode(op, x.builder.Info())
+}
+
+// optimised is a definition after passes.
+type optimised struct {
+	Definition json.RawMessage `json:"definition"`
+	Passes     []passes.Result `json:"passes"`
+	Total      passes.Stats    `json:"total"`
+}
+
+// OptimizeJSON runs passes over a definition. names is a JSON list of their names; nil: those of the default
+// level of optimisation. Errors: CodeInvalidFormat; those of model.Builder.Optimize.
+func (x *Executors) OptimizeJSON(definition, names []byte) ([]byte, error) {
+	const op = "definition.optimize"
+	parsed, err := x.parse(op, definition)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	if names != nil {
+		if err := json.Unmarshal(names, &list); err != nil || list == nil {
+			return nil, device.Errorf(device.CodeInvalidFormat, op, "the passes %.64q are no JSON list of names, such as [\"fold_constants\"]", names)
+		}
+	}
+	made, results, err := x.builder.Optimize(context.Background(), parsed, list)
+	if err != nil {
+		return nil, err
+	}
+	text, err := made.JSON()
+	if err != nil {
+		return nil, err
+	}
+	return encode(op, optimised{text, append([]passes.Result{}, results...), passes.Total(results)})
 }
 
 // EstimateJSON estimates the time of a build.

@@ -52,5 +52,5 @@
 // weight_memories.go, weights.go, weight_loads.go, weight_files.go, weight_decoders.go,
 // kind_tensor.go, tensors.go, tensor_calls.go, dlpack.go,
 // kind_compute.go, computes.go, program_backends.go, program_layers.go, layer_calls.go,
-// kind_executor.go, executors.go, definitions.go, exports.go.
+// kind_executor.go, executors.go, program_passes.go, definitions.go, exports.go.
 package library

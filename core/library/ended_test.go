@@ -82,7 +82,7 @@ var untaken = []string{
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open", "tensors.EndExport",
 	"computes.BackendsJSON", "computes.FindJSON", "computes.Register",
-	"executors.BuilderInfoJSON", "executors.EstimateJSON", "executors.ExportJSON", "executors.Find", "executors.ListJSON",
+	"executors.BuilderInfoJSON", "executors.EstimateJSON", "executors.ExportJSON", "executors.OptimizeJSON", "executors.RegisterPass", "executors.Find", "executors.ListJSON",
 	"executors.RemoveName", "executors.ValidateDefinitionJSON", "executors.ValidateModelJSON",
 }
 

@@ -42,13 +42,6 @@ func (x *Executors) Executor(op string, id uint64) (*Executor, error) {
 	return e, nil
 }
 
-// BuildCallback is the progress callback of a build.
-type BuildCallback struct {
-	// Token is the token of the callback. The thread that runs the callback has it.
-	Token uint64
-	Tell  func(model.Progress) (goesOn bool)
-}
-
 // BuildRequest states what to build, and where.
 type BuildRequest struct {
 	// Model is the id in the elastic pool; "": the name of the folder, the file or the definition.
@@ -61,8 +54,10 @@ type BuildRequest struct {
 	Compute, ElasticPool uint64
 	Limits               vmm.ModelLimits
 	Options              []byte
-	// Callback is nil without a callback.
-	Callback *BuildCallback
+	// Token is the token of the callbacks of the build, and not 0. A thread that runs one has it.
+	Token uint64
+	// Progress is nil without a callback.
+	Progress func(model.Progress) (goesOn bool)
 }
 
 // Build builds a model, and returns the handle of its executor. Errors: those of model.Builder.Build.
@@ -105,14 +100,14 @@ func (x *Executors) Build(r BuildRequest) (uint64, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	b := &builtModel{
-		id: request.ID, device: c.device, compute: c, pool: p, cancel: cancel, over: make(chan struct{}), handles: 1,
+		id: request.ID, device: c.device, compute: c, pool: p, token: r.Token, cancel: cancel, over: make(chan struct{}), handles: 1,
 		from: ExportRequest{Path: r.Path, Definition: slices.Clone(r.Definition), Weights: r.Weights}, options: request.Options,
 	}
-	if r.Callback != nil {
-		b.token = r.Callback.Token
+	ctx = context.WithValue(ctx, callerKey{}, caller{device: b.device, token: b.token})
+	if r.Progress != nil {
 		request.Progress = func(now model.Progress) {
 			x.library.running.during(b.device, func() {
-				if !r.Callback.Tell(now) {
+				if !r.Progress(now) {
 					cancel()
 				}
 			})

@@ -51,7 +51,7 @@ func (m *models) step(r *rand.Rand) error {
 		}
 		if stopAt := r.IntN(20); stopAt < 10 {
 			calls := 0
-			q.Callback = &library.BuildCallback{Token: 1, Tell: func(model.Progress) bool { calls++; return calls != stopAt }}
+			q.Token, q.Progress = 1, func(model.Progress) bool { calls++; return calls != stopAt }
 		}
 		id, err := m.Executors.Build(q)
 		if err == nil {

@@ -34,7 +34,7 @@ type builtModel struct {
 	device  *Device
 	compute *Compute
 	pool    *ElasticPool
-	// token is that of the progress callback of the build; 0: none. cancel ends the build.
+	// token is that of the callbacks of the build. cancel ends the build.
 	token  uint64
 	cancel context.CancelFunc
 	// over is closed when the build has ended. executor is written before that; nil: the build has failed.
@@ -49,12 +49,12 @@ type builtModel struct {
 	handles int
 }
 
-// notInside rejects a call that would wait for the progress callback that makes it.
+// notInside rejects a call that would wait for the callback that makes it.
 func (b *builtModel) notInside(op string) error {
-	if b.token == 0 || isOver(b.over) || !b.device.library.running.insideCallback(b.token) {
+	if isOver(b.over) || !b.device.library.running.insideCallback(b.token) {
 		return nil
 	}
-	return device.Errorf(device.CodeInvalidState, op, "called from the progress callback of the build of model %q, for which the call would wait", b.id).
+	return device.Errorf(device.CodeInvalidState, op, "called from a callback of the build of model %q, for which the call would wait", b.id).
 		On(b.device.Engine.ID()).OfModel(b.id)
 }
 

@@ -22,8 +22,8 @@ type registration struct {
 	// subject is the object of the callback, which may end before the registration;
 	// nil: its device.
 	subject subject
-	// program is a compute backend or a layer type of the program, which has no callback;
-	// nil: the registration is of a callback.
+	// program is a compute backend, a layer type or a pass of the program, which has no
+	// callback; nil: the registration is of a callback.
 	program programObject
 }
 

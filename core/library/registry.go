@@ -98,8 +98,8 @@ func (g *registry) registerKinds() {
 	owns := traits{listed: listedFirst}
 	calls := traits{calls: true}
 	g.kinds = []kind{
-		// Compute backends and layer types of the program end after the devices that use
-		// them.
+		// Compute backends, layer types and passes of the program end after the devices that
+		// use them.
 		&shelf[*registration]{kind: handle.Registration, table: g.registrations,
 			part: func(r *registration) bool { return r.program == nil }},
 		&shelf[*Device]{kind: handle.Device, table: g.devices, is: owns},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"ferrum_mem/core/architecture"
@@ -23,7 +24,15 @@ import (
 
 // Builder builds models, and remembers how long that took. The zero value has built nothing yet. All methods
 // are safe for concurrent use.
-type Builder struct{ speed speed }
+type Builder struct {
+	speed  speed
+	passes passes.Registry
+	// timed counts the models that were built to measure passes.
+	timed atomic.Uint64
+}
+
+// Passes returns the passes that Options.Passes may name. A program may add its own.
+func (b *Builder) Passes() *passes.Registry { return &b.passes }
 
 // Request states what to build and where.
 type Request struct {
@@ -41,8 +50,6 @@ type Request struct {
 	Options Options
 	// Initializers are the rules of custom initialisations.
 	Initializers map[string]Initializer
-	// Passes replace the standard passes; nil: those of the level of optimisation.
-	Passes []passes.Pass
 	// Progress is told on a thread of the build, one call at a time, while no lock is held that a function
 	// of this library needs. The build waits for each call. nil: progress is not told.
 	Progress func(Progress)
@@ -57,15 +64,19 @@ type build struct {
 	additional additional
 	// opened is the source that the build has opened, and closes.
 	opened *weights.Source
-	report Report
-	times  [phases]time.Duration
-	placed time.Duration
+	// passes are those of the build, which calls passesDone in the end, unless that is nil.
+	passes     []passes.Pass
+	passesDone func()
+	report     Report
+	times      [phases]time.Duration
+	placed     time.Duration
 }
 
 // Build builds a model in eight phases. Errors: those of Options.Validate and New; CodeUnsupported for a
-// path that is not on this machine; those of architecture.Open and passes.Run; CodeInvalidConfig for a
-// definition with issues that stop a build; CodeCancelled when ctx ends, and CodeTimeout for its deadline
-// and that of the options. After an error nothing is left: the pool and the books are as before.
+// path that is not on this machine; those of architecture.Open, passes.Registry.Take and passes.Run;
+// CodeInvalidConfig for a definition with issues that stop a build; CodeCancelled when ctx ends, and
+// CodeTimeout for its deadline and that of the options. After an error nothing is left: the pool and the
+// books are as before.
 func (b *Builder) Build(ctx context.Context, r Request) (*Executor, error) {
 	m := &build{builder: b, request: r, reporter: reporter{tell: r.Progress, began: time.Now()}}
 	if limit := r.Options.timeout(); limit > 0 {
@@ -74,6 +85,9 @@ func (b *Builder) Build(ctx context.Context, r Request) (*Executor, error) {
 		defer cancel()
 	}
 	err := m.phases(ctx)
+	if m.passesDone != nil {
+		m.passesDone()
+	}
 	if m.opened != nil {
 		if closed := m.opened.Close(); err == nil {
 			err = closed
@@ -146,6 +160,9 @@ func (m *build) validate(context.Context) (err error) {
 	if err := m.open(); err != nil {
 		return err
 	}
+	if err := m.takePasses(); err != nil {
+		return err
+	}
 	if m.settings.Definition == nil {
 		return device.Errorf(device.CodeInvalidArgument, opBuild, "a path or a definition is required")
 	}
@@ -189,7 +206,7 @@ func (m *build) open() error {
 	if scheme, _, isRemote := strings.Cut(m.request.Path, "://"); isRemote {
 		return device.Errorf(device.CodeUnsupported, opBuild, "%.64q: models are not read through %.16q: want a folder or a file of this machine", m.request.Path, scheme)
 	}
-	if m.request.Backend != nil && m.request.Backend.Graphs() != nil && strings.EqualFold(filepath.Ext(m.request.Path), ".onnx") {
+	if m.isOfGraphs() && strings.EqualFold(filepath.Ext(m.request.Path), ".onnx") {
 		return m.openFile()
 	}
 	made, err := architecture.Open(m.request.Path, architecture.Options{})
@@ -294,13 +311,15 @@ func (m *build) bindParameters(context.Context) error {
 
 // optimize is the phase Optimization.
 func (m *build) optimize(ctx context.Context) error {
-	list, err := m.passes()
-	if err != nil {
-		return err
-	}
 	m.report.Passes = []passes.Result{}
-	if len(list) > 0 {
-		changed, results, err := passes.RunChecked(ctx, m.resolved, list, passes.Options{})
+	if len(m.passes) > 0 {
+		var options passes.Options
+		if m.request.Options.MeasurePasses {
+			timer := &passTimer{settings: m.settings, number: &m.builder.timed}
+			defer timer.close()
+			options.Measure = timer.measure
+		}
+		changed, results, err := passes.RunChecked(ctx, m.resolved, m.passes, options)
 		if err != nil {
 			return err
 		}
@@ -319,7 +338,7 @@ func (m *build) optimize(ctx context.Context) error {
 		return err
 	}
 	start := time.Now()
-	err = m.computation.fill(ctx, &m.settings, m.reporter.bytes)
+	err := m.computation.fill(ctx, &m.settings, m.reporter.bytes)
 	m.placed = time.Since(start)
 	if of, isSession := m.computation.(*sessions); isSession {
 		m.report.SessionSeconds = of.opening.Seconds()
@@ -327,25 +346,31 @@ func (m *build) optimize(ctx context.Context) error {
 	return err
 }
 
-// passes returns the passes of the build.
-func (m *build) passes() ([]passes.Pass, error) {
-	level := m.request.Options.level()
-	list := m.request.Passes
-	if m.backend.Graphs() != nil {
-		return m.passesOfGraphs()
-	}
-	if level == 0 || list == nil {
-		var err error
-		if list, err = passes.Standard(int(level)); err != nil {
-			return nil, err
+// takePasses finds the passes of the build, which stay registered until its end. An engine of graphs gets
+// those that the options name.
+func (m *build) takePasses() (err error) {
+	o, isOfGraphs := &m.request.Options, m.isOfGraphs()
+	if isOfGraphs {
+		if err := m.checkPassesOfGraphs(); err != nil {
+			return err
 		}
 	}
-	name, err := m.request.Options.quantizer()
+	switch {
+	case o.Passes != nil:
+		m.passes, m.passesDone, err = m.builder.passes.Take(o.Passes)
+	case !isOfGraphs:
+		m.passes, err = passes.Standard(int(o.level()))
+	}
+	if err != nil {
+		return err
+	}
+	name, err := o.quantizer()
 	if err != nil || name == "" {
-		return list, err
+		return err
 	}
 	quantizer, err := passes.Find(name)
-	return append(slices.Clone(list), quantizer), err
+	m.passes = append(m.passes, quantizer)
+	return err
 }
 
 // validateFinally is the phase FinalValidation.

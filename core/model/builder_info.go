@@ -17,10 +17,12 @@ type BuilderInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// SupportedArchitectures are the model types that are built.
-	SupportedArchitectures []Architecture      `json:"supported_architectures"`
-	SupportedWeightFormats []weights.Format    `json:"supported_weight_formats"`
-	SupportedOptimizations []passes.Technique  `json:"supported_optimizations"`
-	Capabilities           BuilderCapabilities `json:"capabilities"`
+	SupportedArchitectures []Architecture     `json:"supported_architectures"`
+	SupportedWeightFormats []weights.Format   `json:"supported_weight_formats"`
+	SupportedOptimizations []passes.Technique `json:"supported_optimizations"`
+	// Passes are those that Options.Passes may name.
+	Passes       []passes.Description `json:"passes"`
+	Capabilities BuilderCapabilities  `json:"capabilities"`
 }
 
 // Architecture describes a model type.
@@ -56,6 +58,7 @@ func (b *Builder) Info() BuilderInfo {
 		Name: "ferrum", Version: Version, SupportedArchitectures: []Architecture{},
 		SupportedWeightFormats: []weights.Format{header.Safetensors, header.PyTorch, header.GGUF, header.ONNX},
 		SupportedOptimizations: techniques(),
+		Passes:                 b.passes.List(),
 		Capabilities:           BuilderCapabilities{SupportsDynamicShapes: true, SupportsCustomOps: true, SupportsParallelBuild: true, SupportsIncrementalBuild: true},
 	}
 	for _, name := range architecture.ModelTypes() {
@@ -92,6 +95,24 @@ func (b *Builder) Export(path string) (*ir.Model, error) {
 // EstimateBuildTime returns how long the build of a definition takes.
 func (b *Builder) EstimateBuildTime(definition *ir.Model) BuildTimeEstimate {
 	return b.speed.estimate(workOf(definition))
+}
+
+// Optimize runs the passes with these names over a definition; nil: those of the default level of
+// optimisation. Nothing is built. Errors: those of passes.Registry.Take and passes.Run.
+func (b *Builder) Optimize(ctx context.Context, definition *ir.Model, names []string) (*ir.Model, []passes.Result, error) {
+	if names == nil {
+		list, err := passes.Standard(defaultLevel)
+		if err != nil {
+			return nil, nil, err
+		}
+		return passes.Run(ctx, definition, list, passes.Options{})
+	}
+	list, done, err := b.passes.Take(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	return passes.Run(ctx, definition, list, passes.Options{})
 }
 
 // Plan computes the memory that a build with a level of optimisation, 0 to MaxOptimizationLevel, would plan

@@ -159,7 +159,7 @@ type brokenPass struct {
 func (p brokenPass) Name() string                { return "broken" }
 func (p brokenPass) Dependencies() []string      { return nil }
 func (p brokenPass) IsApplicable(*ir.Model) bool { return true }
-func (p brokenPass) Apply(m *ir.Model) (passes.Result, error) {
+func (p brokenPass) Apply(_ context.Context, m *ir.Model) (passes.Result, error) {
 	if p.breaks {
 		m.Graph.Edges = nil
 	}
@@ -170,12 +170,14 @@ func TestAPassThatFailsLeavesNothing(t *testing.T) {
 	r := newRig(t)
 	before := r.books()
 	for _, p := range []brokenPass{{err: errors.New("no")}, {breaks: true}} {
-		q := r.request(embedding(t))
-		q.Passes = []passes.Pass{p}
-		_, err := new(model.Builder).Build(context.Background(), q)
+		q, b := r.request(embedding(t)), new(model.Builder)
+		require.NoError(t, b.Passes().Add(p))
+		q.Options.Passes = []string{"broken"}
+		_, err := b.Build(context.Background(), q)
 		require.ErrorContains(t, err, "broken")
 		require.ErrorContains(t, err, "optimization")
 		require.Equal(t, before, r.books())
+		require.NoError(t, b.Passes().Remove("broken", false), "the build does not use it any more")
 	}
 }
 
@@ -206,17 +208,22 @@ func TestOptions(t *testing.T) {
 		`{"enable_quantization": true, "quantization_config": {"a": 1}}`:                                    {device.CodeUnsupported, "q8_0"},
 		`{"enable_quantization": true, "quantization_config": {"INT8": {"symmetric": true}}}`:               {device.CodeUnsupported, "q8_0"},
 		`{"enable_quantization": true, "quantization_config": {"format": "q8_0"}, "optimization_level": 1}`: {device.CodeInvalidConfig, "at least 2"},
-		`{"enable_compression": true}`:                 {device.CodeUnsupported, "compress"},
-		`{"additional_options": {"pruning": 0.5}}`:     {device.CodeUnsupported, "pruning"},
-		`{"additional_options": {"distillation": {}}}`: {device.CodeUnsupported, "distillation"},
-		`{"additional_options": {"sed": 1}}`:           {device.CodeInvalidConfig, `nearest is "seed"`},
-		`{"additional_options": {"threads": -1}}`:      {device.CodeInvalidConfig, "threads"},
-		`{"additional_options": {"shapes": 5000}}`:     {device.CodeInvalidConfig, "shapes"},
+		`{"passes": "fold_constants"}`:                                 {device.CodeInvalidConfig, "passes"},
+		`{"passes": [1]}`:                                              {device.CodeInvalidConfig, "passes"},
+		`{"passes": [], "optimization_level": 0}`:                      {device.CodeInvalidConfig, "at least 1"},
+		`{"passes": ["fold_constants"], "enable_optimization": false}`: {device.CodeInvalidConfig, "enable_optimization"},
+		`{"measure_passes": 1}`:                                        {device.CodeInvalidConfig, "measure_passes"},
+		`{"enable_compression": true}`:                                 {device.CodeUnsupported, "compress"},
+		`{"additional_options": {"pruning": 0.5}}`:                     {device.CodeUnsupported, "pruning"},
+		`{"additional_options": {"distillation": {}}}`:                 {device.CodeUnsupported, "distillation"},
+		`{"additional_options": {"sed": 1}}`:                           {device.CodeInvalidConfig, `nearest is "seed"`},
+		`{"additional_options": {"threads": -1}}`:                      {device.CodeInvalidConfig, "threads"},
+		`{"additional_options": {"shapes": 5000}}`:                     {device.CodeInvalidConfig, "shapes"},
 	} {
 		_, err := model.ParseOptions([]byte(text))
 		requireError(t, want.code, err, want.says)
 	}
-	for _, text := range []string{`{"build_timeout_seconds": null}`, `{"enable_quantization": true, "quantization_config": {"format": "q4_0"}}`, `{"additional_options": {"seed": 5, "threads": 2, "working_set_bytes": 100, "shapes": 3, "preload": false}}`} {
+	for _, text := range []string{`{"build_timeout_seconds": null}`, `{"passes": null, "optimization_level": 0}`, `{"passes": ["of the program"], "measure_passes": true}`, `{"enable_quantization": true, "quantization_config": {"format": "q4_0"}}`, `{"additional_options": {"seed": 5, "threads": 2, "working_set_bytes": 100, "shapes": 3, "preload": false}}`} {
 		_, err := model.ParseOptions([]byte(text))
 		require.NoError(t, err)
 	}

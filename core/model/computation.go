@@ -31,6 +31,8 @@ type computation interface {
 	// trial runs the model with defaults and zeros, and frees the memory of that run. It returns an issue for
 	// an output that is not finite.
 	trial(ctx context.Context, dims map[string]uint64) (*ir.Issue, error)
+	// rehearse runs the model with defaults and zeros, and copies no output.
+	rehearse(ctx context.Context, dims map[string]uint64) error
 	// needsArena states that something in the arena is needed after a run.
 	needsArena() bool
 	// parameterBytes returns the number of elements of the parameters in memory, and their size.

@@ -31,6 +31,12 @@ type Options struct {
 	QuantizationConfig json.RawMessage `json:"quantization_config"`
 	// EnableCompression is not supported: a build that asks for it fails.
 	EnableCompression bool `json:"enable_compression"`
+	// Passes names the passes that run, in place of those of the level; nil: those of the level. They need
+	// a level of at least 1.
+	Passes []string `json:"passes"`
+	// MeasurePasses measures the times of a run before and after each pass that changes the model. The build
+	// then takes longer, and needs memory for two further models for that time.
+	MeasurePasses bool `json:"measure_passes"`
 	// BuildTimeoutSeconds is the longest time of a build, at least 1; nil: no limit.
 	BuildTimeoutSeconds *uint64 `json:"build_timeout_seconds"`
 	// AdditionalOptions has values of JSON: "seed", "threads", "working_set_bytes" and "shapes" as in
@@ -44,13 +50,15 @@ const (
 	MaxOptimizationLevel = 3
 	// DefaultTimeoutSeconds is the default of Options.BuildTimeoutSeconds.
 	DefaultTimeoutSeconds = 3600
+	// defaultLevel is the default of Options.OptimizationLevel.
+	defaultLevel = 2
 )
 
 // DefaultOptions returns the default options: validation and optimisation at level 2, and an hour of time.
 func DefaultOptions() Options {
 	limit := uint64(DefaultTimeoutSeconds)
 	return Options{
-		EnableValidation: true, EnableOptimization: true, OptimizationLevel: 2, BuildTimeoutSeconds: &limit,
+		EnableValidation: true, EnableOptimization: true, OptimizationLevel: defaultLevel, BuildTimeoutSeconds: &limit,
 		AdditionalOptions: map[string]json.RawMessage{},
 	}
 }
@@ -71,6 +79,7 @@ func ParseOptions(text []byte) (Options, error) {
 		"enable_validation": &o.EnableValidation, "enable_optimization": &o.EnableOptimization,
 		"optimization_level": &o.OptimizationLevel, "enable_quantization": &o.EnableQuantization,
 		"quantization_config": &o.QuantizationConfig, "enable_compression": &o.EnableCompression,
+		"passes": &o.Passes, "measure_passes": &o.MeasurePasses,
 		"build_timeout_seconds": &o.BuildTimeoutSeconds, "additional_options": &o.AdditionalOptions,
 	}, "")
 	if err != nil {
@@ -106,6 +115,8 @@ func (o *Options) Validate() error {
 		return wrongOption("optimization_level is %d: want 0 to %d", o.OptimizationLevel, MaxOptimizationLevel)
 	case o.BuildTimeoutSeconds != nil && *o.BuildTimeoutSeconds == 0:
 		return wrongOption("build_timeout_seconds is 0: want at least 1, or null for no limit")
+	case o.Passes != nil && o.level() == 0:
+		return wrongOption("passes are named, which need an optimization_level of at least 1, and enable_optimization")
 	case o.EnableCompression:
 		return device.Errorf(device.CodeUnsupported, opOptions, "enable_compression: parameters are not compressed")
 	}

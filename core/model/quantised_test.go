@@ -48,14 +48,16 @@ func rounded(p *ir.Parameter) (*reference.Tensor, error) {
 	return reference.FromBytes(p.DType, elements.Shape, blocks)
 }
 
-// withQuantisation returns the standard passes and one that quantises.
-func withQuantisation(t *testing.T, name string) []passes.Pass {
+// withQuantisation names the standard passes and one that quantises.
+func withQuantisation(t *testing.T, name string) []string {
 	t.Helper()
 	list, err := passes.Standard(2)
 	require.NoError(t, err)
-	last, err := passes.Find(name)
-	require.NoError(t, err)
-	return append(list, last)
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Name())
+	}
+	return append(names, name)
 }
 
 // A build rounds the matrices that a pass quantises: merged ones, those of the weights, and those that it
@@ -78,7 +80,7 @@ func TestQuantisedMatricesAreRoundedInABuild(t *testing.T) {
 	m := b.Model()
 	for _, name := range []string{"quantize_q8_0", "quantize_q4_0"} {
 		q := r.request(m)
-		q.Passes = withQuantisation(t, name)
+		q.Options.Passes = withQuantisation(t, name)
 		made, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)
 		changed, err := made.Definition()
@@ -110,7 +112,7 @@ func TestMiniLMQuantised(t *testing.T) {
 	for _, isQuantised := range []bool{false, true} {
 		q := model.Request{Path: folder, Backend: r.backend, Pool: r.pool, Options: model.DefaultOptions()}
 		if isQuantised {
-			q.Passes = withQuantisation(t, "quantize_q8_0")
+			q.Options.Passes = withQuantisation(t, "quantize_q8_0")
 		}
 		x, err := new(model.Builder).Build(context.Background(), q)
 		require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/onnx"
-	"ferrum_mem/core/passes"
 )
 
 // What a build does otherwise for an engine of graphs.
@@ -28,13 +27,19 @@ func (m *build) openFile() error {
 	return err
 }
 
-// passesOfGraphs returns the passes for an engine of graphs, which optimises by itself: those of the program.
-func (m *build) passesOfGraphs() ([]passes.Pass, error) {
+// isOfGraphs states that an engine of graphs computes the model.
+func (m *build) isOfGraphs() bool {
+	return m.request.Backend != nil && m.request.Backend.Graphs() != nil
+}
+
+// checkPassesOfGraphs rejects passes that an engine of graphs cannot have. It optimises by itself, and runs no
+// pass but those that the options name.
+func (m *build) checkPassesOfGraphs() error {
 	switch {
 	case m.request.Options.EnableQuantization:
-		return nil, device.Errorf(device.CodeUnsupported, opBuild, "enable_quantization: %s gets parameters as the model has them", m.backend.Name())
-	case len(m.request.Passes) > 0 && m.undefined != nil:
-		return nil, device.Errorf(device.CodeUnsupported, opBuild, "passes change a definition: %w", m.undefined)
+		return device.Errorf(device.CodeUnsupported, opBuild, "enable_quantization: %s gets parameters as the model has them", m.request.Backend.Name())
+	case len(m.request.Options.Passes) > 0 && m.settings.undefined != nil:
+		return device.Errorf(device.CodeUnsupported, opBuild, "passes change a definition: %w", m.settings.undefined)
 	}
-	return m.request.Passes, nil
+	return nil
 }

@@ -385,24 +385,32 @@ func (r *sessionRun) stated(name string) []int64 {
 
 // trial runs the session once.
 func (x *sessions) trial(_ context.Context, dims map[string]uint64) (issue *ir.Issue, err error) {
-	outputs := map[string]*tensor.Tensor{}
-	for _, out := range x.program.outputs {
-		outputs[out.name] = nil
-	}
 	stream := x.backend.Device().Device().DefaultStream()
-	r := &sessionRun{sessions: x, stream: stream, dims: dims, key: keyOf(dims)}
-	r.inspect = func(name string, t *tensor.Tensor) error {
+	err = x.inspect(dims, func(name string, t *tensor.Tensor) error {
 		isFinite, err := isFinite(t, stream)
 		if err == nil && !isFinite {
 			issue = notFinite(name)
 		}
 		return err
-	}
-	err = x.start(r, nil, outputs)
+	})
 	x.ran = nil
 	if err == nil && !x.needsArena() {
 		err = x.arena.free()
 	}
 	x.publish(0)
 	return issue, err
+}
+
+func (x *sessions) rehearse(_ context.Context, dims map[string]uint64) error {
+	return x.inspect(dims, func(string, *tensor.Tensor) error { return nil })
+}
+
+// inspect runs the session with defaults and zeros. A function gets the outputs, which are copied nowhere.
+func (x *sessions) inspect(dims map[string]uint64, of func(name string, t *tensor.Tensor) error) error {
+	outputs := map[string]*tensor.Tensor{}
+	for _, out := range x.program.outputs {
+		outputs[out.name] = nil
+	}
+	stream := x.backend.Device().Device().DefaultStream()
+	return x.start(&sessionRun{sessions: x, stream: stream, dims: dims, key: keyOf(dims), inspect: of}, nil, outputs)
 }

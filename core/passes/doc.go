@@ -13,13 +13,15 @@
 // reads, and never computes elements of weights. A parameter that joins others has them as its Parts.
 //
 // Numbers in a Result are measured: elements, nodes and bytes are counted before and after. A speed-up is
-// 1 unless the caller of Run measures it.
+// 1 unless the caller of Run measures the times.
 //
-// Lock order: the package has no locks. Any number of threads may use a pass; the caller orders changes of
+// A Registry finds passes by name, and has those of a program.
+//
+// Lock order: Registry.mu is a leaf. Any number of threads may use a pass; the caller orders changes of
 // a model.
 //
 // # Files in reading order
 //
 // pass.go, order.go, measure.go, run.go, network.go, change.go, finish.go, samples.go, dead_code.go, constants.go,
-// subexpressions.go, linear.go, residual.go, merge_qkv.go, standard.go.
+// subexpressions.go, linear.go, residual.go, merge_qkv.go, standard.go, registry.go.
 package passes

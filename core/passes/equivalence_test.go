@@ -55,7 +55,7 @@ func TestApplyEqualsRun(t *testing.T) {
 		want, results, err := Run(context.Background(), m, []Pass{p}, Options{})
 		require.NoError(t, err)
 		got := m.Clone()
-		result, err := p.Apply(got)
+		result, err := p.Apply(context.Background(), got)
 		require.NoError(t, err)
 		require.Equal(t, textOf(t, want), textOf(t, got))
 		require.Equal(t, results[0], result)

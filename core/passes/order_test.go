@@ -22,12 +22,14 @@ type fake struct {
 	change func(m *ir.Model) (Result, error)
 }
 
-func (f fake) Name() string                      { return f.name }
-func (f fake) Dependencies() []string            { return f.dependencies }
-func (f fake) IsApplicable(*ir.Model) bool       { return f.change != nil }
-func (f fake) Apply(m *ir.Model) (Result, error) { return f.change(m) }
+func (f fake) Name() string                { return f.name }
+func (f fake) Dependencies() []string      { return f.dependencies }
+func (f fake) IsApplicable(*ir.Model) bool { return f.change != nil }
+func (f fake) Apply(_ context.Context, m *ir.Model) (Result, error) {
+	return f.change(m)
+}
 
-func small(t *testing.T) *ir.Model {
+func small(t tester) *ir.Model {
 	b := irtest.New(t)
 	b.Output(b.Node("y", "Relu", "", b.Node("sum", "Add", "", wide(b), b.Parameter("w", 8))))
 	return b.Model()

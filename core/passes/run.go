@@ -15,10 +15,10 @@ type Options struct {
 	// Lengths are the lengths of the dynamic dimensions at which memory is measured; nil: those of
 	// SampleLengths.
 	Lengths map[string]uint64
-	// Measure returns how many times faster a model runs after a pass; nil: nobody measures, and the
-	// speed-up is the one that the pass states, which is 1 for the passes of this package. It must not
-	// change the models.
-	Measure func(before, after *ir.Model) (speedup float64, err error)
+	// Measure measures the times of a run before and after a pass at the lengths of the dynamic dimensions;
+	// nil: nobody measures, and the speed-up is 1. It must not change the models. CodeCancelled and
+	// CodeTimeout end Run; another error is a warning of the pass.
+	Measure func(ctx context.Context, before, after *ir.Model, lengths map[string]uint64) (Times, error)
 }
 
 // Run applies passes to a copy of a model, each after its dependencies, and returns the changed copy with
@@ -28,10 +28,11 @@ type Options struct {
 // After each pass the model is checked: it is valid, and its inputs and outputs have the names, types and
 // shapes that they had. After an error there is no changed model; m does not change in any case.
 //
-// Errors: those of the passes and of Measure; CodeInvalidConfig for a model with issues, and for a pass
-// that makes one; CodeModel for a pass that changes the inputs or outputs; CodeInvalidArgument for dependencies in a cycle, for a missing pass or name, for a speed-up that
-// is not above 0, and for Lengths that do not fit the model; CodeAlreadyExists for a name that occurs
-// twice; CodeNotFound for a dependency that is not in the list; CodeCancelled and CodeTimeout from ctx.
+// Errors: those of the passes; CodeInvalidConfig for a model with issues, and for a pass that makes one;
+// CodeModel for a pass that changes the inputs or outputs; CodeInvalidArgument for dependencies in a cycle,
+// for a missing pass or name, and for Lengths that do not fit the model; CodeAlreadyExists for a name that
+// occurs twice; CodeNotFound for a dependency that is not in the list; CodeCancelled and CodeTimeout from
+// ctx and Measure.
 func Run(ctx context.Context, m *ir.Model, list []Pass, o Options) (*ir.Model, []Result, error) {
 	checked, err := check(m.Clone())
 	if err != nil {
@@ -59,7 +60,7 @@ func RunChecked(ctx context.Context, m *ir.Resolved, list []Pass, o Options) (*i
 		if err := ended(ctx); err != nil {
 			return nil, nil, err
 		}
-		if err := r.step(p); err != nil {
+		if err := r.step(ctx, p); err != nil {
 			return nil, nil, named(p.Name(), err)
 		}
 	}
@@ -110,8 +111,8 @@ type runner struct {
 }
 
 // step runs a pass.
-func (r *runner) step(p Pass) error {
-	next, made, err := r.apply(p)
+func (r *runner) step(ctx context.Context, p Pass) error {
+	next, made, err := r.apply(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -122,8 +123,8 @@ func (r *runner) step(p Pass) error {
 		if err != nil {
 			return fmt.Errorf("it made a wrong model: %w", err)
 		}
-		result.Applied, result.Stats = true, made.Stats
-		if err := r.measure(&result, resolved); err != nil {
+		result.Applied = true
+		if err := r.measure(ctx, &result, resolved); err != nil {
 			return err
 		}
 		r.current = resolved
@@ -134,7 +135,7 @@ func (r *runner) step(p Pass) error {
 
 // apply lets a pass change a copy of the current model. A pass of this package gets the model itself,
 // which is valid: it makes the copy.
-func (r *runner) apply(p Pass) (*ir.Model, Result, error) {
+func (r *runner) apply(ctx context.Context, p Pass) (*ir.Model, Result, error) {
 	if s, isStandard := p.(standard); isStandard {
 		n, err := s.run(r.current)
 		if err != nil || !n.isChanged {
@@ -146,12 +147,12 @@ func (r *runner) apply(p Pass) (*ir.Model, Result, error) {
 		return nil, Result{}, nil
 	}
 	next := r.current.Model.Clone()
-	made, err := p.Apply(next)
+	made, err := p.Apply(ctx, next)
 	return next, made, err
 }
 
-// measure replaces the numbers of a result by measured ones.
-func (r *runner) measure(result *Result, next *ir.Resolved) error {
+// measure measures the numbers of a result.
+func (r *runner) measure(ctx context.Context, result *Result, next *ir.Resolved) error {
 	if r.before == nil {
 		before := measure(r.current, r.lengths)
 		r.before = &before
@@ -163,7 +164,6 @@ func (r *runner) measure(result *Result, next *ir.Resolved) error {
 	if err := sameOutputs(r.before, &after); err != nil {
 		return err
 	}
-	speedup := float64(result.Stats.EstimatedSpeedup)
 	stats, warning, err := difference(*r.before, after)
 	switch {
 	case err != nil && r.Lengths != nil:
@@ -176,15 +176,25 @@ func (r *runner) measure(result *Result, next *ir.Resolved) error {
 	if warning != "" {
 		result.Warnings = append(result.Warnings, warning)
 	}
-	if r.Measure != nil {
-		if speedup, err = r.Measure(r.current.Model, next.Model); err != nil {
-			return fmt.Errorf("the speed-up was not measured: %w", err)
-		}
+	r.before, result.Stats = &after, stats
+	return r.time(ctx, result, next)
+}
+
+// time measures the times of a run, if the caller of Run wants that.
+func (r *runner) time(ctx context.Context, result *Result, next *ir.Resolved) error {
+	if r.Measure == nil {
+		return nil
 	}
-	r.before = &after
-	result.Stats = stats
-	result.Stats.EstimatedSpeedup = float32(speedup)
-	return checkSpeedup(speedup)
+	times, err := r.Measure(ctx, r.current.Model, next.Model, r.lengths)
+	switch {
+	case err == nil:
+		result.Times, result.Stats.EstimatedSpeedup, result.Lengths = &times, times.speedup(), r.lengths
+	case errors.Is(err, device.CodeCancelled) || errors.Is(err, device.CodeTimeout):
+		return err
+	default:
+		result.Warnings = append(result.Warnings, fmt.Sprintf("the times of a run were not measured: %v", err))
+	}
+	return nil
 }
 
 // sameInterface checks that a pass kept the inputs and outputs of the model.

@@ -6,7 +6,6 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
-	"ferrum_mem/core/internal/similar"
 	"ferrum_mem/core/ir"
 )
 
@@ -90,7 +89,10 @@ func Names() []string {
 // Find returns a pass of this package by its name. Errors: CodeUnsupported for pruning, distillation and
 // compression, and for what the engine does when it takes a model; CodeNotFound for another name, with the
 // most similar one.
-func Find(name string) (Pass, error) {
+func Find(name string) (Pass, error) { return find(name, nil) }
+
+// find is Find, with the names of further passes for the most similar one.
+func find(name string, others []string) (Pass, error) {
 	for _, s := range all() {
 		if s.name == name {
 			return s, nil
@@ -104,7 +106,7 @@ func Find(name string) (Pass, error) {
 	case string(MemoryLayoutOptimization), string(KernelSelection):
 		return nil, device.Errorf(device.CodeUnsupported, opFind, "%s is not a pass: the engine does it for each layer when a model is built", name)
 	}
-	return nil, device.Errorf(device.CodeNotFound, opFind, "there is no pass %.64q: the nearest is %q", name, similar.Names(name, Names(), 1)[0])
+	return nil, device.Errorf(device.CodeNotFound, opFind, "there is no pass %.64q: the nearest is %q", name, nearest(name, others))
 }
 
 // Techniques returns the techniques that the passes of this package use.
@@ -154,8 +156,8 @@ func (n *network) result() Result {
 
 // Apply changes a valid model. The memory is measured at the lengths of SampleLengths. Errors:
 // CodeInvalidConfig for a model that is not valid; it is then as before.
-func (s standard) Apply(m *ir.Model) (Result, error) {
-	changed, results, err := Run(context.Background(), m, []Pass{s}, Options{})
+func (s standard) Apply(ctx context.Context, m *ir.Model) (Result, error) {
+	changed, results, err := Run(ctx, m, []Pass{s}, Options{})
 	if err != nil {
 		return Result{}, err
 	}

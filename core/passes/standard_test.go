@@ -64,7 +64,7 @@ func TestWrongModelIsNotChanged(t *testing.T) {
 	for _, name := range Names() {
 		p := findPass(t, name)
 		assert.False(t, p.IsApplicable(m))
-		_, err := p.Apply(m)
+		_, err := p.Apply(context.Background(), m)
 		require.ErrorIs(t, err, device.CodeInvalidConfig)
 		assert.ErrorContains(t, err, "nobody")
 		assert.Equal(t, before, m)

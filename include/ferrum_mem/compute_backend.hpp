@@ -6,13 +6,11 @@
 #ifndef FERRUM_MEM_COMPUTE_BACKEND_HPP
 #define FERRUM_MEM_COMPUTE_BACKEND_HPP
 
-#include "result.hpp"
+#include "program_function.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <exception>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,41 +69,12 @@ struct compute_backend {
     std::string version;
 };
 
-/** Makes the error of a backend. */
-inline error compute_failure(ferrum_status status, std::string message) {
-    failure why;
-    why.status = status;
-    why.message = std::move(message);
-    return error(std::move(why));
-}
-
 namespace detail {
 
-inline void say(char *message_out, const char *text) noexcept {
-    if (message_out == nullptr)
-        return;
-    const std::size_t size = std::min<std::size_t>(
-        std::strlen(text), FERRUM_COMPUTE_MESSAGE_MAX - 1);
-    std::memcpy(message_out, text, size);
-    message_out[size] = 0;
-}
-
-/** Calls a function of a backend. An exception becomes a status and a message. */
 template <class Call>
 ferrum_status compute_status(char *message_out, Call call) noexcept {
-    try {
-        call();
-        return FERRUM_OK;
-    } catch (const error &failed) {
-        say(message_out, failed.why().message.c_str());
-        if (failed.status() != FERRUM_OK)
-            return failed.status();
-    } catch (const std::exception &failed) {
-        say(message_out, failed.what());
-    } catch (...) {
-        say(message_out, "an exception of an unknown type");
-    }
-    return FERRUM_ERROR_INTERNAL;
+    return program_status({message_out, FERRUM_COMPUTE_MESSAGE_MAX},
+                          std::move(call));
 }
 
 inline ferrum_status call_compute_plan(const ferrum_compute_call *call,

@@ -75,7 +75,7 @@ inline ferrum_status call_layer_infer(const ferrum_compute_call *call,
         std::vector<ferrum_tensor_desc> list(outputs_out, outputs_out + count);
         static_cast<layer *>(data)->infer(compute_call(*call), list);
         if (list.size() != count)
-            throw compute_failure(FERRUM_ERROR_INVALID_ARGUMENT,
+            throw program_failure(FERRUM_ERROR_INVALID_ARGUMENT,
                                   "infer has changed the number of outputs");
         std::copy(list.begin(), list.end(), outputs_out);
     });

@@ -17,6 +17,7 @@
     X(managers) \
     X(mapping) \
     X(monitor) \
+    X(passes) \
     X(pools) \
     X(sharing) \
     X(sleep) \

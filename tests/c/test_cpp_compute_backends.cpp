@@ -89,21 +89,21 @@ TEST_F(CppComputeBackends, exceptions_become_errors) {
         EXPECT_EQ(call.domain(), "");
         switch (throws) {
         case 0:
-            throw ferrum::compute_failure(FERRUM_ERROR_DEVICE_LOST,
+            throw ferrum::program_failure(FERRUM_ERROR_DEVICE_LOST,
                                           "lost " + std::string(call.name()));
         case 1:
             throw std::runtime_error("unexpected");
         case 2:
             throw 5;
         case 3:
-            throw ferrum::compute_failure(FERRUM_OK, "no failure");
+            throw ferrum::program_failure(FERRUM_OK, "no failure");
         default:
             throw std::runtime_error(std::string(5000, 'z'));
         }
     };
     backend.plan = [](const ferrum::compute_call &call) {
         if (call.name() == "Sub")
-            throw ferrum::compute_failure(FERRUM_ERROR_UNSUPPORTED, "no Sub");
+            throw ferrum::program_failure(FERRUM_ERROR_UNSUPPORTED, "no Sub");
         if (call.name() == "Mul")
             throw std::out_of_range("Mul");
         ferrum_compute_plan plan = FERRUM_COMPUTE_PLAN_INIT;

@@ -95,7 +95,7 @@ TEST_F(CppLayers, exceptions_become_errors) {
     fails.forward = [&what](const ferrum::compute_call &) {
         switch (what) {
         case 0:
-            throw ferrum::compute_failure(FERRUM_ERROR_TIMEOUT, "too late");
+            throw ferrum::program_failure(FERRUM_ERROR_TIMEOUT, "too late");
         case 1:
             throw std::runtime_error("broken");
         default:

@@ -33,8 +33,8 @@ PAGE = 2 * MIB
 # Classes whose objects only calls of the package create.
 CREATED_BY_CALLS = {
     "BufferId", "Executor", "FallbackBuffer", "HostMapping", "MappedRange", "MappedSpan",
-    "Memory", "Op", "OpSequence", "PoolBatch", "PoolBlock", "RegisteredCompute", "Registration",
-    "ReservationArray", "TensorSet", "TrackerView", "WeightTensor",
+    "Memory", "Op", "OpSequence", "PoolBatch", "PoolBlock", "RegisteredCompute", "RegisteredPass",
+    "Registration", "ReservationArray", "TensorSet", "TrackerView", "WeightTensor",
 }  # fmt: skip
 # Methods of Python's collections, and a protocol.
 COLLECTIONS = {"count", "get", "index", "items", "keys", "values"}
@@ -88,6 +88,8 @@ class World:
         self.weight = self.set.tensor(0)
         self.decoder = enter(fm.Decoder("toy", lambda *_: False, lambda _: {}))
         self.backend = enter(fm.register_compute("toy", lambda _: None))
+        self.pass_of_program = fm.models.OptimizationPass(lambda _: None, "toy")
+        self.registered_pass = enter(fm.models.register_pass(self.pass_of_program))
         self.monitor = enter(fm.Monitor())
         self.placement = enter(fm.Placement())
         self.tracker = enter(fm.AllocationTracker())
@@ -114,6 +116,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "axis": lambda _: 0,
     "backend": lambda _: lambda _call: None,
     "blocks": lambda world: [world.block],
+    "register_pass.of": lambda _: fm.models.OptimizationPass(lambda _: None, "other"),
     "buffer": lambda _: object(),
     "buffer_id": lambda _: 1,
     "callback": lambda _: lambda *_: 0,
@@ -298,7 +301,7 @@ def functions() -> Iterator[tuple[str, type | None, str]]:
             if inspect.isfunction(value) or inspect.ismethod(value):
                 yield f"{name}.{method}", found, method
     for name in fm.models.__all__:
-        if name not in fm.__all__:
+        if name not in fm.__all__ and name not in CREATED_BY_CALLS:
             yield f"models.{name}", None, f"models.{name}"
 
 

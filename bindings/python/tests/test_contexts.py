@@ -193,6 +193,9 @@ FREE: dict[str, Make] = {
     "AllocationTracker": lambda h: fm.AllocationTracker(),
     "Decoder": lambda h: fm.Decoder("a test", lambda _start, _size: False, lambda _file: {}),
     "RegisteredCompute": lambda h: fm.register_compute("a-test", print),
+    "RegisteredPass": lambda h: fm.models.register_pass(
+        fm.models.optimization_pass(print, name="a-test")
+    ),
     "OpSequence": lambda h: h.kept(fm.Compute(h.device)).sequence(),
     "pinned": lambda h: h.kept(h.manager.alloc(100)).pinned(),
     "pinned buffer": lambda h: h.kept(h.kept(fallback_manager(h)).alloc(100)).pinned(),

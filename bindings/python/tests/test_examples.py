@@ -107,6 +107,20 @@ def test_the_program_of_the_page_on_layers(run_python):
     assert result.stderr == ""
 
 
+def test_the_example_of_an_own_pass(run_python):
+    result = run_python((ROOT / "examples/python/own_pass.py").read_text())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "merge_same: applied False, 0 removed",
+        "join_relus: applied True, 7 removed",
+        "count: applied False, 0 removed, 1 operations are left",
+        "as before: True",
+        "measured: True",
+        "faster: True",
+        'refused: passes.run: pass "broken"',
+    ]
+
+
 def test_the_program_of_the_page_on_compute(run_python):
     result = run_python(program_of("compute.md", "Python"))
     assert (result.returncode, result.stdout) == (0, "(2, 2) True\n"), result.stderr

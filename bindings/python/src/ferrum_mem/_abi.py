@@ -712,6 +712,16 @@ FERRUM_BUILD_OPTIMIZATION = 5
 FERRUM_BUILD_FINAL_VALIDATION = 6
 # What only the build needed is released.
 FERRUM_BUILD_FINALIZATION = 7
+# Largest length of a definition that a pass gets or returns.
+FERRUM_DEFINITION_MAX = 0x4000000
+# Largest number of dependencies of a pass.
+FERRUM_PASS_DEPENDENCIES_MAX = 64
+# Size of the message of a failed function, with its closing NUL.
+FERRUM_PASS_MESSAGE_MAX = 256
+# Largest size of a warning, with its closing NUL.
+FERRUM_PASS_WARNING_MAX = 1024
+# Largest number of warnings of one run of a pass.
+FERRUM_PASS_WARNINGS_MAX = 1000
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -2016,6 +2026,34 @@ STRUCTS = {
             ("tensor", "ferrum_tensor", 8),
         ),
     ),
+    "ferrum_pass_call": (
+        56,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("call", "uint64_t", 8),
+            ("definition_json", "char *", 16),
+            ("definition_bytes", "uint64_t", 24),
+            ("replace", "ferrum_pass_replace_fn", 32),
+            ("warn", "ferrum_pass_warn_fn", 40),
+            ("message_out", "char *", 48),
+        ),
+    ),
+    "ferrum_pass": (
+        56,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("dependency_count", "uint32_t", 4),
+            ("name", "char *", 8),
+            ("dependencies", "char * *", 16),
+            ("is_applicable", "ferrum_pass_is_applicable_fn", 24),
+            ("apply", "ferrum_pass_apply_fn", 32),
+            ("release", "ferrum_release_fn", 40),
+            ("user_data", "void *", 48),
+        ),
+    ),
 }
 
 # The fields that are not zero in a struct with the values of its FERRUM_*_INIT.
@@ -2132,6 +2170,8 @@ INITIAL = {
     "ferrum_layer": {"struct_size": 168, "input_rank": 4294967295, "output_count": 1},
     "ferrum_build_progress": {"struct_size": 56, "remaining_seconds": -1},
     "ferrum_build_request": {"struct_size": 120},
+    "ferrum_pass_call": {"struct_size": 56},
+    "ferrum_pass": {"struct_size": 56},
 }
 
 # Result and parameters of each callback.
@@ -2270,6 +2310,34 @@ CALLBACKS = {
     "ferrum_build_progress_fn": (
         "int32_t",
         "ferrum_build_progress *",
+        "void *",
+    ),
+    "ferrum_pass_replace_fn": (
+        "ferrum_status",
+        "uint64_t",
+        "char *",
+        "uint64_t",
+    ),
+    "ferrum_pass_warn_fn": (
+        "ferrum_status",
+        "uint64_t",
+        "char *",
+    ),
+    "ferrum_pass_is_applicable_fn": (
+        "ferrum_status",
+        "ferrum_pass_call *",
+        "uint32_t *",
+        "void *",
+    ),
+    "ferrum_pass_apply_fn": (
+        "ferrum_status",
+        "ferrum_pass_call *",
+        "void *",
+    ),
+    "ferrum_optimized_fn": (
+        "void",
+        "char *",
+        "uint64_t",
         "void *",
     ),
 }
@@ -4164,6 +4232,20 @@ PROTOTYPES = {
         "char *",
         "size_t",
         "size_t *",
+    ),
+    "ferrum_pass_register": (
+        "ferrum_status",
+        "ferrum_pass *",
+        "ferrum_registration *",
+    ),
+    "ferrum_definition_optimize": (
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "char *",
+        "size_t",
+        "ferrum_optimized_fn",
+        "void *",
     ),
 }
 

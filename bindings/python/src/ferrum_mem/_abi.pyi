@@ -653,6 +653,16 @@ FERRUM_BUILD_OPTIMIZATION = 5
 FERRUM_BUILD_FINAL_VALIDATION = 6
 # What only the build needed is released.
 FERRUM_BUILD_FINALIZATION = 7
+# Largest length of a definition that a pass gets or returns.
+FERRUM_DEFINITION_MAX = 0x4000000
+# Largest number of dependencies of a pass.
+FERRUM_PASS_DEPENDENCIES_MAX = 64
+# Size of the message of a failed function, with its closing NUL.
+FERRUM_PASS_MESSAGE_MAX = 256
+# Largest size of a warning, with its closing NUL.
+FERRUM_PASS_WARNING_MAX = 1024
+# Largest number of warnings of one run of a pass.
+FERRUM_PASS_WARNINGS_MAX = 1000
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -2880,6 +2890,52 @@ class ferrum_named_tensor(ctypes.Structure):
     # The tensor.
     tensor: ferrum_tensor
 
+class ferrum_pass_call(ctypes.Structure):
+    """What a pass works on. Valid during the function that gets it."""
+
+    struct_size: int
+    reserved: int
+    # Its number, for replace and warn.
+    call: int
+    # The definition, as JSON with the fields of docs/model_definition.md. It is valid, and a NUL
+    # follows it.
+    definition_json: bytes | None
+    # Length of definition_json.
+    definition_bytes: int
+    # Takes the changed definition; has no effect in a ferrum_pass_is_applicable_fn.
+    replace: Any
+    # Takes a warning; has no effect in a ferrum_pass_is_applicable_fn.
+    warn: Any
+    # Has FERRUM_PASS_MESSAGE_MAX bytes. A function that fails may write UTF-8 text and a NUL, which
+    # becomes a part of the message.
+    message_out: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_pass_call:
+        """A struct with the values of FERRUM_PASS_CALL_INIT."""
+
+class ferrum_pass(ctypes.Structure):
+    """A pass of the program."""
+
+    struct_size: int
+    # Number of dependencies, at most FERRUM_PASS_DEPENDENCIES_MAX.
+    dependency_count: int
+    # Its name, 1 to 63 letters, digits, '_', '-' and '.'. No other pass has this name.
+    name: bytes | None
+    # The names of the passes that must have run before this one; NULL: none.
+    dependencies: Any
+    # Decides whether it runs; NULL: always.
+    is_applicable: Any
+    # Runs it.
+    apply: Any
+    # Called once when the registration has ended, and no function of the pass runs or will be
+    # called; NULL: not called.
+    release: Any
+    # Passed to all functions.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_pass:
+        """A struct with the values of FERRUM_PASS_INIT."""
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
 # may call every function of the library except ferrum_shutdown. The message is valid during the
 # call only.
@@ -3071,6 +3127,42 @@ ferrum_layer_initialize_fn = ctypes.CFUNCTYPE(
 ferrum_build_progress_fn = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.POINTER(ferrum_build_progress), ctypes.c_void_p
 )
+# Takes the changed definition. The library copies the text, and checks it after the function of the
+# pass has returned. The last definition counts.
+#
+# @return FERRUM_ERROR_NULL_POINTER for the text; FERRUM_ERROR_INVALID_SIZE for a text that is
+# longer than FERRUM_DEFINITION_MAX; FERRUM_ERROR_INVALID_HANDLE if the function that received the
+# call has returned.
+ferrum_pass_replace_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64
+)
+# Adds a warning to the result of the pass: what it could not do, and why.
+#
+# @return FERRUM_ERROR_NULL_POINTER for the text; FERRUM_ERROR_INVALID_ARGUMENT for a text that is
+# not UTF-8 or not shorter than FERRUM_PASS_WARNING_MAX; FERRUM_ERROR_RESOURCE_EXHAUSTED after
+# FERRUM_PASS_WARNINGS_MAX warnings; FERRUM_ERROR_INVALID_HANDLE as for replace.
+ferrum_pass_warn_fn = ctypes.CFUNCTYPE(ferrum_status, ctypes.c_uint64, ctypes.c_char_p)
+# Decides whether a pass has something to do in a definition.
+#
+# @param is_applicable_out 0 before the call: the pass is skipped. 1: it runs. @return FERRUM_OK; an
+# error, which ends the call that runs the pass.
+ferrum_pass_is_applicable_fn = ctypes.CFUNCTYPE(
+    ferrum_status,
+    ctypes.POINTER(ferrum_pass_call),
+    ctypes.POINTER(ctypes.c_uint32),
+    ctypes.c_void_p,
+)
+# Runs a pass. If it calls replace, the definition changes; otherwise it stays.
+#
+# @return FERRUM_OK; an error, which ends the call that runs the pass.
+ferrum_pass_apply_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ctypes.POINTER(ferrum_pass_call), ctypes.c_void_p
+)
+# Receives the result of ferrum_definition_optimize, on the thread of the call.
+#
+# @param result_json an object with "definition", "passes" (the result of each pass in the order in
+# which they ran) and "total". Valid during the call; a NUL follows it.
+ferrum_optimized_fn = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p)
 
 class Functions:
     """Every function of the header, with its types, of a loaded library.
@@ -4133,6 +4225,14 @@ class Functions:
     # [...]} in the order of the names, each with its name and the fields of
     # ferrum_executor_info_json.
     ferrum_executors_json: Callable[..., int]
+    # (pass, registration_out) Registers a pass of the program. The option "passes" of a build may
+    # name it from then on, and ferrum_builder_info_json lists it. ferrum_registration_remove
+    # removes it, and returns FERRUM_ERROR_BUSY while a call uses the pass. A forced ferrum_shutdown
+    # waits for its running functions and removes it.
+    ferrum_pass_register: Callable[..., int]
+    # (definition_text, definition_bytes, passes_text, passes_bytes, optimized, user_data) Runs
+    # passes over a definition. Nothing is built.
+    ferrum_definition_optimize: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...
     def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:

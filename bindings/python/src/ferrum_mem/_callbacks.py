@@ -5,7 +5,8 @@ function is created once and never freed, so the library never calls a freed fun
 number is the key of the Python function in a dictionary here.
 
 An exception in a callback goes to sys.unraisablehook and never into C. That of a progress function
-is raised by the call that it belongs to, and that of a compute backend is the cause of the error.
+is raised by the call that it belongs to, and that of a compute backend or a pass is the cause of
+the error.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from . import _abi, _native
 from ._arguments import callable_of, choice
@@ -47,7 +48,9 @@ _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 _release_functions: dict[int, Callable[[], object]] = {}
 _compute_functions: dict[int, tuple[Callable[..., None], ...]] = {}
 _layer_functions: dict[int, tuple[Callable[..., Any] | None, ...]] = {}
-# The exceptions of compute backends and layers in the running call of a thread.
+_pass_functions: dict[int, tuple[Callable[..., None], Callable[..., None]]] = {}
+_text_receivers: dict[int, Callable[[bytes], object]] = {}
+# The exceptions of compute backends, layers and passes in the running call of a thread.
 _compute_failures = threading.local()
 # Those of queued runs, on threads of streams, with their texts: the call that gets the error of the
 # stream finds its exception by the text.
@@ -258,9 +261,9 @@ def _run_decode(file: Any, key: int) -> int:
             return _abi.FERRUM_ERROR_INVALID_FORMAT
 
 
-def _compute_status(message: int, call: Callable[[], None]) -> int:
-    """Calls a function of a compute backend. An exception becomes a status, and a text at the
-    address of a message; 0: there is no place for it.
+def _program_status(message: int, size: int, call: Callable[[], None]) -> int:
+    """Calls a function of a compute backend or a pass. An exception becomes a status, and a text of
+    at most size - 1 bytes at the address of a message; 0: there is no place for it.
     """
     with _Inside():
         try:
@@ -273,7 +276,7 @@ def _compute_status(message: int, call: Callable[[], None]) -> int:
             else:
                 _late_failures.append((text[:100], error))
             if message:
-                place = text.encode("utf-8", "replace")[: _abi.FERRUM_COMPUTE_MESSAGE_MAX - 1]
+                place = text.encode("utf-8", "replace")[: size - 1]
                 ctypes.memmove(message, place + b"\0", len(place) + 1)
             if isinstance(error, FerrumError) and error.status < 0:
                 return error.status
@@ -283,30 +286,60 @@ def _compute_status(message: int, call: Callable[[], None]) -> int:
     return _abi.FERRUM_OK
 
 
-def _message_of(call: Any) -> int:
-    place = ctypes.addressof(call.contents) + cast(Any, _abi.ferrum_compute_call).message_out.offset
+def _message_of(call: Any, kind: Any) -> int:
+    place = ctypes.addressof(call.contents) + kind.message_out.offset
     return ctypes.c_void_p.from_address(place).value or 0
+
+
+def _compute_status(call: Any, run: Callable[[], None]) -> int:
+    message = _message_of(call, _abi.ferrum_compute_call)
+    return _program_status(message, _abi.FERRUM_COMPUTE_MESSAGE_MAX, run)
 
 
 def _run_compute_plan(call: Any, plan: Any, key: int) -> int:
     functions = _compute_functions.get(key)
     if functions is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
-    return _compute_status(_message_of(call), lambda: functions[0](call.contents, plan.contents))
+    return _compute_status(call, lambda: functions[0](call.contents, plan.contents))
 
 
 def _run_compute(call: Any, key: int) -> int:
     functions = _compute_functions.get(key)
     if functions is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
-    return _compute_status(_message_of(call), lambda: functions[1](call.contents))
+    return _compute_status(call, lambda: functions[1](call.contents))
 
 
 def _run_compute_synchronize(_device: Any, key: int) -> int:
     functions = _compute_functions.get(key)
     if functions is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
-    return _compute_status(0, functions[2])
+    return _program_status(0, 0, functions[2])
+
+
+def _pass_status(call: Any, run: Callable[[], None]) -> int:
+    message = _message_of(call, _abi.ferrum_pass_call)
+    return _program_status(message, _abi.FERRUM_PASS_MESSAGE_MAX, run)
+
+
+def _run_pass_check(call: Any, answer: Any, key: int) -> int:
+    functions = _pass_functions.get(key)
+    if functions is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    return _pass_status(call, lambda: functions[0](call.contents, answer))
+
+
+def _run_pass(call: Any, key: int) -> int:
+    functions = _pass_functions.get(key)
+    if functions is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    return _pass_status(call, lambda: functions[1](call.contents))
+
+
+def _run_receive(text: Any, size: int, key: int) -> None:
+    receiver = _text_receivers.get(key)
+    if receiver is not None:
+        receiver(ctypes.string_at(text, size))
 
 
 def _run_layer_infer(call: Any, outputs: Any, key: int) -> int:
@@ -314,7 +347,7 @@ def _run_layer_infer(call: Any, outputs: Any, key: int) -> int:
     if functions is None or functions[0] is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
     infer = functions[0]
-    return _compute_status(_message_of(call), lambda: infer(call.contents, outputs))
+    return _compute_status(call, lambda: infer(call.contents, outputs))
 
 
 def _run_layer_parameters(call: Any, take: Any, number: int, key: int) -> int:
@@ -327,7 +360,7 @@ def _run_layer_parameters(call: Any, take: Any, number: int, key: int) -> int:
         text = parameters(call.contents)
         _native.check(take(number, text, len(text)))
 
-    return _compute_status(_message_of(call), state)
+    return _compute_status(call, state)
 
 
 def _run_layer_initialize(call: Any, parameter: bytes, key: int) -> int:
@@ -335,7 +368,7 @@ def _run_layer_initialize(call: Any, parameter: bytes, key: int) -> int:
     if functions is None or functions[2] is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
     initialize = functions[2]
-    return _compute_status(_message_of(call), lambda: initialize(call.contents, parameter.decode()))
+    return _compute_status(call, lambda: initialize(call.contents, parameter.decode()))
 
 
 _layer_infer_trampoline = _abi.ferrum_layer_infer_fn(_run_layer_infer)
@@ -344,6 +377,9 @@ _layer_initialize_trampoline = _abi.ferrum_layer_initialize_fn(_run_layer_initia
 _compute_plan_trampoline = _abi.ferrum_compute_plan_fn(_run_compute_plan)
 _compute_run_trampoline = _abi.ferrum_compute_run_fn(_run_compute)
 _compute_synchronize_trampoline = _abi.ferrum_compute_synchronize_fn(_run_compute_synchronize)
+_pass_check_trampoline = _abi.ferrum_pass_is_applicable_fn(_run_pass_check)
+_pass_trampoline = _abi.ferrum_pass_apply_fn(_run_pass)
+_receive_trampoline = _abi.ferrum_optimized_fn(_run_receive)
 _recognises_trampoline = _abi.ferrum_weights_recognises_fn(_run_recognises)
 _decode_trampoline = _abi.ferrum_weights_decode_fn(_run_decode)
 _progress_trampoline = _abi.ferrum_weights_progress_fn(_run_progress)
@@ -485,9 +521,35 @@ def layer_of(
     return functions, _release_trampoline, key, forget
 
 
+def pass_of(
+    check: Callable[..., None], apply: Callable[..., None]
+) -> tuple[Any, Any, int, Callable[[], None]]:
+    """Returns the C functions of a pass, their user_data, and a function that removes the entry."""
+    key = next(_keys)
+    _pass_functions[key] = (check, apply)
+    return (
+        _pass_check_trampoline,
+        _pass_trampoline,
+        key,
+        lambda: _forget(_pass_functions, key),
+    )
+
+
+@contextlib.contextmanager
+def text_receiver(receive: Callable[[bytes], object]) -> Iterator[tuple[Any, int]]:
+    """The C function that receives a text, and its user_data."""
+    key = next(_keys)
+    _text_receivers[key] = receive
+    try:
+        yield _receive_trampoline, key
+    finally:
+        _forget(_text_receivers, key)
+
+
 def check_compute(call: Callable[[], int]) -> None:
-    """Raises the exception of a call that may call a compute backend on this thread. The backend's
-    exception is its cause. One that is no Exception, such as KeyboardInterrupt, is raised itself.
+    """Raises the exception of a call that may call a compute backend or a pass on this thread.
+    Their exception is its cause. One that is no Exception, such as KeyboardInterrupt, is raised
+    itself.
     """
     former = _compute_failures.__dict__.get("found")
     found: list[BaseException] = []

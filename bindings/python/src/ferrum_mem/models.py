@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
 from ._arguments import file_path, handle_of, object_of
+from ._definitions import Definition, json_of, text_of
 from ._enums import Backing, ComputeType
 from ._owned import Owned
 from ._records import ElasticPoolConfig
-from ._values import i32, u32, u64, wrong_class
+from ._values import i32, u32, u64
 from .compute import Compute
 from .devices import Device
 from .elastic_pools import ElasticPool
@@ -31,6 +31,15 @@ from .executors import (
     remove_named,
 )
 from .layers import Layer, layer, layers
+from .passes import (
+    OptimizationPass,
+    RegisteredPass,
+    names_of,
+    optimization_pass,
+    optimize,
+    register_pass,
+    standard_passes,
+)
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -42,6 +51,8 @@ __all__ = [
     "Executor",
     "Layer",
     "MemoryPlan",
+    "OptimizationPass",
+    "RegisteredPass",
     "build",
     "builder_info",
     "estimate_build_time",
@@ -51,14 +62,15 @@ __all__ = [
     "layer",
     "layers",
     "names",
+    "optimization_pass",
+    "optimize",
     "plan",
+    "register_pass",
     "remove_name",
+    "standard_passes",
     "validate",
     "validate_definition",
 ]
-
-# A definition: its JSON, or the decoded object.
-Definition = str | bytes | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,10 @@ class BuildOptions:
         enable_quantization: round the matrices to blocks while they are loaded.
         quantization_config: the blocks: {"format": "q8_0"} or {"format": "q4_0"}.
         enable_compression: not supported: the build fails.
+        passes: names of passes, and passes, that run in place of those of the level; None: those of
+            the level. They need an optimization_level of at least 1.
+        measure_passes: measure the times of a run before and after each pass that changes the
+            model. The build takes longer, and needs memory for two further models for that time.
         build_timeout_seconds: the longest time of the build, at least 1; None: no limit.
         additional_options: docs/models.md lists them, such as {"seed": 7}.
     """
@@ -82,27 +98,10 @@ class BuildOptions:
     enable_quantization: bool = False
     quantization_config: Mapping[str, Any] | None = None
     enable_compression: bool = False
+    passes: Sequence[str | OptimizationPass] | None = None
+    measure_passes: bool = False
     build_timeout_seconds: int | None = 3600
     additional_options: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _json_of(name: str, value: Any) -> bytes:
-    try:
-        return json.dumps(value).encode()
-    except (TypeError, ValueError) as problem:
-        raise InvalidArgumentError(
-            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} is not JSON: {problem}"
-        ) from None
-
-
-def _text_of(definition: Definition) -> bytes:
-    if isinstance(definition, Mapping):
-        return _json_of("definition", dict(definition))
-    if isinstance(definition, str):
-        return definition.encode()
-    if isinstance(definition, bytes):
-        return definition
-    raise wrong_class("definition", "a str, bytes or a mapping", definition)
 
 
 def build(
@@ -154,13 +153,14 @@ def build(
         TimeoutError: the build took longer than build_timeout_seconds.
         OutOfMemoryError and others: of the memory.
         What progress raises: it cancels the build.
+        The errors of optimize(), for passes.
     """
     _library.ensure_started()
     request = _abi.ferrum_build_request.init()
     if path is not None:
         request.path = file_path("path", path)
     if definition is not None:
-        text = _text_of(definition)
+        text = text_of(definition)
         request.definition_json, request.definition_bytes = text, len(text)
     if weights is not None:
         request.weights = handle_of("weights", weights, Weights)
@@ -169,10 +169,11 @@ def build(
     request.max_bytes = u64("max_bytes", max_bytes)
     request.priority = i32("priority", priority)
     request.guarantee_may_wait = bool(guarantee_may_wait)
-    if options is not None:
-        text = _json_of("options", asdict(object_of("options", options, BuildOptions)))
+    options = BuildOptions() if options is None else object_of("options", options, BuildOptions)
+    with contextlib.ExitStack() as after_an_error, names_of(options.passes) as names:
+        given = {each.name: getattr(options, each.name) for each in fields(options)}
+        text = json_of("options", {**given, "passes": names})
         request.options_json, request.options_bytes = text, len(text)
-    with contextlib.ExitStack() as after_an_error:
         parts = _parts(device, threads, engine, compute, pool, after_an_error)
         request.compute, request.elastic_pool = parts.compute._handle, parts.pool._handle
         made = _built(request, parts, progress)
@@ -303,7 +304,7 @@ def export_onnx(
         _native.check(library.ferrum_model_export_onnx(text, to, flags))
         return
     assert definition is not None
-    text, handle = _text_of(definition), _abi.ferrum_weights()
+    text, handle = text_of(definition), _abi.ferrum_weights()
     if weights is not None:
         handle = handle_of("weights", weights, Weights)
     _native.check(library.ferrum_definition_export_onnx(text, len(text), handle, to, flags))
@@ -334,7 +335,7 @@ def validate_definition(definition: Definition) -> Validation:
         InvalidFormatError: it is no definition.
     """
     _library.ensure_started()
-    text, function = _text_of(definition), _native.functions().ferrum_definition_validate_json
+    text, function = text_of(definition), _native.functions().ferrum_definition_validate_json
     found: Validation = _native.read_json(lambda *room: function(text, len(text), *room))
     return found
 
@@ -357,7 +358,7 @@ def estimate_build_time(definition: Definition) -> BuildTimeEstimate:
         InvalidFormatError: it is no definition.
     """
     _library.ensure_started()
-    text, function = _text_of(definition), _native.functions().ferrum_build_estimate_json
+    text, function = text_of(definition), _native.functions().ferrum_build_estimate_json
     found: BuildTimeEstimate = _native.read_json(lambda *room: function(text, len(text), *room))
     return found
 
@@ -382,7 +383,7 @@ def plan(
         InvalidArgumentError: a dimension is missing or unknown, or the model does not take its
             length.
     """
-    text, level = _text_of(definition), u32("optimization_level", optimization_level)
+    text, level = text_of(definition), u32("optimization_level", optimization_level)
     with contextlib.ExitStack() as steps:
         if compute is None:
             compute = steps.enter_context(Compute("cpu:0"))

@@ -560,6 +560,21 @@ class BuilderCapabilities(TypedDict):
     supports_incremental_build: bool
 
 
+class _PassDescription(TypedDict):
+    name: str
+    level: int
+    dependencies: list[str]
+    is_registered: bool
+
+
+class PassDescription(_PassDescription, total=False):
+    """A pass. It runs from level on; 0: only by its name. The program has registered it, or it has
+    a technique.
+    """
+
+    technique: str
+
+
 class BuilderInfo(TypedDict):
     """What the library builds; the result of models.builder_info()."""
 
@@ -568,6 +583,7 @@ class BuilderInfo(TypedDict):
     supported_architectures: list[BuildArchitecture]
     supported_weight_formats: list[str]
     supported_optimizations: list[str]
+    passes: list[PassDescription]
     capabilities: BuilderCapabilities
 
 
@@ -631,10 +647,21 @@ class _PassResult(TypedDict):
     warnings: list[str]
 
 
+class PassTimes(TypedDict):
+    """The median times of a run before and after a pass, in nanoseconds, of that many runs."""
+
+    before_ns: int
+    after_ns: int
+    runs: int
+
+
 class PassResult(_PassResult, total=False):
-    """The result of a pass, for these lengths of the dimensions."""
+    """The result of a pass, for these lengths of the dimensions. times is there if a build has
+    measured them; otherwise estimated_speedup is 1.
+    """
 
     lengths: dict[str, int]
+    times: PassTimes
 
 
 # "pass" is a word of the language.
@@ -643,6 +670,14 @@ NamedPassResult = TypedDict("NamedPassResult", {"pass": str})
 
 class PassReport(NamedPassResult, PassResult):
     """The result of a pass with its name, the key "pass"."""
+
+
+class Optimized(TypedDict):
+    """A definition after passes; the result of models.optimize()."""
+
+    definition: dict[str, Any]
+    passes: list[PassReport]
+    total: PassStats
 
 
 class _BuildReport(TypedDict):

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ferrum_interfaces::model_builder::CustomLayer;
 use ferrum_mem::{
-    ComputeCall, ComputeFailure, ErrorKind, Layer, LayerConfig, LayerOutput, RegisteredLayer,
+    ComputeCall, ErrorKind, Layer, LayerConfig, LayerOutput, ProgramFailure, RegisteredLayer,
 };
 use ferrum_types::{DataType, FerrumError, Result};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::data_types::dtype_of;
 use crate::error::error_of;
 use crate::hub::{locked, Hub};
 
-type Outcome<T> = std::result::Result<T, ComputeFailure>;
+type Outcome<T> = std::result::Result<T, ProgramFailure>;
 
 /// Computes the output of a layer type.
 pub(crate) type Forward = Arc<dyn Fn(&ComputeCall<'_>) -> Outcome<()> + Send + Sync>;
@@ -76,7 +76,7 @@ impl Layer for Computed {
         let found = self.parameters.iter().find(|it| it.name == parameter);
         let found = found.ok_or_else(|| {
             let message = format!("the layer makes no parameter {parameter:?}");
-            ComputeFailure::new(ErrorKind::NotFound, message)
+            ProgramFailure::new(ErrorKind::NotFound, message)
         })?;
         call.output(0)?.write(&found.elements)
     }

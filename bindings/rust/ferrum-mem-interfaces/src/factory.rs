@@ -11,7 +11,7 @@ use ferrum_interfaces::memory::{
     MemoryManagerFactory, StreamManager,
 };
 use ferrum_interfaces::model_builder::{AdvancedModelBuilder, ModelBuilder, ModelBuilderFactory};
-use ferrum_mem::{ComputeCall, ComputeFailure, Library, PlacementStrategy, PoolConfig};
+use ferrum_mem::{ComputeCall, Library, PlacementStrategy, PoolConfig, ProgramFailure};
 use ferrum_types::{Device, FerrumError, ModelType, Result};
 
 use crate::backend::FerrumBackend;
@@ -114,7 +114,7 @@ impl FerrumMem {
     pub fn set_layer_forward(
         &self,
         layer_type: impl Into<String>,
-        forward: impl Fn(&ComputeCall<'_>) -> std::result::Result<(), ComputeFailure>
+        forward: impl Fn(&ComputeCall<'_>) -> std::result::Result<(), ProgramFailure>
             + Send
             + Sync
             + 'static,

@@ -71,6 +71,8 @@ mod kernel_ops;
 mod manager;
 mod model_builder;
 mod model_executor;
+mod model_ir;
+mod model_passes;
 mod model_registry;
 mod model_texts;
 mod monitor;

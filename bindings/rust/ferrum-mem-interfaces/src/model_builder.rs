@@ -10,7 +10,9 @@ use ferrum_interfaces::model_builder::{
     ModelBuilder, ModelIR, OptimizationPass, ValidationIssue, ValidationSeverity,
 };
 use ferrum_interfaces::ModelExecutor;
-use ferrum_mem::{BuildRequest, ElasticPool, ElasticPoolConfig, Executor, ModelSource as Source};
+use ferrum_mem::{
+    BuildRequest, ElasticPool, ElasticPoolConfig, Executor, ModelSource as Source, Weights,
+};
 use ferrum_types::{
     DataType, Device, FerrumError, ModelConfig, ModelId, ModelSource, ModelType, Result,
 };
@@ -19,6 +21,8 @@ use crate::custom_layers::register;
 use crate::error::error_of;
 use crate::hub::{locked, Hub};
 use crate::model_executor::FerrumModelExecutor;
+use crate::model_ir::{definition_of, has_weights, ir_of, weights_of};
+use crate::model_passes::Pipeline;
 use crate::model_texts::{builder_info, estimate, issues, parsed, progress};
 use crate::running::Running;
 use crate::tensor::FerrumTensor;
@@ -42,13 +46,25 @@ struct Inner {
 
 /// What a build of a call needs.
 struct Order {
-    path: PathBuf,
+    from: Origin,
     id: ModelId,
     options: BuildOptions,
     device: Option<Device>,
     max_batch_size: Option<usize>,
     /// The layer types of the program.
     layers: Vec<Box<dyn CustomLayer>>,
+    /// The passes in place of those of the level; `None`: those of the level.
+    passes: Option<Vec<Box<dyn OptimizationPass>>>,
+}
+
+/// Where the model of an order is.
+enum Origin {
+    Path(PathBuf),
+    Definition {
+        json: String,
+        /// The files of its weights; `None`: it has no weights.
+        weights: Option<PathBuf>,
+    },
 }
 
 type OnProgress = Box<dyn Fn(BuildProgress) + Send + Sync>;
@@ -119,15 +135,35 @@ impl Inner {
             )));
         }
         let pool = self.pool(&running)?;
-        let options = serde_json::to_string(&order.options);
-        let options = options.map_err(|error| FerrumError::config(error.to_string()))?;
-        let definition = definition_of(&order.path)?;
-        let source = match &definition {
-            Some(json) => Source::Definition {
-                json,
+        let options = serde_json::to_value(&order.options);
+        let mut options = options.map_err(|error| FerrumError::config(error.to_string()))?;
+        let library = self.hub.devices.library();
+        let pipeline = order.passes.map(|it| Pipeline::new(library, it));
+        let pipeline = pipeline.transpose()?;
+        if let Some(pipeline) = &pipeline {
+            options["passes"] = serde_json::json!(pipeline.names);
+        }
+        let options = options.to_string();
+        let from = match order.from {
+            Origin::Path(path) if is_definition(&path) => Origin::Definition {
+                json: text_of(&path)?,
                 weights: None,
             },
-            None => Source::Path(&order.path),
+            other => other,
+        };
+        let weights = match &from {
+            Origin::Definition {
+                weights: Some(path),
+                ..
+            } => Some(Weights::open(library, path).map_err(error_of)?),
+            _ => None,
+        };
+        let source = match &from {
+            Origin::Path(path) => Source::Path(path),
+            Origin::Definition { json, .. } => Source::Definition {
+                json,
+                weights: weights.as_ref(),
+            },
         };
         let layers = register(&self.hub, order.layers)?;
         let mut request = BuildRequest::new(source, &running.compute, &pool);
@@ -140,9 +176,13 @@ impl Inner {
                 ControlFlow::Continue(())
             }),
         };
+        let built = built.map_err(error_of).map_err(|error| match &pipeline {
+            Some(pipeline) => pipeline.error_of(error),
+            None => error,
+        });
         let batch = order.max_batch_size;
         let batch = batch.unwrap_or_else(|| backend.capabilities().max_batch_size);
-        let executor = built.map_err(error_of)?;
+        let executor = built?;
         FerrumModelExecutor::new(
             self.hub.clone(),
             executor,
@@ -217,12 +257,13 @@ impl Inner {
             )));
         }
         Ok(Order {
-            path: PathBuf::from(&config.model_path),
+            from: Origin::Path(PathBuf::from(&config.model_path)),
             id: config.model_id.clone(),
             options: BuildOptions::default(),
             device: Some(config.device.clone()),
             max_batch_size: Some(config.max_batch_size),
             layers: Vec::new(),
+            passes: None,
         })
     }
 }
@@ -261,10 +302,11 @@ impl ModelBuilder for FerrumModelBuilder {
         let order = Order {
             id: ModelId::new(name.to_string_lossy()),
             options: build_options.clone(),
-            path,
+            from: Origin::Path(path),
             device: None,
             max_batch_size: None,
             layers: Vec::new(),
+            passes: None,
         };
         self.build(order, compute_backend, None).await
     }
@@ -298,22 +340,9 @@ fn is_definition(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "json")
 }
 
-/// The text of a definition; `None`: the path is that of a folder or of another file.
-fn definition_of(path: &Path) -> Result<Option<String>> {
-    if !is_definition(path) {
-        return Ok(None);
-    }
+fn text_of(path: &Path) -> Result<String> {
     let read = std::fs::read_to_string(path);
-    let text = read.map_err(|error| FerrumError::io_str(format!("{}: {error}", path.display())))?;
-    Ok(Some(text))
-}
-
-/// The definitions of encoders have integers of 64 bits.
-fn no_definitions<T>() -> Result<T> {
-    Err(FerrumError::unsupported(
-        "the traits have no type for integers of 64 bits, which the definitions of encoders have: \
-         use export_model_json of the library, and a build from its text",
-    ))
+    read.map_err(|error| FerrumError::io_str(format!("{}: {error}", path.display())))
 }
 
 #[async_trait]
@@ -356,29 +385,70 @@ impl AdvancedModelBuilder for FerrumModelBuilder {
             .await
     }
 
-    /// [`FerrumError::Unsupported`]: passes work on a [`ModelIR`], which cannot hold an encoder.
+    /// The passes replace those of the library, and run after their dependencies. A dependency may be
+    /// the name of a pass of the library, which then runs too. What a pass states about its effect is
+    /// not used: the library measures it. The error of a pass is the error of the call; a definition
+    /// that a pass has broken is [`FerrumError::Config`]. Types that the traits lack, such as integers
+    /// of 64 bits, are in the maps of the [`ModelIR`], as
+    /// [`AdvancedModelBuilder::export_model_definition`] describes.
     async fn build_with_optimization(
         &self,
-        _: &ModelConfig,
-        _: Vec<Box<dyn OptimizationPass>>,
-        _: Arc<dyn ComputeBackend>,
+        config: &ModelConfig,
+        optimization_pipeline: Vec<Box<dyn OptimizationPass>>,
+        compute_backend: Arc<dyn ComputeBackend>,
         _: Arc<dyn WeightLoader>,
     ) -> Result<Box<dyn ModelExecutor>> {
-        no_definitions()
+        let (inner, config) = (self.inner.clone(), config.clone());
+        let order = self.inner.hub.workers.run(move || inner.order(&config));
+        let mut order = order.await?;
+        order.passes = Some(optimization_pipeline);
+        self.build(order, compute_backend, None).await
     }
 
-    /// [`FerrumError::Unsupported`]: a [`ModelIR`] has no type for the ids of an encoder.
-    async fn export_model_definition(&self, _: &ModelConfig) -> Result<ModelIR> {
-        no_definitions()
+    /// The definition before the passes. What the traits lack is in its maps, under the key
+    /// "ferrum_mem": `model_type` and the path `weights` in `metadata.additional`; `head_dim` in the
+    /// `config` of the architecture; `dtype`, `source`, `value`, `parts` and an `initialization` of null
+    /// in the `metadata` of a parameter; `dtypes` of tensors in the `config` of a layer. A type that the
+    /// traits lack has the nearest type in its place, such as [`DataType::INT32`], and counts as long as
+    /// that type is there. So the import of an export loses nothing.
+    async fn export_model_definition(&self, config: &ModelConfig) -> Result<ModelIR> {
+        let (hub, path) = (self.inner.hub.clone(), config.model_path.clone());
+        let call = move || {
+            let library = hub.devices.library();
+            let text = match is_definition(Path::new(&path)) {
+                true => text_of(Path::new(&path))?,
+                false => library.export_model_json(&path).map_err(error_of)?,
+            };
+            let definition = serde_json::from_str(&text);
+            let definition: serde_json::Value =
+                definition.map_err(|error| FerrumError::invalid_format(error.to_string()))?;
+            Ok(ir_of(&definition, Some(&path)))
+        };
+        self.inner.hub.workers.run(call).await
     }
 
-    /// [`FerrumError::Unsupported`], as [`AdvancedModelBuilder::export_model_definition`].
+    /// Builds with the default options, from the weights whose path the definition names. A definition
+    /// without it has its parameters initialised. The id of the model is the name of the definition.
     async fn import_model_definition(
         &self,
-        _: &ModelIR,
-        _: Arc<dyn ComputeBackend>,
+        definition: &ModelIR,
+        compute_backend: Arc<dyn ComputeBackend>,
         _: Arc<dyn WeightLoader>,
     ) -> Result<Box<dyn ModelExecutor>> {
-        no_definitions()
+        let json = definition_of(definition)?;
+        let weights = weights_of(definition).filter(|_| has_weights(definition));
+        let order = Order {
+            from: Origin::Definition {
+                json,
+                weights: weights.map(PathBuf::from),
+            },
+            id: ModelId::new(&definition.metadata.name),
+            options: BuildOptions::default(),
+            device: None,
+            max_batch_size: None,
+            layers: Vec::new(),
+            passes: None,
+        };
+        self.build(order, compute_backend, None).await
     }
 }

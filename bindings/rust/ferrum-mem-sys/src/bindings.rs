@@ -731,6 +731,16 @@ pub const FERRUM_BUILD_OPTIMIZATION: ferrum_build_phase = 5;
 pub const FERRUM_BUILD_FINAL_VALIDATION: ferrum_build_phase = 6;
 /// What only the build needed is released.
 pub const FERRUM_BUILD_FINALIZATION: ferrum_build_phase = 7;
+/// Largest length of a definition that a pass gets or returns.
+pub const FERRUM_DEFINITION_MAX: u32 = 67_108_864;
+/// Largest number of dependencies of a pass.
+pub const FERRUM_PASS_DEPENDENCIES_MAX: u32 = 64;
+/// Size of the message of a failed function, with its closing NUL.
+pub const FERRUM_PASS_MESSAGE_MAX: u32 = 256;
+/// Largest size of a warning, with its closing NUL.
+pub const FERRUM_PASS_WARNING_MAX: u32 = 1024;
+/// Largest number of warnings of one run of a pass.
+pub const FERRUM_PASS_WARNINGS_MAX: u32 = 1000;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
 /// no lock held. It may call every function of the library except ferrum_shutdown.
@@ -1008,6 +1018,57 @@ pub type ferrum_layer_initialize_fn = Option<
 /// FERRUM_ERROR_CANCELLED, unless progress is 1.
 pub type ferrum_build_progress_fn = Option<
     unsafe extern "C" fn(progress: *const ferrum_build_progress, user_data: *mut c_void) -> i32,
+>;
+
+/// Takes the changed definition. The library copies the text, and checks it after the
+/// function of the pass has returned. The last definition counts.
+///
+/// Returns FERRUM_ERROR_NULL_POINTER for the text; FERRUM_ERROR_INVALID_SIZE for a text that is
+/// longer than FERRUM_DEFINITION_MAX; FERRUM_ERROR_INVALID_HANDLE if the function that
+/// received the call has returned.
+pub type ferrum_pass_replace_fn = Option<
+    unsafe extern "C" fn(
+        call: u64,
+        definition_json: *const c_char,
+        definition_bytes: u64,
+    ) -> ferrum_status,
+>;
+
+/// Adds a warning to the result of the pass: what it could not do, and why.
+///
+/// Returns FERRUM_ERROR_NULL_POINTER for the text; FERRUM_ERROR_INVALID_ARGUMENT for a text that
+/// is not UTF-8 or not shorter than FERRUM_PASS_WARNING_MAX;
+/// FERRUM_ERROR_RESOURCE_EXHAUSTED after FERRUM_PASS_WARNINGS_MAX warnings;
+/// FERRUM_ERROR_INVALID_HANDLE as for replace.
+pub type ferrum_pass_warn_fn =
+    Option<unsafe extern "C" fn(call: u64, warning: *const c_char) -> ferrum_status>;
+
+/// Decides whether a pass has something to do in a definition.
+///
+/// - `is_applicable_out`: 0 before the call: the pass is skipped. 1: it runs.
+///
+/// Returns FERRUM_OK; an error, which ends the call that runs the pass.
+pub type ferrum_pass_is_applicable_fn = Option<
+    unsafe extern "C" fn(
+        call: *const ferrum_pass_call,
+        is_applicable_out: *mut u32,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
+>;
+
+/// Runs a pass. If it calls replace, the definition changes; otherwise it stays.
+///
+/// Returns FERRUM_OK; an error, which ends the call that runs the pass.
+pub type ferrum_pass_apply_fn = Option<
+    unsafe extern "C" fn(call: *const ferrum_pass_call, user_data: *mut c_void) -> ferrum_status,
+>;
+
+/// Receives the result of ferrum_definition_optimize, on the thread of the call.
+///
+/// - `result_json`: an object with "definition", "passes" (the result of each pass in the
+///   order in which they ran) and "total". Valid during the call; a NUL follows it.
+pub type ferrum_optimized_fn = Option<
+    unsafe extern "C" fn(result_json: *const c_char, result_bytes: u64, user_data: *mut c_void),
 >;
 
 /// An open device.
@@ -4909,6 +4970,90 @@ pub struct ferrum_named_tensor {
     pub tensor: ferrum_tensor,
 }
 
+/// What a pass works on. Valid during the function that gets it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_pass_call {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Its number, for replace and warn.
+    pub call: u64,
+    /// The definition, as JSON with the fields of docs/model_definition.md. It is valid, and
+    /// a NUL follows it.
+    pub definition_json: *const c_char,
+    /// Length of definition_json.
+    pub definition_bytes: u64,
+    /// Takes the changed definition; has no effect in a ferrum_pass_is_applicable_fn.
+    pub replace: ferrum_pass_replace_fn,
+    /// Takes a warning; has no effect in a ferrum_pass_is_applicable_fn.
+    pub warn: ferrum_pass_warn_fn,
+    /// Has FERRUM_PASS_MESSAGE_MAX bytes. A function that fails may write UTF-8 text and a
+    /// NUL, which becomes a part of the message.
+    pub message_out: *mut c_char,
+}
+
+impl ferrum_pass_call {
+    /// The values of `FERRUM_PASS_CALL_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_pass_call>() as u32,
+        reserved: 0,
+        call: 0,
+        definition_json: core::ptr::null(),
+        definition_bytes: 0,
+        replace: None,
+        warn: None,
+        message_out: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_pass_call {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A pass of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_pass {
+    pub struct_size: u32,
+    /// Number of dependencies, at most FERRUM_PASS_DEPENDENCIES_MAX.
+    pub dependency_count: u32,
+    /// Its name, 1 to 63 letters, digits, '_', '-' and '.'. No other pass has this name.
+    pub name: *const c_char,
+    /// The names of the passes that must have run before this one; NULL: none.
+    pub dependencies: *const *const c_char,
+    /// Decides whether it runs; NULL: always.
+    pub is_applicable: ferrum_pass_is_applicable_fn,
+    /// Runs it.
+    pub apply: ferrum_pass_apply_fn,
+    /// Called once when the registration has ended, and no function of the pass runs or will
+    /// be called; NULL: not called.
+    pub release: ferrum_release_fn,
+    /// Passed to all functions.
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_pass {
+    /// The values of `FERRUM_PASS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_pass>() as u32,
+        dependency_count: 0,
+        name: core::ptr::null(),
+        dependencies: core::ptr::null(),
+        is_applicable: None,
+        apply: None,
+        release: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_pass {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -5892,6 +6037,26 @@ const _: () = {
     assert!(align_of::<ferrum_named_tensor>() == 8);
     assert!(offset_of!(ferrum_named_tensor, name) == 0);
     assert!(offset_of!(ferrum_named_tensor, tensor) == 8);
+    assert!(size_of::<ferrum_pass_call>() == 56);
+    assert!(align_of::<ferrum_pass_call>() == 8);
+    assert!(offset_of!(ferrum_pass_call, struct_size) == 0);
+    assert!(offset_of!(ferrum_pass_call, reserved) == 4);
+    assert!(offset_of!(ferrum_pass_call, call) == 8);
+    assert!(offset_of!(ferrum_pass_call, definition_json) == 16);
+    assert!(offset_of!(ferrum_pass_call, definition_bytes) == 24);
+    assert!(offset_of!(ferrum_pass_call, replace) == 32);
+    assert!(offset_of!(ferrum_pass_call, warn) == 40);
+    assert!(offset_of!(ferrum_pass_call, message_out) == 48);
+    assert!(size_of::<ferrum_pass>() == 56);
+    assert!(align_of::<ferrum_pass>() == 8);
+    assert!(offset_of!(ferrum_pass, struct_size) == 0);
+    assert!(offset_of!(ferrum_pass, dependency_count) == 4);
+    assert!(offset_of!(ferrum_pass, name) == 8);
+    assert!(offset_of!(ferrum_pass, dependencies) == 16);
+    assert!(offset_of!(ferrum_pass, is_applicable) == 24);
+    assert!(offset_of!(ferrum_pass, apply) == 32);
+    assert!(offset_of!(ferrum_pass, release) == 40);
+    assert!(offset_of!(ferrum_pass, user_data) == 48);
 };
 
 extern "C" {
@@ -9803,5 +9968,46 @@ extern "C" {
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Registers a pass of the program. The option "passes" of a build may name it from then on,
+    /// and ferrum_builder_info_json lists it. ferrum_registration_remove removes it, and returns
+    /// FERRUM_ERROR_BUSY while a call uses the pass. A forced ferrum_shutdown waits for its running
+    /// functions and removes it.
+    ///
+    /// - `pass`: the call copies it and its texts. After an error release is not called.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for the name of another pass;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for another name that is not possible, and for such a
+    /// dependency; FERRUM_ERROR_NULL_POINTER for apply. Whether the dependencies exist, and
+    /// are without a cycle, is checked when passes run.
+    pub fn ferrum_pass_register(
+        pass: *const ferrum_pass,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Runs passes over a definition. Nothing is built.
+    ///
+    /// - `definition_text,definition_bytes`: as for ferrum_definition_validate_json.
+    /// - `passes_text`: a JSON list of the names of the passes, such as \["fold_constants"\];
+    ///   NULL: the passes of optimization_level 2.
+    /// - `passes_bytes`: its length, at most FERRUM_WEIGHTS_JSON_MAX.
+    /// - `optimized`: called once after a success. Not NULL.
+    /// - `user_data`: passed to optimized.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_FORMAT for the texts, and for a text that a pass returns;
+    /// FERRUM_ERROR_INVALID_CONFIG for a definition with issues that stop a build, given
+    /// or made by a pass, with the path of the first one; FERRUM_ERROR_MODEL for a pass that
+    /// changes the inputs or outputs; FERRUM_ERROR_NOT_FOUND for a name without a pass, and
+    /// for a dependency that is not in the list; FERRUM_ERROR_INVALID_ARGUMENT for
+    /// dependencies in a cycle; FERRUM_ERROR_ALREADY_EXISTS for a name that occurs twice;
+    /// errors of the passes.
+    pub fn ferrum_definition_optimize(
+        definition_text: *const c_char,
+        definition_bytes: usize,
+        passes_text: *const c_char,
+        passes_bytes: usize,
+        optimized: ferrum_optimized_fn,
+        user_data: *mut c_void,
     ) -> ferrum_status;
 }

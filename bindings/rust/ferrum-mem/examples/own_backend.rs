@@ -1,7 +1,7 @@
 //! A compute backend of the program, which multiplies matrices. The CPU engine computes what follows.
 
 use ferrum_mem::{
-    Compute, ComputeCall, ComputeFailure, ComputePlan, Device, ErrorKind, Library, ProgramBackend,
+    Compute, ComputeCall, ComputePlan, Device, ErrorKind, Library, ProgramBackend, ProgramFailure,
     Result, Tensor,
 };
 
@@ -13,16 +13,16 @@ impl ProgramBackend for Products {
         "1.0".to_owned()
     }
 
-    fn plan(&self, call: &ComputeCall<'_>) -> std::result::Result<ComputePlan, ComputeFailure> {
+    fn plan(&self, call: &ComputeCall<'_>) -> std::result::Result<ComputePlan, ProgramFailure> {
         let ranks = [call.input(0)?.shape().len(), call.input(1)?.shape().len()];
         if call.name() == "MatMul" && ranks == [2, 2] {
             return Ok(ComputePlan::default());
         }
         let message = format!("only products of matrices, not {}", call.name());
-        Err(ComputeFailure::new(ErrorKind::Unsupported, message))
+        Err(ProgramFailure::new(ErrorKind::Unsupported, message))
     }
 
-    fn run(&self, call: &ComputeCall<'_>) -> std::result::Result<(), ComputeFailure> {
+    fn run(&self, call: &ComputeCall<'_>) -> std::result::Result<(), ProgramFailure> {
         let (a, b) = (call.input(0)?, call.input(1)?);
         let (inner, columns) = (b.shape()[0] as usize, b.shape()[1] as usize);
         let (left, right) = (a.read::<f32>()?, b.read::<f32>()?);

@@ -4,13 +4,14 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use crate::callback::{run, share, Registration};
-use crate::compute::{status_of, text, ComputeCall, ComputeFailure, ComputePlan};
+use crate::compute::{status_of, text, ComputeCall, ComputePlan};
 use crate::error::{check, Error};
 use crate::library::{c_text, json_of, Library};
+use crate::program_failure::ProgramFailure;
 use crate::rejected::Rejected;
 use crate::{sys, DType, ErrorKind, Result};
 
-type Outcome<T> = std::result::Result<T, ComputeFailure>;
+type Outcome<T> = std::result::Result<T, ProgramFailure>;
 
 /// A layer type of the program. Several threads may call a method at a time, and a run may be on a
 /// thread of a stream: it must not wait for a stream, and so cannot run models. Calls that could wait
@@ -56,7 +57,7 @@ pub trait Layer: Send + Sync {
     fn initialize(&self, call: &ComputeCall<'_>, parameter: &str) -> Outcome<()> {
         let _ = call;
         let message = format!("it makes no parameter {parameter:?}");
-        Err(ComputeFailure::new(ErrorKind::NotFound, message))
+        Err(ProgramFailure::new(ErrorKind::NotFound, message))
     }
 
     /// Decides how it computes a call, whose operands have no elements yet.
@@ -186,7 +187,7 @@ fn infer(
         };
         if made.shape.len() > to.shape.len() {
             let message = format!("output {at} has {} dimensions", made.shape.len());
-            return Err(ComputeFailure::new(ErrorKind::InvalidArgument, message));
+            return Err(ProgramFailure::new(ErrorKind::InvalidArgument, message));
         }
         to.dtype = made.dtype.to_raw();
         to.rank = made.shape.len() as u32;

@@ -86,6 +86,7 @@ mod pool_request;
 mod pressure;
 #[cfg(unix)]
 mod processes;
+mod program_failure;
 mod raw;
 mod rejected;
 mod sharing;
@@ -98,8 +99,8 @@ mod weights;
 
 pub use callback::{no_log, on_log, Registration};
 pub use compute::{
-    Compute, ComputeCall, ComputeConfig, ComputeFailure, ComputeOperand, ComputePlan, Inferred, Op,
-    OpInput, OpOutput, ProgramBackend, RegisteredCompute, Sequence,
+    Compute, ComputeCall, ComputeConfig, ComputeOperand, ComputePlan, Inferred, Op, OpInput,
+    OpOutput, ProgramBackend, RegisteredCompute, Sequence,
 };
 pub use device::Device;
 pub use discovery::{
@@ -137,12 +138,16 @@ pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, v
 pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;
 pub use mapping::HostMapping;
-pub use model::{BuildProgress, BuildRequest, Executor, ModelSource, OnnxFile};
+pub use model::{
+    BuildProgress, BuildRequest, Executor, ModelSource, OnnxFile, OptimizationPass, PassCall,
+    RegisteredPass,
+};
 pub use monitor::Monitor;
 pub use placement::{Placement, PlacementCandidate, PlacementRequest};
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBatchBlocks, PoolBlock};
 pub use pool_request::{PoolRequest, PoolTag};
+pub use program_failure::ProgramFailure;
 pub use rejected::Rejected;
 pub use sharing::StreamWork;
 pub use sleep::{SleepBacking, SleepReport, SleepRequest, WakeRequest};

@@ -4,18 +4,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ferrum_mem::{
-    BuildRequest, Compute, ComputeCall, ComputeFailure, ComputePlan, DType, Device, ElasticPool,
-    ErrorKind, Executor, Layer, LayerConfig, LayerOutput, Library, ModelSource, Tensor,
+    BuildRequest, Compute, ComputeCall, ComputePlan, DType, Device, ElasticPool, ErrorKind,
+    Executor, Layer, LayerConfig, LayerOutput, Library, ModelSource, ProgramFailure, Tensor,
 };
 
-type Outcome<T> = Result<T, ComputeFailure>;
+type Outcome<T> = Result<T, ProgramFailure>;
 
 /// Multiplies by a gain, which it makes, and removes every second column if told so.
 #[derive(Default)]
 struct Scale {
     halves: bool,
     lists: bool,
-    fails: Mutex<Option<ComputeFailure>>,
+    fails: Mutex<Option<ProgramFailure>>,
     panics: bool,
     dropped: Arc<AtomicU32>,
 }
@@ -195,7 +195,7 @@ fn test_errors_and_panics_are_carried_back() {
     for (layer, kind, says) in [
         (
             scale(|it| {
-                it.fails = Mutex::new(Some(ComputeFailure::new(ErrorKind::Timeout, "too late")))
+                it.fails = Mutex::new(Some(ProgramFailure::new(ErrorKind::Timeout, "too late")))
             }),
             ErrorKind::Timeout,
             "too late",

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
 use ferrum_mem::{
-    leak_report_json, Compute, ComputeCall, ComputeConfig, ComputeFailure, ComputePlan,
-    ComputeType, DType, Device, ErrorKind, Library, OpOutput, ProgramBackend, Tensor,
+    leak_report_json, Compute, ComputeCall, ComputeConfig, ComputePlan, ComputeType, DType, Device,
+    ErrorKind, Library, OpOutput, ProgramBackend, ProgramFailure, Tensor,
 };
 
-type Outcome<T> = Result<T, ComputeFailure>;
+type Outcome<T> = Result<T, ProgramFailure>;
 type Act = Box<dyn Fn(&ComputeCall<'_>) -> Outcome<()> + Send>;
 
 /// What a backend has seen, and what it does before it computes.
@@ -51,7 +51,7 @@ impl ProgramBackend for Adder {
         let early = call.input(0)?.read::<f32>().unwrap_err();
         assert_eq!(early.kind, ErrorKind::InvalidState);
         match call.name() {
-            "Sub" => Err(ComputeFailure::new(ErrorKind::Unsupported, "no difference")),
+            "Sub" => Err(ProgramFailure::new(ErrorKind::Unsupported, "no difference")),
             "Mul" => panic!("provoked"),
             _ => Ok(ComputePlan {
                 workspace_bytes: 100,
@@ -222,7 +222,7 @@ fn fails(_: &Library, rig: &Rig) {
     assert_eq!(error.kind, ErrorKind::Internal);
     assert!(error.message.contains("it panicked"), "{error}");
     rig.seen
-        .set(|_| Err(ComputeFailure::new(ErrorKind::DeviceLost, "é".repeat(400))));
+        .set(|_| Err(ProgramFailure::new(ErrorKind::DeviceLost, "é".repeat(400))));
     let error = run("Add");
     assert_eq!(error.kind, ErrorKind::DeviceLost);
     assert!(error.message.contains(&"é".repeat(127)), "{error}");
@@ -236,7 +236,7 @@ fn fails(_: &Library, rig: &Rig) {
         ErrorKind::Other(-999),
         ErrorKind::Other(0),
     ] {
-        rig.seen.set(move |_| Err(ComputeFailure::new(kind, "odd")));
+        rig.seen.set(move |_| Err(ProgramFailure::new(kind, "odd")));
         assert_eq!(run("Add").kind, ErrorKind::Internal);
     }
 }
@@ -266,7 +266,7 @@ fn called_inside(library: &Library, rig: &Rig) {
         let other = Adder(Arc::default());
         let made = library.register_compute("inner", PROPERTIES, other)?;
         made.close()
-            .map_err(|it| ComputeFailure::new(it.kind(), "not closed"))
+            .map_err(|it| ProgramFailure::new(it.kind(), "not closed"))
     });
     let add = rig.compute.prepare("Add", "", None).unwrap();
     drop(add.run_one(&[&rig.x, &rig.x], None).unwrap());

@@ -769,7 +769,7 @@ impl ferrum_mem::ProgramBackend for Doubler {
     fn run(
         &self,
         call: &ferrum_mem::ComputeCall<'_>,
-    ) -> std::result::Result<(), ferrum_mem::ComputeFailure> {
+    ) -> std::result::Result<(), ferrum_mem::ProgramFailure> {
         let numbers = call.input(0)?.read::<f32>()?;
         let doubled: Vec<f32> = numbers.iter().map(|it| 2.0 * it).collect();
         call.output(0)?.write(&doubled)

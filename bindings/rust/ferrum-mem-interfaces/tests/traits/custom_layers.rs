@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ferrum_interfaces::backend::{BackendFactory, ComputeBackend, WeightLoader};
 use ferrum_interfaces::model_builder::*;
 use ferrum_interfaces::{ModelExecutor, TensorRef};
-use ferrum_mem::{ComputeFailure, ErrorKind};
+use ferrum_mem::{ErrorKind, ProgramFailure};
 use ferrum_mem_interfaces::FerrumMem;
 use ferrum_types::{DataType, Device, FerrumError, ModelConfig, Result};
 
@@ -168,7 +168,7 @@ fn test_a_model_is_built_with_custom_layers() {
         .expect("a parameter of 16 bits");
     assert!(wrong.to_string().contains("gain"), "{wrong}");
     engine.factory.set_layer_forward("mine.scale", |_| {
-        Err(ComputeFailure::new(ErrorKind::Internal, "it cannot"))
+        Err(ProgramFailure::new(ErrorKind::Internal, "it cannot"))
     });
     let wrong = rig
         .build(4, DataType::FP32)

@@ -6,6 +6,7 @@ mod compute;
 mod custom_layers;
 mod managers;
 mod mapped;
+mod model_passes;
 mod models;
 mod monitor;
 mod registry;

@@ -8,6 +8,7 @@ use crate::callback::{run, share, Registration};
 use crate::compute::{Compute, ComputeConfig};
 use crate::error::{check, Error};
 use crate::library::{c_text, Library};
+use crate::program_failure::{program_status, ProgramFailure};
 use crate::rejected::Rejected;
 use crate::{sys, ComputeType, DType, Device, Element, ErrorKind, Result};
 
@@ -27,7 +28,7 @@ pub trait ProgramBackend: Send + Sync {
     ///
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a call that it does not
     /// compute.
-    fn plan(&self, call: &ComputeCall<'_>) -> std::result::Result<ComputePlan, ComputeFailure> {
+    fn plan(&self, call: &ComputeCall<'_>) -> std::result::Result<ComputePlan, ProgramFailure> {
         let _ = call;
         Ok(ComputePlan::default())
     }
@@ -37,14 +38,14 @@ pub trait ProgramBackend: Send + Sync {
     /// # Errors
     ///
     /// The call of the program returns the kind and the message.
-    fn run(&self, call: &ComputeCall<'_>) -> std::result::Result<(), ComputeFailure>;
+    fn run(&self, call: &ComputeCall<'_>) -> std::result::Result<(), ProgramFailure>;
 
     /// Waits for work that [`ProgramBackend::run`] has left.
     ///
     /// # Errors
     ///
     /// The error of the work.
-    fn synchronize(&self) -> std::result::Result<(), ComputeFailure> {
+    fn synchronize(&self) -> std::result::Result<(), ProgramFailure> {
         Ok(())
     }
 }
@@ -56,29 +57,6 @@ pub struct ComputePlan {
     pub workspace_bytes: u64,
     /// An output may be the memory of an input of the same type and strides.
     pub in_place: bool,
-}
-
-/// The error of a backend of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ComputeFailure {
-    /// The kind of the error that the call returns.
-    pub kind: ErrorKind,
-    /// A part of its message; at most 255 bytes are used.
-    pub message: String,
-}
-
-impl ComputeFailure {
-    /// An error with a message.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { kind, message }
-    }
-}
-
-impl From<Error> for ComputeFailure {
-    fn from(error: Error) -> Self {
-        Self::new(error.kind, error.message)
-    }
 }
 
 /// An operation that a backend of the program computes.
@@ -128,7 +106,7 @@ impl<'a> ComputeCall<'a> {
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     /// It calls no C function.
-    pub fn input(&self, at: usize) -> std::result::Result<ComputeOperand<'a>, ComputeFailure> {
+    pub fn input(&self, at: usize) -> std::result::Result<ComputeOperand<'a>, ProgramFailure> {
         found(self.inputs(), at, "input")
     }
 
@@ -144,7 +122,7 @@ impl<'a> ComputeCall<'a> {
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     /// It calls no C function.
-    pub fn output(&self, at: usize) -> std::result::Result<ComputeOperand<'a>, ComputeFailure> {
+    pub fn output(&self, at: usize) -> std::result::Result<ComputeOperand<'a>, ProgramFailure> {
         found(self.outputs(), at, "output")
     }
 
@@ -198,10 +176,10 @@ fn found<'a>(
     list: Vec<Option<ComputeOperand<'a>>>,
     at: usize,
     what: &str,
-) -> std::result::Result<ComputeOperand<'a>, ComputeFailure> {
+) -> std::result::Result<ComputeOperand<'a>, ProgramFailure> {
     list.get(at).copied().flatten().ok_or_else(|| {
         let message = format!("{what} {at} is absent");
-        ComputeFailure::new(ErrorKind::InvalidArgument, message)
+        ProgramFailure::new(ErrorKind::InvalidArgument, message)
     })
 }
 
@@ -254,7 +232,7 @@ impl<'a> ComputeOperand<'a> {
     /// cannot address.
     ///
     /// C function: [`ferrum_device_get_info`](crate::sys::ferrum_device_get_info).
-    pub fn read<T: Element>(&self) -> std::result::Result<Vec<T>, ComputeFailure> {
+    pub fn read<T: Element>(&self) -> std::result::Result<Vec<T>, ProgramFailure> {
         self.check::<T>()?;
         let from = self.raw.address as *const T;
         let mut elements = Vec::with_capacity(self.raw.size_bytes as usize / size_of::<T>());
@@ -272,16 +250,16 @@ impl<'a> ComputeOperand<'a> {
     /// errors of [`ComputeOperand::read`].
     ///
     /// C function: [`ferrum_device_get_info`](crate::sys::ferrum_device_get_info).
-    pub fn write<T: Element>(&self, elements: &[T]) -> std::result::Result<(), ComputeFailure> {
+    pub fn write<T: Element>(&self, elements: &[T]) -> std::result::Result<(), ProgramFailure> {
         self.check::<T>()?;
         if self.raw.flags & sys::FERRUM_ELEMENTS_READ_ONLY != 0 {
             let message = "an input cannot be written";
-            return Err(ComputeFailure::new(ErrorKind::PermissionDenied, message));
+            return Err(ProgramFailure::new(ErrorKind::PermissionDenied, message));
         }
         let count = self.raw.size_bytes as usize / size_of::<T>();
         if elements.len() != count {
             let message = format!("the output has {count} elements, not {}", elements.len());
-            return Err(ComputeFailure::new(ErrorKind::InvalidSize, message));
+            return Err(ProgramFailure::new(ErrorKind::InvalidSize, message));
         }
         let (to, mut next) = (self.raw.address as *mut T, elements.iter());
         self.each(|place| {
@@ -293,14 +271,14 @@ impl<'a> ComputeOperand<'a> {
         Ok(())
     }
 
-    fn check<T: Element>(&self) -> std::result::Result<(), ComputeFailure> {
+    fn check<T: Element>(&self) -> std::result::Result<(), ProgramFailure> {
         if self.dtype() != T::DTYPE {
             let message = format!("the elements are {}, not {}", self.dtype(), T::DTYPE);
-            return Err(ComputeFailure::new(ErrorKind::InvalidArgument, message));
+            return Err(ProgramFailure::new(ErrorKind::InvalidArgument, message));
         }
         if self.raw.address == 0 && self.raw.size_bytes > 0 {
             let message = "the elements of an operand exist only in run()";
-            return Err(ComputeFailure::new(ErrorKind::InvalidState, message));
+            return Err(ProgramFailure::new(ErrorKind::InvalidState, message));
         }
         if self.device.id == 0 {
             // Memory of the host without a device.
@@ -311,7 +289,7 @@ impl<'a> ComputeOperand<'a> {
         check(unsafe { sys::ferrum_device_get_info(self.device, &mut info) })?;
         if info.capabilities & sys::FERRUM_CAPABILITY_HOST_ADDRESSABLE == 0 {
             let message = "the host cannot address the elements";
-            return Err(ComputeFailure::new(ErrorKind::Unsupported, message));
+            return Err(ProgramFailure::new(ErrorKind::Unsupported, message));
         }
         Ok(())
     }
@@ -357,30 +335,10 @@ type Held = Box<dyn ProgramBackend>;
 /// `message` is NULL or has room for [`sys::FERRUM_COMPUTE_MESSAGE_MAX`] bytes.
 pub(crate) unsafe fn status_of(
     message: *mut c_char,
-    function: impl FnOnce() -> std::result::Result<(), ComputeFailure>,
+    function: impl FnOnce() -> std::result::Result<(), ProgramFailure>,
 ) -> sys::ferrum_status {
-    // A panic returns the default, None.
-    let failure = match run(|| Some(function())) {
-        Some(Ok(())) => return sys::FERRUM_OK,
-        Some(Err(failure)) => failure,
-        None => ComputeFailure::new(ErrorKind::Internal, "it panicked"),
-    };
-    if !message.is_null() {
-        let most = sys::FERRUM_COMPUTE_MESSAGE_MAX as usize - 1;
-        let size = (0..=failure.message.len().min(most))
-            .rev()
-            .find(|at| failure.message.is_char_boundary(*at))
-            .unwrap_or(0);
-        // SAFETY: the message has room for the bytes and a NUL.
-        unsafe {
-            std::ptr::copy_nonoverlapping(failure.message.as_ptr(), message.cast(), size);
-            message.add(size).write(0);
-        }
-    }
-    match failure.kind.status() {
-        sys::FERRUM_OK => sys::FERRUM_ERROR_INTERNAL,
-        status => status,
-    }
+    // SAFETY: the caller guarantees the room.
+    unsafe { program_status(message, sys::FERRUM_COMPUTE_MESSAGE_MAX as usize, function) }
 }
 
 unsafe extern "C" fn call_plan(

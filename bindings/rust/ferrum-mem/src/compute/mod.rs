@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use backend::{status_of, text};
-pub use backend::{
-    ComputeCall, ComputeFailure, ComputeOperand, ComputePlan, ProgramBackend, RegisteredCompute,
-};
+pub use backend::{ComputeCall, ComputeOperand, ComputePlan, ProgramBackend, RegisteredCompute};
 pub use config::ComputeConfig;
 pub use op::{Inferred, Op, OpInput, OpOutput};
 pub use sequence::Sequence;

@@ -4,8 +4,10 @@ mod build;
 mod executor;
 mod export;
 mod names;
+mod pass;
 mod texts;
 
 pub use build::{BuildProgress, BuildRequest, ModelSource};
 pub use executor::Executor;
 pub use export::OnnxFile;
+pub use pass::{OptimizationPass, PassCall, RegisteredPass};
