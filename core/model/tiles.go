@@ -43,12 +43,12 @@ func standardRule() *tileRule {
 	}
 }
 
-// tilesOf returns the numbers of tiles that are tried for a length, the smallest first: the most tiles, and tiles
-// of twice that length, four times and so on.
+// tilesOf returns the numbers of tiles that are tried for a length, the smallest first: the most tiles that are not
+// shorter than a sixteenth of it, an eighth and so on.
 func (r *tileRule) tilesOf(length int64) []int64 {
 	var list []int64
-	for each := max((length+r.mostTiles-1)/r.mostTiles, 1); each < length; each *= 2 {
-		list = append(list, (length+each-1)/each)
+	for each := (length-1)/r.mostTiles + 1; each <= length/2; each *= 2 {
+		list = append(list, length/each)
 	}
 	slices.Reverse(list)
 	return list

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
@@ -219,6 +220,24 @@ func TestThePlanHasTheTiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, p.Loops)
 	assert.EqualValues(t, 1, p.Steps[0].Tiles)
+}
+
+// A backend of level 0 keeps no plans, so each tile is planned anew.
+func TestTilesOfABackendThatKeepsNoPlans(t *testing.T) {
+	c := backend.DefaultConfig()
+	c.Threads, c.OptimizationLevel = 1, 0
+	r := newRigWith(t, 1<<30, c)
+	m := feedForward(t)
+	of := map[string]uint64{"batch": 9, "sequence": 64}
+	inputs, err := irtest.Inputs(m, of)
+	require.NoError(t, err)
+	s := r.settings(m)
+	s.NoTiles = true
+	want := r.run(r.start(s), inputs)
+	s.ID, s.NoTiles = "tiled", false
+	tiled := r.start(s)
+	require.Equal(t, want, r.run(tiled, inputs))
+	require.Equal(t, 4, tilesOf(t, tiled, of), "one tile of 3 sequences and 3 of 2")
 }
 
 func TestTheOptionOfTilesIsTrueOrFalse(t *testing.T) {
