@@ -47,7 +47,7 @@ var takes = map[string][]handle.Kind{
 	"tensors.Wrap": {handle.Device}, "Tensor.Copy": {handle.Tensor},
 	"computes.CreateSequence": {handle.Compute}, "computes.Prepare": {handle.Compute}, "computes.Open": {handle.Device},
 	"computes.Validate": {handle.Device}, "Op.Pack": {0, handle.Tensor}, "Sequence.Add": {handle.Op},
-	"executors.Build": {handle.ElasticPool}, "executors.PlanJSON": {handle.Compute},
+	"executors.Build": {handle.ElasticPool}, "executors.PlanJSON": {handle.Compute}, "executors.ExportDefinitionONNX": {0, handle.Weights},
 }
 
 // tells lists the calls that only report or record something, or find nothing to do,
@@ -82,7 +82,7 @@ var untaken = []string{
 	"lib.PublishCounters", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 	"loader.CapabilitiesJSON", "loader.Check", "loader.DecoderAdd", "loader.Open", "tensors.EndExport",
 	"computes.BackendsJSON", "computes.FindJSON", "computes.Register",
-	"executors.BuilderInfoJSON", "executors.EstimateJSON", "executors.ExportJSON", "executors.OptimizeJSON", "executors.RegisterPass", "executors.Find", "executors.ListJSON",
+	"executors.BuilderInfoJSON", "executors.EstimateJSON", "executors.ExportJSON", "executors.ExportONNX", "executors.OptimizeJSON", "executors.RegisterPass", "executors.Find", "executors.ListJSON",
 	"executors.RemoveName", "executors.ValidateDefinitionJSON", "executors.ValidateModelJSON",
 }
 
