@@ -165,6 +165,7 @@ func New(o Options) *Library {
 	l.Tensors.library = l
 	l.Computes.library = l
 	l.Executors.library = l
+	l.Executors.builder.Operators = &l.Layers
 	l.Layers.library = l
 	l.changed = sync.NewCond(&l.mu)
 	return l

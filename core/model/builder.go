@@ -16,6 +16,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/passes"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
@@ -25,6 +26,10 @@ import (
 // Builder builds models, and remembers how long that took. The zero value has built nothing yet. All methods
 // are safe for concurrent use.
 type Builder struct {
+	// Operators has the layer types of the program for models of files; nil: there are none. A definition
+	// of a Request has its own.
+	Operators operator.Vocabulary
+
 	speed  speed
 	passes passes.Registry
 	// timed counts the models that were built to measure passes.
@@ -214,6 +219,7 @@ func (m *build) open() error {
 		return err
 	}
 	m.settings.Definition, m.report.Issues = made.Model, made.Issues
+	made.Model.Operators = m.builder.Operators
 	if !hasSources(made.Model) {
 		return nil
 	}

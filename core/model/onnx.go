@@ -42,7 +42,7 @@ func (b *Builder) ExportONNX(ctx context.Context, e ONNXExport) (err error) {
 		if err != nil {
 			return err
 		}
-		e.Definition = made.Model
+		e.Definition, made.Model.Operators = made.Model, b.Operators
 		if hasSources(e.Definition) {
 			if e.Weights, err = weights.Open(e.Path, weights.Options{}); err != nil {
 				return err

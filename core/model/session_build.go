@@ -24,6 +24,9 @@ func (m *build) openFile() error {
 		m.settings.Definition = &ir.Model{Metadata: ir.Metadata{Name: file.Name, ModelType: "onnx"}}
 		return nil
 	}
+	if err == nil {
+		m.settings.Definition.Operators = m.builder.Operators
+	}
 	return err
 }
 

@@ -19,12 +19,14 @@ const (
 
 // builder makes a document of nodes that it gets in an order in which they can run.
 type builder struct {
-	name     string
-	nodes    []Node
-	types    [][]dtype.DType
-	tensors  []tensor
-	inputs   []Value
-	outputs  []Value
+	name    string
+	nodes   []Node
+	types   [][]dtype.DType
+	tensors []tensor
+	inputs  []Value
+	outputs []Value
+	// stated are the types and shapes of other values, which follow from no operator of ONNX.
+	stated   []Value
 	metadata []Entry
 	// names are the names of values and tensors that are taken.
 	names map[string]bool
@@ -147,6 +149,9 @@ func (b *builder) document() (*document, error) {
 	}
 	for i := range b.outputs {
 		d.end = protobuf.AppendText(d.end, graphOutput, b.outputs[i].encode())
+	}
+	for i := range b.stated {
+		d.end = protobuf.AppendText(d.end, graphValueInfo, b.stated[i].encode())
 	}
 	return d, nil
 }

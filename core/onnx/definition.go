@@ -181,15 +181,34 @@ func (e *exporter) export(at int) error {
 			*in = operand{name: e.values[o.Node][o.Output], kind: l.Inputs[i].DType, shape: l.Inputs[i].Shape}
 		}
 	}
-	if domain, name := operator.SplitName(l.Type); domain != operator.ONNX && domain != operator.Ferrum {
-		attributes, wrong := attributesOfConfig(l.Config)
-		if wrong != "" {
-			return device.Errorf(device.CodeUnsupported, opExport, "the layer %.120q: the attribute %.120q is not an integer, a number, a text or a list of them", l.Name, wrong)
-		}
-		e.add(Node{Name: s.id, Domain: domain, Type: name, Outputs: s.outputs, Attributes: attributes}, s.inputs)
-		return nil
+	if domain, _ := operator.SplitName(l.Type); domain != operator.ONNX && domain != operator.Ferrum {
+		return e.custom(at, s)
 	}
 	return e.step(s)
+}
+
+// custom adds a node of another domain, and states the types and shapes of its outputs, which no reader of
+// ONNX can infer.
+func (e *exporter) custom(at int, s step) error {
+	l := e.layer(at)
+	attributes, wrong := attributesOfConfig(l.Config)
+	if wrong != "" {
+		return device.Errorf(device.CodeUnsupported, opExport, "the layer %.120q: the attribute %.120q is not an integer, a number, a text or a list of them", l.Name, wrong)
+	}
+	domain, name := operator.SplitName(l.Type)
+	e.add(Node{Name: s.id, Domain: domain, Type: name, Outputs: s.outputs, Attributes: attributes}, s.inputs)
+	for i := range l.Outputs {
+		isOutput := i == 0 && slices.Contains(e.Outputs, at)
+		if s.outputs[i] == "" || isOutput {
+			continue
+		}
+		v, err := e.value(s.outputs[i], &l.Outputs[i], nil)
+		if err != nil {
+			return err
+		}
+		e.stated = append(e.stated, v)
+	}
+	return nil
 }
 
 // parameter returns the name of a parameter, and adds its tensors when it is used first.

@@ -15,6 +15,7 @@ import ferrum_mem as fm
 import pytest
 
 from .onnx_graphs import Graph, encoder, numpy, onnx, steps
+from .test_layers import definition
 from .test_models import SMALL_MODEL
 
 
@@ -207,4 +208,25 @@ def test_files_that_are_rejected(tmp_path: Path) -> None:
     g.output("out", "f4", 4)
     path = saved(g.model(), tmp_path)
     with pytest.raises(fm.UnsupportedError, match=r"\"choice\" \(If\).*graphs inside"):
+        fm.models.build(path)
+
+
+def test_a_layer_of_the_program_keeps_its_name(tmp_path: Path) -> None:
+    @fm.models.layer("mine.scale")
+    def scale(x: Any, *, factor: float = 1.0) -> Any:
+        return x * factor
+
+    path = tmp_path / "scaled.onnx"
+    x = numpy.arange(8, dtype="f4").reshape(2, 4) - 3
+    layer = {"layer_type": "mine.scale", "config": {"factor": 2.5}}
+    with scale:
+        with fm.models.build(definition=definition(layer)) as m:
+            m.export_onnx(path)
+            wanted = run(m, {"x": x})
+        [node] = [n for n in onnx.load(str(path)).graph.node if n.domain]
+        assert (node.domain, node.op_type) == ("mine", "scale")
+        assert [(a.name, a.f) for a in node.attribute] == [("factor", 2.5)]
+        with fm.models.build(path) as m:
+            assert numpy.array_equal(run(m, {"x": x}), wanted)
+    with pytest.raises(fm.FerrumError, match=r"mine\.scale"):
         fm.models.build(path)
