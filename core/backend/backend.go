@@ -42,7 +42,9 @@ type Backend struct {
 	completed, planned atomic.Uint64
 	// prepared and sequences count open operations and sequences.
 	prepared, sequences atomic.Int64
-	failure             atomic.Pointer[string]
+	// sessions counts open sessions of graphs.
+	sessions atomic.Int64
+	failure  atomic.Pointer[string]
 
 	// closeMu: one Close at a time. isClosed is set by the one that succeeds.
 	closeMu            sync.Mutex
@@ -310,6 +312,9 @@ func (b *Backend) closeUnused() error {
 			device.Count(uint64(prepared), "operation"), device.Count(uint64(sequences), "sequence"), device.Count(uint64(tensors), "tensor"), b.name).
 			On(b.device.ID())
 	}
+	if sessions := b.sessions.Load(); sessions > 0 && !b.hasEnded.Load() {
+		return device.Errorf(device.CodeBusy, "backend.close", "%s of backend %s for models are open", device.Count(uint64(sessions), "session"), b.name).On(b.device.ID())
+	}
 	b.trim()
 	err := b.closeManager(false)
 	if err != nil && b.manager.HasEnded() {
@@ -323,14 +328,6 @@ func (b *Backend) trim() {
 	if of, isOfGraphs := b.engine.(*graphOperations); isOfGraphs {
 		of.trim()
 	}
-}
-
-// Graphs returns the engine of graphs that computes; nil: the backend has an engine of operations.
-func (b *Backend) Graphs() compute.GraphEngine {
-	if of, isOfGraphs := b.engine.(*graphOperations); isOfGraphs {
-		return of.graphs
-	}
-	return nil
 }
 
 // closeManager closes the manager, and then the engine. The caller has closed the gate.

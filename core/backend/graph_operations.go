@@ -247,3 +247,56 @@ func bind(places []place, at []device.Addr) []compute.Bound {
 	}
 	return list
 }
+
+// RunsGraphs states whether OpenGraph works: whether the backend has an engine of graphs.
+func (b *Backend) RunsGraphs() bool {
+	_, isOfGraphs := b.engine.(*graphOperations)
+	return isOfGraphs
+}
+
+// OpenGraph opens a session, which the caller closes before the backend; a forced close of the backend waits
+// for its runs. Errors: CodeUnsupported without an engine of graphs; those of compute.GraphEngine;
+// CodeInvalidHandle for a closed backend.
+func (b *Backend) OpenGraph(g compute.Graph) (compute.Session, error) {
+	const op = "backend.open_graph"
+	if err := b.enter(op); err != nil {
+		return nil, err
+	}
+	defer b.gate.exit()
+	of, isOfGraphs := b.engine.(*graphOperations)
+	if !isOfGraphs {
+		return nil, device.Errorf(device.CodeUnsupported, op, "backend %s runs no graphs", b.name).On(b.device.ID())
+	}
+	made, err := of.graphs.OpenGraph(g)
+	if err != nil {
+		return nil, b.note(device.About(b.device.ID(), err))
+	}
+	b.sessions.Add(1)
+	return &openSession{Session: made, backend: b}, nil
+}
+
+// openSession is a session that keeps its backend open.
+type openSession struct {
+	compute.Session
+	backend *Backend
+}
+
+// Run runs the graph. Errors: also CodeInvalidHandle for a closed backend.
+func (s *openSession) Run(inputs, outputs []compute.Bound) (done func(), err error) {
+	b := s.backend
+	if err := b.enter(opRun); err != nil {
+		return func() {}, err
+	}
+	defer b.gate.exit()
+	done, err = s.Session.Run(inputs, outputs)
+	if err == nil {
+		b.completed.Add(1)
+	}
+	return done, b.note(err)
+}
+
+// Close ends the session.
+func (s *openSession) Close() {
+	s.Session.Close()
+	s.backend.sessions.Add(-1)
+}

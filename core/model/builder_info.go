@@ -156,7 +156,7 @@ func Plan(ctx context.Context, s Settings, dims map[string]uint64) (*MemoryPlan,
 
 // planResolved is Plan for a definition that is resolved.
 func planResolved(ctx context.Context, of *ir.Resolved, s Settings, dims map[string]uint64) (*MemoryPlan, error) {
-	if s.Backend.Graphs() != nil {
+	if s.Backend.RunsGraphs() {
 		return nil, noPlan(s.Backend)
 	}
 	p, err := compile(of, s.Backend)

@@ -75,8 +75,8 @@ func (c *construction) begin() error {
 		id: s.ID, definition: s.Definition, backend: s.Backend, pool: s.Pool, turn: make(chan struct{}, 1), mostShapes: s.Shapes,
 	}
 	c.computation = &steps{Executor: c.Executor}
-	if graphs := s.Backend.Graphs(); graphs != nil {
-		c.computation = &sessions{Executor: c.Executor, graphs: graphs, file: s.file, original: s.Definition}
+	if s.Backend.RunsGraphs() {
+		c.computation = &sessions{Executor: c.Executor, file: s.file, original: s.Definition}
 		c.undefined = s.undefined
 	}
 	return nil

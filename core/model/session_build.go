@@ -32,7 +32,7 @@ func (m *build) openFile() error {
 
 // isOfGraphs states that an engine of graphs computes the model.
 func (m *build) isOfGraphs() bool {
-	return m.request.Backend != nil && m.request.Backend.Graphs() != nil
+	return m.request.Backend != nil && m.request.Backend.RunsGraphs()
 }
 
 // checkPassesOfGraphs rejects passes that an engine of graphs cannot have. It optimises by itself, and runs no

@@ -19,7 +19,6 @@ import (
 // reads the parameters where they are.
 type sessions struct {
 	*Executor
-	graphs compute.GraphEngine
 	// file is the file of the model, and original its definition; nil, or after passes: the definition of the
 	// executor is the model.
 	file     *onnx.File
@@ -181,7 +180,7 @@ func (x *sessions) fill(ctx context.Context, s *Settings, tell func(done, total 
 		g.Constants = append(g.Constants, compute.Constant{Name: c.Name, Type: c.Type, Shape: signed(c.Shape), Addr: x.parameters.addr(c.offset)})
 	}
 	start := time.Now()
-	if x.session, err = x.graphs.OpenGraph(g); err != nil {
+	if x.session, err = x.backend.OpenGraph(g); err != nil {
 		x.session = nil
 		return err
 	}
