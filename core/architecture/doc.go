@@ -29,6 +29,6 @@
 //
 // # Files in reading order
 //
-// issues.go, family.go, graph.go, encoder.go, distances.go, bind.go, sentence.go, onnx.go,
+// issues.go, distances.go, family.go, graph.go, encoder.go, bind.go, sentence.go, onnx.go,
 // definition.go.
 package architecture
