@@ -32,7 +32,7 @@ PAGE = 2 * MIB
 
 # Classes whose objects only calls of the package create.
 CREATED_BY_CALLS = {
-    "BufferId", "Executor", "FallbackBuffer", "HostMapping", "MappedRange", "MappedSpan",
+    "BufferId", "Executor", "FallbackBuffer", "HostMapping", "Layer", "MappedRange", "MappedSpan",
     "Memory", "Op", "OpSequence", "PoolBatch", "PoolBlock", "RegisteredCompute", "RegisteredPass",
     "Registration", "ReservationArray", "TensorSet", "TrackerView", "WeightTensor",
 }  # fmt: skip
@@ -175,6 +175,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "n": lambda _: 3,
     "n_heads": lambda _: 4,
     "n_kv_heads": lambda _: 4,
+    "layer_type": lambda _: "toy.other",
     "n_layers": lambda _: 2,
     "name": lambda _: "Add",
     "native_handle": lambda _: 1,
