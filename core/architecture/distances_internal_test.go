@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The oracle is the rule of transformers in its words: floating-point logarithms, with the 7.5 or so that
-// single precision leaves of an 8 rounded up.
+// The oracle is the rule of transformers in its words, with floating-point logarithms. The small addend keeps
+// the logarithms of exact powers of two from being rounded down.
 func TestKindsOfDistances(t *testing.T) {
 	seen := map[int64]bool{}
 	for distance := int64(-600); distance <= 600; distance++ {
