@@ -42,6 +42,33 @@ func TestGraphPrintsATable(t *testing.T) {
 	assert.Contains(t, string(page), o.out, "the page has the output")
 }
 
+// --onnx writes the model as a file, which the command reads as any other model.
+func TestGraphWritesAFileOfONNX(t *testing.T) {
+	text, err := os.ReadFile(example)
+	require.NoError(t, err)
+	made := strings.Replace(string(text), `"trainable":true,"source":"table"`, `"trainable":true,"initialization":{"strategy":"ones"},"source":"table"`, 1)
+	model := writeFile(t, "model.json", made)
+	folder := t.TempDir()
+	file := filepath.Join(folder, "model.onnx")
+	o := invoke(t, "graph", model, "--onnx", file)
+	require.Equal(t, outcome{exitDone, "", ""}, o)
+	o = invoke(t, "graph", file)
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Contains(t, o.out, "ids    i64[batch, sequence]  -\n")
+	assert.Regexp(t, `(?m)^product +MatMul +f32\[\?, \?, 4\] +embedded, weight\.transposed$`, o.out)
+	o = invoke(t, "graph", model, "--onnx", file)
+	assert.NotEqual(t, exitDone, o.status)
+	assert.Contains(t, o.err, "exists already")
+	o = invoke(t, "graph", model, "--onnx", file, "--replace", "--external")
+	require.Equal(t, exitDone, o.status, o.err)
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Len(t, entries, 2)
+	for _, wrong := range [][]string{{"--onnx", file, "--json"}, {"--onnx", file, "--dim", "batch=1"}, {"--external"}, {"--replace"}} {
+		assert.Equal(t, exitUsage, invoke(t, append([]string{"graph", model}, wrong...)...).status)
+	}
+}
+
 func TestGraphPrintsDOT(t *testing.T) {
 	o := invoke(t, "graph", example, "--dot", "--dim", "batch=2", "--dim", "sequence=5")
 	require.Equal(t, exitDone, o.status, o.err)
