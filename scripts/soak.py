@@ -200,6 +200,7 @@ def drills() -> list[Drill]:
         "core/estimate",
         "core/trace",
         "core/weights/header",
+        "core/onnx",
         "core/operator",
         "core/plan",
     ):

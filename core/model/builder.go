@@ -246,11 +246,6 @@ func withLayerParameters(of *ir.Model, source *weights.Source) (*ir.Model, error
 	return made, err
 }
 
-// hasSources states whether the weights have a parameter of a definition.
-func hasSources(m *ir.Model) bool {
-	return slices.ContainsFunc(m.Parameters, func(p ir.Parameter) bool { return p.Source != "" })
-}
-
 // work returns what the time of the build depends on.
 func (m *build) work() work { return workOf(m.settings.Definition) }
 

@@ -19,6 +19,11 @@ import (
 // it. Otherwise it is as the definition states, and every use reads that. Parameters of the same elements
 // in the same form share their memory.
 
+// hasSources states whether the weights have a parameter of a definition.
+func hasSources(m *ir.Model) bool {
+	return slices.ContainsFunc(m.Parameters, func(p ir.Parameter) bool { return p.Source != "" })
+}
+
 // use is an input of a node.
 type use struct{ node, input int }
 
