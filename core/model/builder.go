@@ -2,9 +2,7 @@ package model
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +12,9 @@ import (
 	"ferrum_mem/core/architecture"
 	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/operator"
 	"ferrum_mem/core/passes"
-	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/vmm"
 	"ferrum_mem/core/weights"
 )
@@ -395,46 +391,10 @@ func (m *build) validateFinally(ctx context.Context) error {
 	return err
 }
 
-// notFinite is the issue of an output.
-func notFinite(output string) *ir.Issue {
-	return &ir.Issue{
-		Severity: ir.Warning, Category: "outputs", Description: "output \"" + output + "\" has elements that are not finite for inputs of zeros",
-		ConfigPath: "graph.outputs",
-	}
-}
-
-// isFinite states whether no element is NaN or infinite.
-func isFinite(t *tensor.Tensor, stream device.Stream) (bool, error) {
-	if !t.Type().IsFloat() {
-		return true, nil
-	}
-	bytes := make([]byte, t.SizeBytes())
-	if err := t.Read(bytes, stream); err != nil {
-		return false, err
-	}
-	layout := t.Layout()
-	wide := make([]byte, 8*layout.Elements())
-	if err := dtype.Convert(dtype.F64, wide, t.Type(), bytes); err != nil {
-		return false, err
-	}
-	return allFinite(wide), nil
-}
-
 // finalize is the phase Finalization: it returns scratch memory that no model needs to the device.
 func (m *build) finalize(context.Context) error {
 	if err := m.model.Synchronize(); err != nil {
 		return err
 	}
 	return nil
-}
-
-// allFinite states whether no number of 64 bits is NaN or infinite.
-func allFinite(wide []byte) bool {
-	for i := range len(wide) / 8 {
-		value := math.Float64frombits(binary.NativeEndian.Uint64(wide[8*i:]))
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return false
-		}
-	}
-	return true
 }

@@ -202,9 +202,10 @@ func codeOf(number int64, text string) device.Code {
 	return refusal(text, device.CodeDevice)
 }
 
-// refusal returns CodeUnsupported if a text states that the library lacks an operator, or a type of one.
+// refusal returns CodeUnsupported if a text states that the library lacks an operator, a type of one, or an
+// opset.
 func refusal(text string, otherwise device.Code) device.Code {
-	for _, part := range []string{"is not a registered function/op", "No Op registered for", "Could not find an implementation", "No opset import for domain"} {
+	for _, part := range []string{"is not a registered function/op", "No Op registered for", "Could not find an implementation", "No opset import for domain", "is till opset", "Unsupported model IR version"} {
 		if strings.Contains(text, part) {
 			return device.CodeUnsupported
 		}

@@ -249,6 +249,9 @@ func TestGraphsThatCannotRun(t *testing.T) {
 		"Nothing": {
 			model(bytesOf(1, node("Nothing", []string{"x"}, []string{"y"})), bytesOf(11, valueInfo("x", 1, 1)), bytesOf(12, valueInfo("y", 1, 1))), device.CodeUnsupported,
 		},
+		"opset": {
+			slices.Concat(varint(1, 8), bytesOf(7, textOf(2, "graph")), bytesOf(8, append(textOf(1, ""), varint(2, 99)...))), device.CodeUnsupported,
+		},
 		"parsing":      {[]byte("no protobuf"), device.CodeInvalidFormat},
 		"are required": {nil, device.CodeInvalidArgument},
 	} {
