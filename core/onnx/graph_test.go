@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -59,8 +60,41 @@ func opened(t *testing.T, bytes []byte) *onnx.File {
 	return f
 }
 
-// Every operator of the library that has a form in ONNX becomes a model of one step, which the reader takes.
+// checkAll runs the checker of onnx on all files of a folder, and opens them in onnxruntime where it is
+// installed.
+const checkAll = `
+import glob, sys
+import onnx
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+files = sorted(glob.glob(sys.argv[1] + "/*.onnx"))
+for file in files:
+    onnx.checker.check_model(file, full_check=True)
+    if onnxruntime:
+        onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+print(len(files), "files")
+`
+
+// python returns the interpreter of build/venv, or "".
+func python(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../build/venv/bin/python")
+	require.NoError(t, err)
+	if err := exec.Command(path, "-c", "import onnx").Run(); err != nil {
+		missing := "build/venv does not have the package onnx: make test installs it (" + err.Error() + ")"
+		require.Empty(t, os.Getenv("CI"), missing)
+		t.Log(missing)
+		return ""
+	}
+	return path
+}
+
+// Every operator of the library that has a form in ONNX becomes a model of one step, which the reader, the
+// checker of onnx and onnxruntime take.
 func TestEachOperatorIsAModel(t *testing.T) {
+	folder, models := t.TempDir(), 0
 	for _, domain := range []string{operator.ONNX, operator.Ferrum} {
 		for _, name := range operator.Names(domain) {
 			t.Run(operator.FullName(domain, name), func(t *testing.T) {
@@ -76,11 +110,10 @@ func TestEachOperatorIsAModel(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
+				models++
 				assert.Empty(t, g.Initializers)
 				f := opened(t, g.Bytes)
-				if folder := os.Getenv("FERRUM_ONNX_FOLDER"); folder != "" {
-					require.NoError(t, os.WriteFile(filepath.Join(folder, name+".onnx"), g.Bytes, 0o600))
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(folder, operator.FullName(domain, name)+".onnx"), g.Bytes, 0o600))
 				assert.Equal(t, g.Inputs, f.Inputs)
 				assert.Equal(t, g.Outputs, f.Outputs)
 				m, err := f.Definition()
@@ -88,6 +121,11 @@ func TestEachOperatorIsAModel(t *testing.T) {
 				assert.Empty(t, m.Validate())
 			})
 		}
+	}
+	if interpreter := python(t); interpreter != "" {
+		out, err := exec.Command(interpreter, "-c", checkAll, folder).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), strconv.Itoa(models)+" files")
 	}
 }
 
