@@ -14,6 +14,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
+	"ferrum_mem/tests/mutation"
 )
 
 // exampleText is a definition with an input, a table, a product and a Softmax.
@@ -275,18 +276,30 @@ func FuzzTextsOfPasses(f *testing.F) {
 	f.Add([]byte(text))
 	f.Add([]byte(strings.Replace(text, `"nodes"`, `"node"`, 1)))
 	f.Add([]byte(nil))
-	f.Fuzz(func(t *testing.T, made []byte) {
-		b := startBench(t)
-		b.registerPass(textPass("own", func(string) string { return string(made) }))
-		result, err := b.optimize(text, `["own"]`)
+	// All inputs share one library, which is quick.
+	var returned []byte
+	var l *library.Library
+	f.Fuzz(mutation.Also(func(t *testing.T, made []byte) {
+		if l == nil {
+			l = newBench(t).Library
+			require.NoError(t, l.Init(nil))
+			_, err := l.Executors.RegisterPass(library.ProgramPass{Name: "own", Apply: func(library.PassCall) ([]byte, []string, error) {
+				return returned, nil, nil
+			}})
+			require.NoError(t, err)
+		}
+		returned = append([]byte{}, made...)
+		result, err := l.Executors.OptimizeJSON([]byte(text), []byte(`["own"]`))
 		if err != nil {
 			var typed *device.Error
 			require.ErrorAs(t, err, &typed)
 			require.NotEqual(t, device.CodeInternal, typed.Code, err)
 			return
 		}
-		issues, err := b.Executors.ValidateDefinitionJSON(result.Definition)
+		var o optimizedText
+		require.NoError(t, json.Unmarshal(result, &o))
+		issues, err := l.Executors.ValidateDefinitionJSON(o.Definition)
 		require.NoError(t, err)
 		require.Contains(t, string(issues), `"stops_build":false`)
-	})
+	}))
 }
