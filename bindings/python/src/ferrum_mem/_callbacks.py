@@ -48,6 +48,7 @@ _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 _release_functions: dict[int, Callable[[], object]] = {}
 _compute_functions: dict[int, tuple[Callable[..., None], ...]] = {}
 _layer_functions: dict[int, tuple[Callable[..., Any] | None, ...]] = {}
+_layer_forwards: dict[int, Callable[[int], None]] = {}
 _pass_functions: dict[int, tuple[Callable[..., None], Callable[..., None]]] = {}
 _text_receivers: dict[int, Callable[[bytes], object]] = {}
 # The exceptions of compute backends, layers and passes in the running call of a thread.
@@ -269,21 +270,26 @@ def _program_status(message: int, size: int, call: Callable[[], None]) -> int:
         try:
             call()
         except BaseException as error:
-            found = _compute_failures.__dict__.get("found")
-            text = error.message if isinstance(error, FerrumError) else repr(error)
-            if found is not None:
-                found.append(error)
-            else:
-                _late_failures.append((text[:100], error))
-            if message:
-                place = text.encode("utf-8", "replace")[: size - 1]
-                ctypes.memmove(message, place + b"\0", len(place) + 1)
-            if isinstance(error, FerrumError) and error.status < 0:
-                return error.status
-            if isinstance(error, NotImplementedError):
-                return _abi.FERRUM_ERROR_UNSUPPORTED
-            return _abi.FERRUM_ERROR_INTERNAL
+            return _program_failed(message, size, error)
     return _abi.FERRUM_OK
+
+
+def _program_failed(message: int, size: int, error: BaseException) -> int:
+    """The status of an exception, whose text goes to the address of a message."""
+    found = _compute_failures.__dict__.get("found")
+    text = error.message if isinstance(error, FerrumError) else repr(error)
+    if found is not None:
+        found.append(error)
+    else:
+        _late_failures.append((text[:100], error))
+    if message:
+        place = text.encode("utf-8", "replace")[: size - 1]
+        ctypes.memmove(message, place + b"\0", len(place) + 1)
+    if isinstance(error, FerrumError) and error.status < 0:
+        return error.status
+    if isinstance(error, NotImplementedError):
+        return _abi.FERRUM_ERROR_UNSUPPORTED
+    return _abi.FERRUM_ERROR_INTERNAL
 
 
 def _message_of(call: Any, kind: Any) -> int:
@@ -371,6 +377,32 @@ def _run_layer_initialize(call: Any, parameter: bytes, key: int) -> int:
     return _compute_status(call, lambda: initialize(call.contents, parameter.decode()))
 
 
+def _run_layer_forward(call: int, key: int) -> int:
+    """Runs a layer. Models have many small ones, so the call is an address, and nothing that only a
+    failure needs is read before it.
+    """
+    forward = _layer_forwards.get(key)
+    if forward is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    thread, threads = threading.get_ident(), _native.callback_threads
+    is_first = thread not in threads
+    threads.add(thread)
+    try:
+        forward(call)
+    except BaseException as error:
+        place = call + cast(Any, _abi.ferrum_compute_call).message_out.offset
+        message = ctypes.c_void_p.from_address(place).value or 0
+        return _program_failed(message, _abi.FERRUM_COMPUTE_MESSAGE_MAX, error)
+    finally:
+        if is_first:
+            threads.discard(thread)
+    return _abi.FERRUM_OK
+
+
+_layer_forward_function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+    _run_layer_forward
+)
+_layer_forward_trampoline = ctypes.cast(_layer_forward_function, type(_abi.ferrum_compute_run_fn()))
 _layer_infer_trampoline = _abi.ferrum_layer_infer_fn(_run_layer_infer)
 _layer_parameters_trampoline = _abi.ferrum_layer_parameters_fn(_run_layer_parameters)
 _layer_initialize_trampoline = _abi.ferrum_layer_initialize_fn(_run_layer_initialize)
@@ -491,7 +523,7 @@ def layer_of(
     infer: Callable[..., None] | None,
     parameters: Callable[..., bytes] | None,
     initialize: Callable[..., None] | None,
-    forward: Callable[..., None],
+    forward: Callable[[int], None],
 ) -> tuple[tuple[Any, Any, Any, Any], Any, int, Callable[[], None]]:
     """Returns the C functions of a layer type, its function of release, their user_data, and a
     function that removes the entries.
@@ -500,12 +532,12 @@ def layer_of(
     _work_calls_back = True
     key = next(_keys)
     _layer_functions[key] = (infer, parameters, initialize)
-    _compute_functions[key] = (forward, forward)
+    _layer_forwards[key] = forward
     _release_functions[key] = lambda: None
 
     def forget() -> None:
         _forget(_layer_functions, key)
-        _forget(_compute_functions, key)
+        _forget(_layer_forwards, key)
         _forget(_release_functions, key)
 
     functions = (
@@ -516,7 +548,7 @@ def layer_of(
         _layer_initialize_trampoline
         if initialize is not None
         else _abi.ferrum_layer_initialize_fn(),
-        _compute_run_trampoline,
+        _layer_forward_trampoline,
     )
     return functions, _release_trampoline, key, forget
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import inspect
 import json
+import struct
+import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi, _callbacks, _library, _native
 from ._arguments import callable_of, object_of
-from ._dtypes import dtype_of, name_of
+from ._dtypes import dtype_of, name_of, numpy_dtype
 from ._enums import DType
 from ._owned import Owned, Resource
 from ._values import u32, wrong_class
 from .compute import TensorSpec
-from .errors import InvalidArgumentError, InvalidStateError
-from .program_backends import ComputeCall
+from .errors import InvalidArgumentError, InvalidStateError, UnsupportedError
+from .program_backends import ComputeCall, is_host
 
 if TYPE_CHECKING:
     from .results import LayerTypes
@@ -231,27 +234,26 @@ class _Functions:
         numpy.copyto(call.outputs[0].numpy(), made)
         call._end()
 
-    def forward(self, raw: _abi.ferrum_compute_call) -> None:
-        call = ComputeCall(raw)
-        try:
-            self._run(call)
-        except BaseException:
-            call._end()
-            raise
-        if not call._is_free():
-            raise InvalidStateError(
-                _abi.FERRUM_ERROR_INVALID_STATE,
-                "the function has kept an array of an operand, whose memory ends: copy what stays",
-            )
+    def forward(self, place: int) -> None:
+        call = _Call(place)
+        self._run(call)
+        if not call.is_free():
+            # An exception that the function has handled may be in a cycle with its frame.
+            gc.collect()
+            if not call.is_free():
+                raise InvalidStateError(
+                    _abi.FERRUM_ERROR_INVALID_STATE,
+                    "the function has kept an array of an operand, whose memory ends: "
+                    "copy what stays",
+                )
 
-    def _run(self, call: ComputeCall) -> None:
-        inputs = [None if each is None else each.numpy() for each in call.inputs]
-        outs = [None if each is None else each.numpy() for each in call.outputs]
+    def _run(self, call: _Call) -> None:
+        inputs, outs = call.arrays()
         if self._has_out:
             out = outs[0] if self._outputs == 1 else outs
-            self._function(*inputs, **call.attributes, out=out)
+            self._function(*inputs, **call.config(), out=out)
             return
-        made = self._function(*inputs, **call.attributes)
+        made = self._function(*inputs, **call.config())
         results = [made] if self._outputs == 1 else list(made)
         if len(results) < len(outs):
             raise ValueError(f"the function returned {len(results)} outputs of {self._outputs}")
@@ -262,6 +264,111 @@ class _Functions:
                 shape = getattr(result, "shape", result.__class__.__name__)
                 raise ValueError(f"the function returned {shape}, and the output is {to.shape}")
             to[...] = result
+
+
+# The fields of a ferrum_compute_call, and parts of a ferrum_tensor_desc: its layout and its
+# address.
+_CALL = struct.Struct("@2I12Q")
+_LAYOUT = struct.Struct("@IiII8q8q")
+_ADDRESS = struct.Struct("@Q")
+_DESC_BYTES = ctypes.sizeof(_abi.ferrum_tensor_desc)
+_MOST_KEPT = 4096
+
+
+class _Layout(NamedTuple):
+    """What an array needs besides an address."""
+
+    memory: Any
+    dtype: Any
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    low: int
+    is_read_only: bool
+
+
+# By the bytes of the descriptions. None is an absent operand.
+_layouts: dict[bytes, _Layout | None] = {}
+# By their texts: those whose values cannot change.
+_configs: dict[bytes, dict[str, Any]] = {}
+
+
+def _layout_of(text: bytes) -> _Layout | None:
+    _, dtype, rank, flags, *lengths = _LAYOUT.unpack(text)
+    made: _Layout | None = None
+    if not flags & _abi.FERRUM_ELEMENTS_ABSENT:
+        element = numpy_dtype(DType(dtype))
+        shape = tuple(lengths[:rank])
+        strides = tuple(each * element.itemsize for each in lengths[8 : 8 + rank])
+        spans = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
+        low, high = sum(min(each, 0) for each in spans), sum(max(each, 0) for each in spans)
+        size = 0 if 0 in shape else high - low + element.itemsize
+        is_read_only = bool(flags & _abi.FERRUM_ELEMENTS_READ_ONLY)
+        made = _Layout(ctypes.c_char * size, element, shape, strides, low, is_read_only)
+    if len(_layouts) >= _MOST_KEPT:
+        _layouts.clear()
+    _layouts[text] = made
+    return made
+
+
+class _Call:
+    """A call of a layer at an address."""
+
+    def __init__(self, place: int) -> None:
+        fields = _CALL.unpack(ctypes.string_at(place, _CALL.size))
+        self._text = ctypes.string_at(fields[4], fields[5])
+        self._lists = (fields[7], fields[8]), (fields[9], fields[10])
+        # The arrays of which all others are views.
+        self._wholes: list[weakref.ref[Any]] = []
+        if not is_host(fields[6]):
+            raise UnsupportedError(
+                _abi.FERRUM_ERROR_UNSUPPORTED,
+                "the host cannot address the elements of the operands",
+            )
+
+    def config(self) -> dict[str, Any]:
+        """The configuration."""
+        known = _configs.get(self._text)
+        if known is None:
+            known = json.loads(self._text)
+            if not any(isinstance(each, list | dict) for each in known.values()):
+                if len(_configs) >= _MOST_KEPT:
+                    _configs.clear()
+                _configs[self._text] = known
+        return known
+
+    def arrays(self) -> tuple[list[Any], list[Any]]:
+        """The inputs, and the outputs."""
+        return self._list(*self._lists[0]), self._list(*self._lists[1])
+
+    def _list(self, place: int, count: int) -> list[Any]:
+        memory = ctypes.string_at(place, count * _DESC_BYTES)
+        made: list[Any] = []
+        for start in range(0, len(memory), _DESC_BYTES):
+            text = memory[start : start + _LAYOUT.size]
+            layout = _layouts[text] if text in _layouts else _layout_of(text)
+            if layout is None:
+                made.append(None)
+                continue
+            (address,) = _ADDRESS.unpack_from(memory, start + _LAYOUT.size)
+            made.append(self._array(layout, address))
+        return made
+
+    def _array(self, of: _Layout, address: int) -> Any:
+        import numpy
+
+        if of.memory._length_ == 0:
+            array = numpy.empty(of.shape, of.dtype)
+        else:
+            whole = numpy.frombuffer(of.memory.from_address(address + of.low), "uint8")
+            self._wholes.append(weakref.ref(whole))
+            array = numpy.ndarray(of.shape, of.dtype, whole, -of.low, of.strides)
+        if of.is_read_only:
+            array.flags.writeable = False
+        return array
+
+    def is_free(self) -> bool:
+        """Whether the function has kept no array."""
+        return all(whole() is None for whole in self._wholes)
 
 
 def _spec_of(raw: _abi.ferrum_tensor_desc) -> TensorSpec | None:

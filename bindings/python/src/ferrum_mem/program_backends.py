@@ -130,9 +130,9 @@ class ComputeCall:
         self.name = f"{domain}.{name}" if domain else name
         self.opset: int = raw.opset
         self.attributes: dict[str, Any] = json.loads(raw.attributes_json or b"{}")
-        is_host = _is_host(raw.device)
-        self.inputs = _operands(raw.inputs, raw.input_count, is_host)
-        self.outputs = _operands(raw.outputs, raw.output_count, is_host)
+        is_on_host = is_host(raw.device.id)
+        self.inputs = _operands(raw.inputs, raw.input_count, is_on_host)
+        self.outputs = _operands(raw.outputs, raw.output_count, is_on_host)
         self.workspace: int = raw.workspace
         self.workspace_bytes: int = raw.workspace_bytes
 
@@ -160,13 +160,15 @@ def _operands(raw: Any, count: int, is_host: bool) -> tuple[ComputeOperand | Non
 _hosts: dict[int, bool] = {0: True}
 
 
-def _is_host(device: _abi.ferrum_device) -> bool:
-    known = _hosts.get(device.id)
+def is_host(device_id: int) -> bool:
+    """Whether the host addresses the memory of a device with this handle."""
+    known = _hosts.get(device_id)
     if known is None:
         info = _abi.ferrum_device_info.init()
+        device = _abi.ferrum_device(device_id)
         _native.check(_native.functions().ferrum_device_get_info(device, ctypes.byref(info)))
         known = bool(info.capabilities & _abi.FERRUM_CAPABILITY_HOST_ADDRESSABLE)
-        _hosts[device.id] = known
+        _hosts[device_id] = known
     return known
 
 
