@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/ir"
@@ -18,24 +20,14 @@ func layerTypeOf(known operator.Vocabulary, spec *ir.Parameter) *operator.Schema
 	return known.Find(operator.SplitName(full))
 }
 
-// makeByLayer makes the layer type of a parameter write its elements. The configuration is that of the first
-// layer of this type that uses the parameter.
+// makeByLayer makes the layer type of a parameter write its elements.
 func (f *filling) makeByLayer(by *operator.Schema, p *parameter, spec *ir.Parameter, to *tensor.Tensor) error {
-	_, name := operator.SplitName(spec.Initialization.Name)
-	config, err := f.configOf(by, p)
-	if err != nil {
-		return err
-	}
-	of := operator.Value{Type: spec.DType}
-	for _, length := range spec.Shape {
-		of.Shape = append(of.Shape, uint64(length)) // the definition is valid
-	}
 	if f.to.engine.Info().HostAddressable {
 		// Other work may still use the memory.
 		if err := f.stream.Synchronize(device.Forever); err != nil {
 			return err
 		}
-		return by.Custom.Initialize(config, name, of, to.Addr())
+		return madeByLayer(f.program.definition, by, spec, p.spec.Name, to.Addr())
 	}
 	block, err := offheap.NewBlock(int(to.SizeBytes()))
 	if err != nil {
@@ -43,16 +35,21 @@ func (f *filling) makeByLayer(by *operator.Schema, p *parameter, spec *ir.Parame
 	}
 	defer block.Free()
 	bytes := block.Bytes()
-	if err := by.Custom.Initialize(config, name, of, device.Addr(offheap.AddressOf(bytes))); err != nil {
+	if err := madeByLayer(f.program.definition, by, spec, p.spec.Name, device.Addr(offheap.AddressOf(bytes))); err != nil {
 		return err
 	}
 	return to.Write(bytes, f.stream)
 }
 
-// configOf returns the configuration of a use of a layer type that has a parameter.
-func (f *filling) configOf(of *operator.Schema, p *parameter) ([]byte, error) {
-	for _, u := range p.uses {
-		if op := f.program.nodes[u.node].op; op.Name() == of.FullName() {
+// configOf returns the configuration of the first layer of a type that has a parameter.
+func configOf(m *ir.Model, of *operator.Schema, parameter string) ([]byte, error) {
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		if l.Type == of.FullName() && slices.Contains(l.Parameters, parameter) {
+			op, err := l.Operator(m.Operators)
+			if err != nil {
+				return nil, err
+			}
 			return op.Config(), nil
 		}
 	}
@@ -61,4 +58,19 @@ func (f *filling) configOf(of *operator.Schema, p *parameter) ([]byte, error) {
 		return nil, err
 	}
 	return plain.Config(), nil
+}
+
+// madeByLayer makes the layer type of a parameter write its elements. The configuration is that of the first layer
+// of this type that has the parameter with the name whole, of which spec may be a part.
+func madeByLayer(m *ir.Model, by *operator.Schema, spec *ir.Parameter, whole string, to device.Addr) error {
+	_, name := operator.SplitName(spec.Initialization.Name)
+	config, err := configOf(m, by, whole)
+	if err != nil {
+		return err
+	}
+	of := operator.Value{Type: spec.DType}
+	for _, length := range spec.Shape {
+		of.Shape = append(of.Shape, uint64(length)) // the definition is valid
+	}
+	return by.Custom.Initialize(config, name, of, to)
 }

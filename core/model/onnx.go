@@ -6,8 +6,10 @@ import (
 
 	"ferrum_mem/core/architecture"
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/onnx"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/weights"
 )
 
@@ -50,14 +52,40 @@ func (b *Builder) ExportONNX(ctx context.Context, e ONNXExport) (err error) {
 			defer func() { _ = e.Weights.Close() }() // it was only read
 		}
 	}
+	if e.Definition, err = withLayerParameters(e.Definition, e.Weights); err != nil {
+		return err
+	}
 	_, issues := e.Definition.Check()
 	if err := firstIssue(issues); err != nil {
 		return err
 	}
 	return onnx.Write(ctx, e.File, e.Definition, onnx.WriteOptions{
 		Weights: e.Weights, IsExternal: e.IsExternal, Replace: e.Replace,
-		Elements: func(p *ir.Parameter, to io.Writer) error { return writeElements(p, additional.fill, to) },
+		Elements: func(p *ir.Parameter, to io.Writer) error {
+			if by := layerTypeOf(e.Definition.Operators, p); by != nil {
+				return writeMadeByLayer(e.Definition, by, p, to)
+			}
+			return writeElements(p, additional.fill, to)
+		},
 	})
+}
+
+// writeMadeByLayer writes the elements that the layer type of a parameter makes.
+func writeMadeByLayer(m *ir.Model, by *operator.Schema, p *ir.Parameter, to io.Writer) error {
+	all, err := sizeOf(p)
+	if err != nil {
+		return err
+	}
+	block, err := offheap.NewBlock(int(all))
+	if err != nil {
+		return err
+	}
+	defer block.Free()
+	if err := madeByLayer(m, by, p, p.Name, device.Addr(offheap.AddressOf(block.Bytes()))); err != nil {
+		return err
+	}
+	_, err = to.Write(block.Bytes())
+	return err
 }
 
 // writeElements writes the elements of a parameter that the weights do not have, as a build makes them.

@@ -54,7 +54,24 @@ type observed struct {
 	arenaBytes uint64
 }
 
+// refuseLayers returns an error for a layer type of the program, which a session cannot call.
+func (x *sessions) refuseLayers(resolved *ir.Resolved) error {
+	if resolved == nil {
+		return nil
+	}
+	for at := range resolved.Nodes {
+		if n := &resolved.Nodes[at]; n.Operator != nil && n.Operator.Custom != nil {
+			return device.Errorf(device.CodeUnsupported, opCompile, "layer %q: the backend %s does not compute %s, a layer type of the program: use the backend cpu",
+				resolved.Model.Layers[n.Layer].Name, x.backend.Name(), n.Operator.FullName())
+		}
+	}
+	return nil
+}
+
 func (x *sessions) compile(resolved *ir.Resolved) (err error) {
+	if err := x.refuseLayers(resolved); err != nil {
+		return err
+	}
 	if x.file == nil || x.definition != x.original {
 		if x.graph, err = onnx.FromDefinition(x.definition); err == nil {
 			x.program, err = compile(resolved, nil)

@@ -191,7 +191,15 @@ func (e *exporter) export(at int) error {
 // ONNX can infer.
 func (e *exporter) custom(at int, s step) error {
 	l := e.layer(at)
-	attributes, wrong := attributesOfConfig(l.Config)
+	config := l.Config
+	if s.operator.Custom != nil {
+		// With the defaults of the layer type, which other programs do not know.
+		config = nil
+		if err := json.Unmarshal(s.operator.Config(), &config); err != nil {
+			return device.Errorf(device.CodeSerialization, opExport, "the layer %.120q: %w", l.Name, err)
+		}
+	}
+	attributes, wrong := attributesOfConfig(config)
 	if wrong != "" {
 		return device.Errorf(device.CodeUnsupported, opExport, "the layer %.120q: the attribute %.120q is not an integer, a number, a text or a list of them", l.Name, wrong)
 	}

@@ -331,3 +331,39 @@ def test_several_threads_run_a_layer():
             each.join()
         assert len(most) == 60
         assert max(most) == 1
+
+
+def test_a_layer_is_exported_as_an_operator_of_its_domain(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    arrays = pytest.importorskip("onnx.numpy_helper")
+
+    @fm.models.layer("mine.deep.scale", parameters={"gain": numpy.full(4, 3, "float32")})
+    def scale(x, gain, *, factor=2.5, name="a"):
+        return x * gain * factor
+
+    file = tmp_path / "scale.onnx"
+    made = definition({"layer_type": "mine.deep.scale", "config": {"name": "b", "axes": [1, 2]}})
+    # The function has no axes, and the final validation would call it.
+    options = fm.BuildOptions(enable_validation=False)
+    with scale, fm.models.build(definition=made, options=options) as model:
+        model.export_onnx(file)
+    graph = onnx.load(file).graph
+    (node,) = (each for each in graph.node if each.domain)
+    assert (node.domain, node.op_type, len(node.input)) == ("mine.deep", "scale", 2)
+    attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    assert attributes == {"factor": 2.5, "name": b"b", "axes": [1, 2]}
+    (gain,) = graph.initializer
+    assert gain.name == node.input[1]
+    assert arrays.to_array(gain).tolist() == [3, 3, 3, 3]
+
+
+def test_onnx_runtime_does_not_compute_a_layer():
+    pytest.importorskip("onnxruntime")
+
+    @fm.models.layer("mine.same")
+    def same(x):
+        return x
+
+    made = definition({"layer_type": "mine.same"})
+    with same, pytest.raises(fm.UnsupportedError, match=r"mine\.same"):
+        fm.models.build(definition=made, engine="onnx_runtime")

@@ -390,7 +390,8 @@ def _run_layer_forward(call: int, key: int) -> int:
     try:
         forward(call)
     except BaseException as error:
-        place = call + cast(Any, _abi.ferrum_compute_call).message_out.offset
+        kind: Any = _abi.ferrum_compute_call
+        place = call + kind.message_out.offset
         message = ctypes.c_void_p.from_address(place).value or 0
         return _program_failed(message, _abi.FERRUM_COMPUTE_MESSAGE_MAX, error)
     finally:
