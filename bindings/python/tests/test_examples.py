@@ -80,8 +80,10 @@ def test_the_example_of_a_decoder_layer(run_python):
 def test_the_example_of_an_own_backend(run_python):
     result = run_python((ROOT / "examples/python/own_backend.py").read_text())
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == [
-        "backends: cpu, timed",
+    first, *others = result.stdout.splitlines()
+    # ONNX Runtime is there where its package is installed.
+    assert first in ("backends: cpu, timed", "backends: cpu, onnx_runtime, timed")
+    assert others == [
         "shape [8, 10], as the engine: True",
         "timed: Add, MatMul, Tanh",
         "unsupported: NumPy has no Softmax here",
