@@ -78,7 +78,7 @@ func (s *session) open(g *compute.Graph, with settings) error {
 		return err
 	}
 	for _, each := range g.Constants {
-		value, err := r.newValue(opOpen, compute.Bound{Name: each.Name, Type: each.Type, Shape: each.Shape, Addr: each.Addr})
+		value, err := r.newValue(opOpen, compute.Bound(each))
 		if err != nil {
 			return err
 		}

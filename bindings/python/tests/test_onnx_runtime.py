@@ -139,6 +139,23 @@ def test_a_file_with_any_operator(file: Path) -> None:
             model.run({"x": floats(64)}, ["s"])
 
 
+def test_elements_in_another_file(file: Path, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    path = tmp_path / "split" / "waves.onnx"
+    path.parent.mkdir()
+    onnx.save(
+        onnx.load(file), path, save_as_external_data=True, location="elements.bin", size_threshold=0
+    )
+    assert (path.parent / "elements.bin").stat().st_size == 64 * 64 * 4
+    x = floats(2, 64)
+    with fm.models.build(path, engine="onnx_runtime", threads=1) as model:
+        states = numbers(model.run({"x": x}, ["s"])["s"])
+    assert numpy.allclose(states, numpy.sin(x @ floats(64, 64)), atol=1e-5)
+    (path.parent / "elements.bin").unlink()
+    with pytest.raises(fm.FerrumError, match=r"elements\.bin"):
+        fm.models.build(path, engine="onnx_runtime")
+
+
 def test_files_that_are_refused(file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()
     for length in (0, 1, len(whole) // 2, len(whole) - 1):
