@@ -411,6 +411,8 @@ func (x *sessions) inspect(dims map[string]uint64, of func(name string, t *tenso
 	for _, out := range x.program.outputs {
 		outputs[out.name] = nil
 	}
+	// An output of a known shape would get a tensor of its own.
+	x.ran = nil
 	stream := x.backend.Device().Device().DefaultStream()
 	return x.start(&sessionRun{sessions: x, stream: stream, dims: dims, key: keyOf(dims), inspect: of}, nil, outputs)
 }

@@ -250,3 +250,17 @@ def test_a_pass_is_not_kept_after_its_call():
         fm.models.optimize(LINEAR, [fm.models.optimization_pass(function, name="own")])
     gc.collect()
     assert sys.getrefcount(function) == before
+
+
+def test_an_engine_of_graphs_runs_named_passes():
+    pytest.importorskip("onnxruntime")
+    options = fm.BuildOptions(passes=[named("own")], measure_passes=True)
+    with fm.models.build(definition=LINEAR, engine="onnx_runtime", options=options) as model:
+        (result,) = model.report()["passes"]
+        assert result["times"]["runs"] >= 5
+        assert result["warnings"] == []
+        assert json.loads(model.definition())["metadata"]["name"].endswith("+own")
+        first = model(x=[[1, 2, 3, 4]])["y"].numpy().copy()
+        assert (model(x=[[1, 2, 3, 4]])["y"].numpy() == first).all()
+    with fm.models.build(definition=LINEAR, engine="onnx_runtime") as model:
+        assert model.report()["passes"] == []
