@@ -85,6 +85,9 @@ type optimised struct {
 func (x *Executors) OptimizeJSON(definition, names []byte) ([]byte, error) {
 	const op = "definition.optimize"
 	parsed, err := x.parse(op, definition)
+	if err == nil {
+		err = parsed.AddLayerParameters(nil)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -367,3 +367,23 @@ def test_onnx_runtime_does_not_compute_a_layer():
     made = definition({"layer_type": "mine.same"})
     with same, pytest.raises(fm.UnsupportedError, match=r"mine\.same"):
         fm.models.build(definition=made, engine="onnx_runtime")
+
+
+def test_a_pass_of_the_program_keeps_a_layer():
+    @fm.models.layer("mine.scale", infer=lambda x, gain: x.shape, parameters={"gain": X[0] + 9})
+    def scale(x, gain):
+        return x * gain
+
+    @fm.models.optimization_pass(name="own")
+    def own(changed: Any) -> Any:
+        changed["metadata"]["name"] += "+own"
+        return changed
+
+    made = definition({"layer_type": "mine.scale"})
+    options = fm.BuildOptions(passes=[*fm.models.standard_passes(), own])
+    with scale:
+        with fm.models.build(definition=made, options=options) as model:
+            assert numpy.array_equal(model(x=X)["r"].numpy(), numpy.maximum(X * (X[0] + 9), 0))
+        found = fm.models.optimize(made, [own])["definition"]
+        assert found["metadata"]["name"] == "m+own"
+        assert found["parameters"][0]["name"] == "s.gain"
