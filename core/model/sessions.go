@@ -11,6 +11,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/onnx"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/weights"
 )
@@ -73,6 +74,9 @@ func (x *sessions) compile(resolved *ir.Resolved) (err error) {
 		return err
 	}
 	if x.file == nil || x.definition != x.original {
+		if err := x.checkLayers(resolved); err != nil {
+			return err
+		}
 		if x.graph, err = onnx.FromDefinition(x.definition); err == nil {
 			x.program, err = compile(resolved, nil)
 		}
@@ -97,6 +101,17 @@ func (x *sessions) compile(resolved *ir.Resolved) (err error) {
 	}
 	for i := range x.graph.Outputs {
 		x.program.outputs = append(x.program.outputs, output{name: x.graph.Outputs[i].Name, value: i})
+	}
+	return nil
+}
+
+// checkLayers checks that a session can run all operators.
+func (x *sessions) checkLayers(resolved *ir.Resolved) error {
+	for _, n := range resolved.Nodes {
+		if of := n.Operator; of != nil && of.Domain != operator.ONNX && of.Domain != operator.Ferrum {
+			return device.Errorf(device.CodeUnsupported, opCompile, "layer %q: %s runs no layers of the program, such as %s",
+				resolved.Model.Layers[n.Layer].Name, x.backend.Name(), of.FullName())
+		}
 	}
 	return nil
 }
