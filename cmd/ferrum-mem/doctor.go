@@ -255,7 +255,7 @@ func orUnknown(n uint64) string {
 var known = append(drivers.Environment(),
 	discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, library.EnvSignalHandlers,
 	"FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR", "FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
-	"FERRUM_TEST_DEVICE", "FERRUM_GPU_RESULTS", "FERRUM_GPU_SECONDS", "FERRUM_CPU_INSTRUCTIONS",
+	"FERRUM_TEST_DEVICE", "FERRUM_GPU_RESULTS", "FERRUM_GPU_SECONDS", "FERRUM_CPU_INSTRUCTIONS", "FERRUM_ORT_LIBRARY",
 )
 
 // environment returns the FERRUM_ variables that are set.

@@ -80,8 +80,11 @@ func TestMessagesOfExecutors(t *testing.T) {
 	require.NoError(t, err)
 	_, err = x.Sleep(ctx, model.SleepOptions{})
 	requireReadable(t, err, "sleeps")
-	requireReadable(t, x.Run(ctx, nil, nil, model.RunOptions{NoWait: true}), "sleeps")
-	requireReadable(t, x.Run(over, nil, nil, model.RunOptions{}), "cancelled")
+	inputs, outputs := map[string]*tensor.Tensor{"input_ids": ids}, map[string]*tensor.Tensor{"out": nil}
+	requireReadable(t, x.Run(ctx, inputs, outputs, model.RunOptions{NoWait: true}), "sleeps")
+	requireReadable(t, x.Run(over, inputs, outputs, model.RunOptions{}), "cancelled")
+	// A call with wrong inputs does not wait for the wake.
+	requireReadable(t, x.Run(ctx, map[string]*tensor.Tensor{"ids": ids}, outputs, model.RunOptions{}), "no input \"ids\"")
 	_, err = x.Wake(over, vmm.WakeRequest{})
 	requireReadable(t, err)
 	require.NoError(t, x.Close(false))

@@ -41,6 +41,14 @@ type RunOptions struct {
 // CodeInvalidState for a closed model; those of the memory and of the operations. After an error, outputs
 // that were given have undefined elements, and no output was made.
 func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, o RunOptions) error {
+	if x.IsClosed() {
+		return x.closed(opRun)
+	}
+	// A call with wrong inputs does not wait.
+	dims, err := x.checkedDims(inputs, outputs)
+	if err != nil {
+		return x.failedRun(err)
+	}
 	if err := x.enter(ctx, opRun, o.NoWait); err != nil {
 		return err
 	}
@@ -49,27 +57,28 @@ func (x *Executor) Run(ctx context.Context, inputs, outputs map[string]*tensor.T
 	if o.Stream == nil {
 		o.Stream = x.backend.Device().Device().DefaultStream()
 	}
-	if err := x.checkedRun(ctx, inputs, outputs, o.Stream); err != nil {
-		x.count(func(c *Counters) { c.Failures++ })
-		return x.fail(device.CodeOf(err), opRun, "%w", err)
+	if err = errors.Join(x.checkMemory("input", inputs), x.checkMemory("output", outputs)); err == nil {
+		err = x.computation.run(ctx, dims, inputs, outputs, o.Stream)
+	}
+	if err != nil {
+		return x.failedRun(err)
 	}
 	x.count(func(c *Counters) { c.Runs, c.RunNs = c.Runs+1, c.RunNs+since(start) })
 	return nil
 }
 
-// checkedRun implements Run. The caller has the turn.
-func (x *Executor) checkedRun(ctx context.Context, inputs, outputs map[string]*tensor.Tensor, stream device.Stream) error {
+// failedRun counts a run that failed.
+func (x *Executor) failedRun(err error) error {
+	x.count(func(c *Counters) { c.Failures++ })
+	return x.fail(device.CodeOf(err), opRun, "%w", err)
+}
+
+// checkedDims checks the names and shapes of a run, and returns the lengths of the dynamic dimensions.
+func (x *Executor) checkedDims(inputs, outputs map[string]*tensor.Tensor) (map[string]uint64, error) {
 	if err := x.checkNames(inputs, outputs); err != nil {
-		return err
+		return nil, err
 	}
-	if err := errors.Join(x.checkMemory("input", inputs), x.checkMemory("output", outputs)); err != nil {
-		return err
-	}
-	dims, err := x.dimsOf(inputs)
-	if err != nil {
-		return err
-	}
-	return x.computation.run(ctx, dims, inputs, outputs, stream)
+	return x.dimsOf(inputs)
 }
 
 // checkNames checks that the model has all names, and that an input that has no default is given.

@@ -128,8 +128,7 @@ struct optimized_text {
                         void *data) noexcept {
         auto *to = static_cast<optimized_text *>(data);
         try {
-            to->text.assign(result_json,
-                            static_cast<std::size_t>(result_bytes));
+            to->text.assign(result_json, result_json + result_bytes);
         } catch (...) {
             to->failed = std::current_exception();
         }

@@ -6,6 +6,7 @@ import gc
 import json
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import ferrum_mem as fm
@@ -51,7 +52,8 @@ def test_decorated_functions_are_passes():
     assert made["total"]["estimated_speedup"] == 1
     assert listed() == []
     # It is still a function.
-    assert version({"metadata": {}})["metadata"]["version"] == "9"
+    changed: Any = version({"metadata": {}})
+    assert changed["metadata"]["version"] == "9"
 
 
 def test_a_build_runs_passes():
@@ -99,7 +101,7 @@ def test_nothing_or_warnings():
     assert made["passes"][3]["warnings"] == ["same"]
 
 
-def broken(change: Any) -> fm.models.OptimizationPass:
+def broken(change: Callable[..., object]) -> fm.models.OptimizationPass:
     return fm.models.optimization_pass(change, name="broken")
 
 
@@ -168,7 +170,7 @@ def test_wrong_pipelines():
         assert says in str(caught.value)
         assert listed() == []
     with pytest.raises(TypeError):
-        fm.models.optimization_pass(5)
+        fm.models.optimization_pass(5)  # type: ignore[call-overload]
     with pytest.raises(TypeError):
         fm.models.optimization_pass(name="x", dependencies="merge_same")(lambda it: it)
     options = fm.BuildOptions(passes=[named("c")], optimization_level=0)
@@ -181,7 +183,8 @@ def test_a_registered_pass_is_found_by_its_name():
     with fm.models.register_pass(own) as registered:
         assert registered.name == "own"
         assert listed() == ["own"]
-        for passes in [["own"], [own]]:
+        forms: list[list[str | fm.models.OptimizationPass]] = [["own"], [own]]
+        for passes in forms:
             made = fm.models.optimize(LINEAR, passes)
             assert made["definition"]["metadata"]["name"].endswith("+own")
         with pytest.raises(fm.AlreadyExistsError):

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi, _callbacks, _library, _native
-from ._arguments import callable_of, object_of
+from ._arguments import callable_of, listed, mapping, object_of
 from ._dtypes import dtype_of, name_of, numpy_dtype
 from ._enums import DType
 from ._owned import Owned, Resource
-from ._values import u32, wrong_class
+from ._values import i64, u32, wrong_class
 from .compute import TensorSpec
 from .errors import InvalidArgumentError, InvalidStateError, UnsupportedError
 from .program_backends import ComputeCall, is_host
@@ -105,19 +105,30 @@ def layer(
         InvalidArgumentError: for an argument that is not possible.
     """
 
+    object_of("layer_type", layer_type, str)
+    raw = _abi.ferrum_layer.init()
+    raw.type, raw.name = _native.encode("layer_type", layer_type), _native.encode("name", name)
+    raw.output_count = u32("outputs", outputs)
+    raw.flags = _FLAGS
+    raw.flags |= _abi.FERRUM_LAYER_IN_PLACE if in_place else 0
+    raw.flags |= _abi.FERRUM_LAYER_ONE_AT_A_TIME if one_at_a_time else 0
+    if input_shape is not None:
+        shape = [
+            i64("input_shape", each) for each in listed("input_shape", input_shape, "integers")
+        ]
+        raw.input_rank = len(shape)
+        raw.input_shape[: min(len(shape), _MOST_DIMENSIONS)] = shape[:_MOST_DIMENSIONS]
+    if infer is not None:
+        callable_of("infer", infer)
+    if isinstance(parameters, Mapping):
+        parameters = dict(parameters)
+    elif parameters is not None:
+        callable_of("parameters", parameters)
+    given = None if config is None else mapping("config", config)
+
     def register(function: Callable[..., Any]) -> Layer:
         functions = _Functions(callable_of("function", function), infer, parameters, outputs)
-        raw = _abi.ferrum_layer.init()
-        raw.type, raw.name = _native.encode("layer_type", layer_type), _native.encode("name", name)
-        raw.output_count = u32("outputs", outputs)
-        raw.flags = _FLAGS
-        raw.flags |= _abi.FERRUM_LAYER_IN_PLACE if in_place else 0
-        raw.flags |= _abi.FERRUM_LAYER_ONE_AT_A_TIME if one_at_a_time else 0
-        if input_shape is not None:
-            shape = tuple(input_shape)
-            raw.input_rank = len(shape)
-            raw.input_shape[: min(len(shape), _MOST_DIMENSIONS)] = shape[:_MOST_DIMENSIONS]
-        text = _json_of(functions.defaults if config is None else dict(config))
+        text = _json_of(functions.defaults if given is None else given)
         raw.config_json, raw.config_bytes = text, len(text)
         _library.ensure_started()
         raw_functions, raw.release, raw.user_data, forget = _callbacks.layer_of(
@@ -135,11 +146,6 @@ def layer(
             raise error
         return Layer(layer_type, function, handle, forget)
 
-    object_of("layer_type", layer_type, str)
-    if infer is not None:
-        callable_of("infer", infer)
-    if parameters is not None and not isinstance(parameters, Mapping):
-        callable_of("parameters", parameters)
     return register
 
 

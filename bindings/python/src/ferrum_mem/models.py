@@ -15,7 +15,7 @@ from ._definitions import Definition, json_of, text_of
 from ._enums import Backing, ComputeType
 from ._owned import Owned
 from ._records import ElasticPoolConfig
-from ._values import i32, u32, u64
+from ._values import i32, u32, u64, wrong_class
 from .compute import Compute
 from .devices import Device
 from .elastic_pools import ElasticPool
@@ -193,6 +193,8 @@ def _parts(
     own: list[Owned] = []
     if pool is not None:
         handle_of("pool", pool, ElasticPool)
+    if not isinstance(engine, (str, ComputeType)):
+        raise wrong_class("engine", "a ComputeType or a name", engine)
     name = "threads" if u32("threads", threads) else "engine" if engine != ComputeType.CPU else ""
     if name and compute is not None:
         raise InvalidArgumentError(
