@@ -306,7 +306,7 @@ func (x *sessions) plan(_ context.Context, dims map[string]uint64) (*MemoryPlan,
 		if o.key == key {
 			return &MemoryPlan{
 				Dimensions: o.dims, ArenaBytes: o.arenaBytes, LowerBoundBytes: o.arenaBytes, SumBytes: o.arenaBytes,
-				ParameterBytes: x.parameters.bytes, Steps: []PlannedStep{}, Buffers: []PlannedBuffer{},
+				ParameterBytes: x.parameters.bytes, Steps: []PlannedStep{}, Buffers: []PlannedBuffer{}, Loops: []PlannedLoop{},
 			}, nil
 		}
 	}

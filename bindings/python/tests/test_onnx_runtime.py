@@ -82,7 +82,12 @@ def test_a_definition() -> None:
     with ours, theirs:
         x = floats(2, 4)
         assert theirs.info()["backend"] == "onnx_runtime"
+        with pytest.raises(fm.UnsupportedError, match="plan"):
+            theirs.plan(batch=2)
         assert numpy.allclose(result(theirs, x), result(ours, x), atol=1e-6)
+        planned = theirs.plan(batch=2)
+        assert planned.arena_bytes > 0
+        assert planned.steps == planned.buffers == planned.loops == ()
         with pytest.raises(fm.InvalidArgumentError, match="engine is for a backend"):
             fm.models.build(definition=SMALL_MODEL, engine="onnx_runtime", compute=theirs.compute)
 
