@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,8 +47,8 @@ func ofModel(path string, err error) error {
 	return &device.Error{Code: typed.Code, Op: typed.Op, Message: path + ": " + message(err), Err: err}
 }
 
-// isModel states whether a path is a model: a folder, a GGUF file, or JSON. A path that does not
-// exist is none.
+// isModel states whether a path is a model: a folder, a GGUF file, a file of ONNX by its name, or JSON. A
+// path that does not exist is none.
 func isModel(path string) (bool, error) {
 	if path == "-" {
 		return false, nil
@@ -54,6 +56,9 @@ func isModel(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return err == nil && info.IsDir(), nil
+	}
+	if strings.EqualFold(filepath.Ext(path), ".onnx") {
+		return true, nil
 	}
 	file, err := os.Open(path)
 	if err != nil {

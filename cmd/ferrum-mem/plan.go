@@ -39,8 +39,8 @@ search looks for a smaller one until none is possible, or --time ends it.
 With --limit the search ends with the first arena within the limit, and the command exits
 with 1 if it found none.
 
-For MODEL, a folder with a config.json, a GGUF file or a definition, the output is the arena
-that a run of the model uses for the given lengths of its dimensions: the library plans it. It
+For MODEL, a folder with a config.json, a GGUF file, a file of ONNX or a definition, the output is
+the arena that a run of the model uses for the given lengths of its dimensions: the library plans it. It
 needs no weights. --time and --alignment do not apply.`,
 		Example: `  ferrum-mem plan lifetimes.csv --picture plan.html
   ferrum-mem plan lifetimes.csv --limit 1MiB --time 30s --json

@@ -43,8 +43,9 @@ func newRun(s streams) *cobra.Command {
 		Use:   "run MODEL",
 		Short: "Build a model, run it on rows of token ids, and print its outputs",
 		Long: `Build a model, run it on rows of token ids, and print its outputs. MODEL is a folder with a
-config.json and weights, a GGUF file, or a definition, whose parameters are then initialised as
-it states. The library computes; it is found beside the command, or FERRUM_MEM_LIBRARY names it.
+config.json and weights, a GGUF file, a file of ONNX, or a definition, whose parameters are then
+initialised as it states. The library computes; it is found beside the command, or
+FERRUM_MEM_LIBRARY names it.
 
 --ids has the rows, with commas between ids and semicolons between rows. Shorter rows are padded
 with 0, which the attention mask excludes. The ids are the input input_ids, or the only input of

@@ -180,3 +180,17 @@ def test_the_plan_of_minilm(command: str, minilm: str) -> None:
     table = run(command, "plan", minilm, "--batch", "8", "--sequence", "128").stdout
     assert "batch in 8 tiles of at most 1 of 8" in table
     assert made["model"]["parameters"] == 22_713_216
+
+
+def test_the_plan_of_a_file_of_onnx(command: str, minilm: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "minilm.onnx")
+    assert run(command, "graph", minilm, "--onnx", file).returncode == 0
+    made = result(command, "plan", file, "--batch", "8", "--sequence", "128")
+    check_places(made)
+    assert made["arena_bytes"] <= 4_000_000
+    assert made["model"]["parameters"] == 22_713_216
+    bad = tmp_path / "bad.onnx"
+    bad.write_text("no model")
+    done = run(command, "plan", str(bad), "--batch", "8")
+    assert done.returncode == 2
+    assert str(bad) in done.stderr
