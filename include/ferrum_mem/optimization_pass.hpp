@@ -135,37 +135,23 @@ struct optimized_text {
     }
 };
 
-inline result<std::string> optimize(std::string_view definition_json,
-                                    const std::string_view *passes_json) {
-    optimized_text made;
-    const ferrum_status status = ferrum_definition_optimize(
-        definition_json.data(), definition_json.size(),
-        passes_json != nullptr ? passes_json->data() : nullptr,
-        passes_json != nullptr ? passes_json->size() : 0,
-        optimized_text::receive, &made);
-    if (made.failed)
-        std::rethrow_exception(made.failed);
-    return outcome(status, std::move(made.text));
-}
-
 } // namespace detail
 
-/** Runs passes over a definition: those of optimization_level 2, or those of a JSON list of
- *  names. Returns the definition and the results, as JSON with the fields of docs/passes.md. */
-inline result<std::string>
-try_optimize_definition(std::string_view definition_json) {
-    return detail::optimize(definition_json, nullptr);
-}
+/** Runs passes over a definition: those of a JSON list of names, or those of optimization_level
+ *  2. Returns the definition and the results, as JSON with the fields of docs/passes.md. */
 inline result<std::string>
 try_optimize_definition(std::string_view definition_json,
-                        std::string_view passes_json) {
-    return detail::optimize(definition_json, &passes_json);
-}
-inline std::string optimize_definition(std::string_view definition_json) {
-    return try_optimize_definition(definition_json).value();
+                        std::string_view passes_json = {}) {
+    detail::optimized_text made;
+    const ferrum_status status = ferrum_definition_optimize(
+        definition_json.data(), definition_json.size(), passes_json.data(),
+        passes_json.size(), detail::optimized_text::receive, &made);
+    if (made.failed)
+        std::rethrow_exception(made.failed);
+    return detail::outcome(status, std::move(made.text));
 }
 inline std::string optimize_definition(std::string_view definition_json,
-                                       std::string_view passes_json) {
+                                       std::string_view passes_json = {}) {
     return try_optimize_definition(definition_json, passes_json).value();
 }
 

@@ -35,6 +35,7 @@ PARTS = (
     "drivers",
     "engines",
     "include",
+    "internal",
     "scripts",
     "tests/c/test_cpp_calls.cpp",
     "tests/gpu/bundle.mk",
