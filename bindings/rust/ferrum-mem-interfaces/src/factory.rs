@@ -22,6 +22,7 @@ use crate::error::{check, error_of};
 use crate::hub::{locked, Hub};
 use crate::manager::FerrumMemoryManager;
 use crate::model_builder::FerrumModelBuilder;
+use crate::model_texts::parsed;
 use crate::monitor::FerrumMemoryMonitor;
 use crate::pools::Pools;
 use crate::strategy::FerrumAllocationStrategy;
@@ -269,9 +270,16 @@ impl BackendFactory for FerrumMem {
         Ok(Box::new(FerrumMem::create_weight_loader(self)))
     }
 
-    /// The CPU, and backends that the program has registered with the library.
+    /// The CPU, backends that the program has registered with the library, and ONNX Runtime where
+    /// it is installed.
     fn supported_backend_types(&self) -> Vec<BackendType> {
-        vec![BackendType::CPU, BackendType::Custom]
+        let mut types = vec![BackendType::CPU, BackendType::Custom];
+        let listed = parsed(self.library().compute_backends_json()).unwrap_or_default();
+        let mut entries = listed["backends"].as_array().into_iter().flatten();
+        if entries.any(|it| it["backend_type"] == "onnx_runtime" && it["available"] == true) {
+            types.push(BackendType::OnnxRuntime);
+        }
+        types
     }
 
     /// The error names the setting, or states why the library does not have such a backend. The

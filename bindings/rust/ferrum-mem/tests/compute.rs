@@ -110,7 +110,7 @@ fn opened(library: &Library, rig: &Rig) {
         (|it| it.optimization_level = 4, ErrorKind::InvalidConfig),
         (|it| it.alignment_bytes = Some(3), ErrorKind::InvalidConfig),
         (
-            |it| it.compute_type = ComputeType::OnnxRuntime,
+            |it| it.compute_type = ComputeType::Tensorrt,
             ErrorKind::Unsupported,
         ),
         (

@@ -597,14 +597,12 @@ fn test_tokens_are_chosen() {
 fn test_settings_are_checked() {
     let engine = engine();
     let factory: &dyn BackendFactory = &engine.factory;
-    assert_eq!(
-        factory.supported_backend_types(),
-        [BackendType::CPU, BackendType::Custom]
-    );
+    let mut types = factory.supported_backend_types();
+    types.retain(|it| *it != BackendType::OnnxRuntime); // it may be installed
+    assert_eq!(types, [BackendType::CPU, BackendType::Custom]);
     factory.validate_config(&config()).unwrap();
     for kind in [
         BackendType::Candle,
-        BackendType::OnnxRuntime,
         BackendType::TensorRT,
         BackendType::Metal,
     ] {
