@@ -25,8 +25,6 @@ NEEDED = {
 }  # fmt: skip
 SHAPES = ("1x16", "1x128", "8x128", "32x16", "32x128")
 SHAPES_QUICK = ("1x16",)
-# Shapes that take minutes. A short run leaves them out.
-SLOW = ("32x128",)
 MASKS = ("full", "half")
 # Shapes whose memory is compared with the peer's peak.
 PEAKS = ("1x128", "8x128")
@@ -49,7 +47,6 @@ class Models:
     def __init__(self, harness: Harness, quick: bool, short: bool) -> None:
         self.harness = harness
         self.shapes = SHAPES_QUICK if quick else SHAPES
-        self.left_out = SLOW if short else ()
         self.peaks = PEAKS_QUICK if quick else PEAKS
         self.rounds = 2 if quick else 5 if short else 15
         absent = [package for name, package in NEEDED.items() if not importlib.util.find_spec(name)]
@@ -69,11 +66,10 @@ class Models:
     def shape(self, shape: str) -> list[Result]:
         """The values of one shape."""
         names = [f"minilm_{shape}_{mask}_{what}" for mask in MASKS for what in ("cpu", "wall")]
-        missing = "a short run leaves it out" if shape in self.left_out else self.missing
-        if missing:
+        if self.missing:
             return [
-                *(nothing(name, "ms", missing) for name in names),
-                nothing(f"minilm_{shape}_activations", "MB", missing),
+                *(nothing(name, "ms", self.missing) for name in names),
+                nothing(f"minilm_{shape}_activations", "MB", self.missing),
             ]
         command = self.command("minilm.py", shape)
         answer = self.harness.calm.measure(lambda: answer_of(command))
@@ -93,14 +89,14 @@ class Models:
 
     def runtime(self) -> list[Result]:
         """The values of ONNX Runtime as an engine."""
-        shapes = [shape for shape in self.shapes if shape not in self.left_out]
         if self.missing:
             units = {
-                **{f"runtime_{shape}_cpu": "ms" for shape in shapes}, "runtime_anonymous": "MB",
-                "runtime_session": "ms", "runtime_asleep": "MB", "runtime_wake": "ms",
+                **{f"runtime_{shape}_cpu": "ms" for shape in self.shapes},
+                "runtime_anonymous": "MB", "runtime_session": "ms", "runtime_asleep": "MB",
+                "runtime_wake": "ms",
             }  # fmt: skip
             return [nothing(name, unit, self.missing) for name, unit in units.items()]
-        command = self.command("minilm_runtime.py", *shapes)
+        command = self.command("minilm_runtime.py", *self.shapes)
         answer = self.harness.calm.measure(lambda: answer_of(command))
         return runtime_of(answer, shlex.join(command))
 

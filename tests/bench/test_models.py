@@ -150,7 +150,7 @@ def test_the_targets_of_onnx_runtime() -> None:
 
 def test_without_the_packages_the_models_are_missing() -> None:
     made = object.__new__(models.Models)
-    made.missing, made.left_out, made.peaks = "onnxruntime: not installed", (), models.PEAKS
+    made.missing, made.peaks = "onnxruntime: not installed", models.PEAKS
     made.shapes = models.SHAPES
     found = [entry for shape in models.SHAPES for entry in made.shape(shape)] + made.life()
     found += made.runtime()
