@@ -12,8 +12,6 @@ from verdict import Reading, Target
 
 # If two plain loops do less than this in the time of one, no second core was free.
 FREE_CORES = 1.8
-# The library before it had operations: version 0.1.0, commit 9fdd87370036.
-LIBRARY_BEFORE_MB = 10.117
 ERROR_MOST = 1e-5
 STEP_MOST = 60
 MEAN_LEAST = {"avx512": 1.15, "avx2": 1.05}
@@ -155,13 +153,6 @@ def warm(book: Book) -> Reading:
     return Reading(taken, f"{number(entry['value_ours'])} B in {entry['runs']} runs")
 
 
-def library_growth(book: Book) -> Reading:
-    """The growth of the library since it has operations."""
-    size = book.ours("library_size")
-    growth = size - LIBRARY_BEFORE_MB
-    return Reading(growth, f"{number(size)} − {number(LIBRARY_BEFORE_MB)} = {number(growth)} MB")
-
-
 TARGETS = (
     *(
         target
@@ -197,5 +188,4 @@ TARGETS = (
     Target("step", "a step on 16 elements in a bound sequence, the slowest", step, STEP_MOST,
            "ns"),
     Target("warm", "warm runs: memory taken from the device", warm, 0, "B", text="none"),
-    Target("library_growth", "growth of the library by operations", library_growth, 1.5, "MB"),
 )  # fmt: skip
