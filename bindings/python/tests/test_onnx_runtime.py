@@ -87,7 +87,7 @@ def test_a_definition() -> None:
         assert numpy.allclose(result(theirs, x), result(ours, x), atol=1e-6)
         planned = theirs.plan(batch=2)
         assert planned.arena_bytes > 0
-        assert planned.steps == planned.buffers == planned.loops == ()
+        assert (planned.steps, planned.buffers, planned.loops) == ((), (), ())
         with pytest.raises(fm.InvalidArgumentError, match="engine is for a backend"):
             fm.models.build(definition=SMALL_MODEL, engine="onnx_runtime", compute=theirs.compute)
 
