@@ -69,6 +69,11 @@ func (e *customEngine) Plan(r compute.Request) (compute.Plan, error) {
 }
 
 func (e *customEngine) Bind(steps []compute.Step) (run func() error, err error) {
+	return inTurn(steps), nil
+}
+
+// inTurn returns a function that runs steps one after the other.
+func inTurn(steps []compute.Step) func() error {
 	return func() error {
 		for i := range steps {
 			if err := steps[i].Plan.Run(steps[i].Inputs, steps[i].Outputs, steps[i].Workspace); err != nil {
@@ -76,7 +81,7 @@ func (e *customEngine) Bind(steps []compute.Step) (run func() error, err error) 
 			}
 		}
 		return nil
-	}, nil
+	}
 }
 
 func (e *customEngine) Pack(*operator.Operator, int, compute.Operand) (compute.Packed, error) {

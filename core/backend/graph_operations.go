@@ -82,14 +82,7 @@ func (e *graphOperations) Bind(steps []compute.Step) (run func() error, err erro
 			return nil, device.Errorf(device.CodeInvalidArgument, opPlan, "step %d is the plan of another engine", i)
 		}
 	}
-	return func() error {
-		for i := range steps {
-			if err := steps[i].Plan.Run(steps[i].Inputs, steps[i].Outputs, steps[i].Workspace); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
+	return inTurn(steps), nil
 }
 
 // Pack returns CodeUnsupported.

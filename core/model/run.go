@@ -248,19 +248,11 @@ func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream devi
 	case at.bytes == nil:
 		return at.to.Copy(from, stream)
 	}
-	kind := from.Type()
-	if kind.IsFloat() || !kind.IsConvertible() {
-		return invalid("it is %s: indices are integers", describe(from))
-	}
-	bytes := at.bytes
+	kind, bytes := from.Type(), at.bytes
 	if kind != in.kind {
 		bytes = make([]byte, from.SizeBytes())
 	}
-	if err := from.Read(bytes, stream); err != nil {
-		return err
-	}
-	layout := from.Layout()
-	if err := checkIndices(in, kind, bytes, uint64(layout.Elements())); err != nil {
+	if err := readIndices(in, from, bytes, stream); err != nil {
 		return err
 	}
 	if kind != in.kind {
@@ -269,6 +261,20 @@ func (s *shape) give(in *input, at *boundInput, from *tensor.Tensor, stream devi
 		}
 	}
 	return at.to.Write(at.bytes, stream)
+}
+
+// readIndices reads the elements of a tensor, which index the table of an input, and checks them. bytes has
+// room for them in the type of the tensor.
+func readIndices(in *input, from *tensor.Tensor, bytes []byte, stream device.Stream) error {
+	kind := from.Type()
+	if kind.IsFloat() || !kind.IsConvertible() {
+		return invalid("it is %s: indices are integers", describe(from))
+	}
+	if err := from.Read(bytes, stream); err != nil {
+		return err
+	}
+	layout := from.Layout()
+	return checkIndices(in, kind, bytes, uint64(layout.Elements()))
 }
 
 // checkIndices checks that each element is a row of the table of an input.

@@ -153,7 +153,7 @@ func (r *sessionRun) end() (failed error) {
 func (r *sessionRun) addInput(in *input, from *tensor.Tensor) error {
 	b := compute.Bound{Name: in.name, Type: in.kind, Shape: in.lengths(r.dims)}
 	if from != nil && in.table != nil {
-		if err := r.checkTable(in, from); err != nil {
+		if err := readIndices(in, from, make([]byte, from.SizeBytes()), r.stream); err != nil {
 			return err
 		}
 	}
@@ -202,20 +202,6 @@ func (r *sessionRun) use(t *tensor.Tensor) error {
 	}
 	r.uses, r.reads = append(r.uses, use), append(r.reads, spanOf(t))
 	return nil
-}
-
-// checkTable checks the elements of an input that indexes a table.
-func (r *sessionRun) checkTable(in *input, from *tensor.Tensor) error {
-	kind := from.Type()
-	if kind.IsFloat() || !kind.IsConvertible() {
-		return invalid("it is %s: indices are integers", describe(from))
-	}
-	bytes := make([]byte, from.SizeBytes())
-	if err := from.Read(bytes, r.stream); err != nil {
-		return err
-	}
-	layout := from.Layout()
-	return checkIndices(in, kind, bytes, uint64(layout.Elements()))
 }
 
 // scratchTensor makes a tensor in the arena that ends with the run.

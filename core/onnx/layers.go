@@ -235,23 +235,36 @@ func (c *converter) idOf(out []*value) string {
 	return unique(c.ids, "node")
 }
 
+// json returns the attribute as it is in the configuration of a layer; nil: it is no number, text or list of
+// them.
+func (a *Attribute) json() json.RawMessage {
+	switch a.Kind {
+	case Float:
+		return raw(a.Float)
+	case Int:
+		return raw(a.Int)
+	case Text:
+		return raw(a.Text)
+	case Ints:
+		return raw(orEmpty(a.Ints))
+	case Floats:
+		return raw(a.Floats)
+	case Texts:
+		return raw(a.Texts)
+	}
+	return nil
+}
+
 // prepare reads the attributes of a node in the form of the opset of the file.
 func (c *converter) prepare(form *operator.Schema, in []*value) (*operator.Operator, map[string]json.RawMessage, error) {
 	config := map[string]json.RawMessage{}
 	for i := range c.node.Attributes {
 		a := &c.node.Attributes[i]
-		switch a.Kind {
-		case Float:
-			config[a.Name] = raw(a.Float)
-		case Int:
-			config[a.Name] = raw(a.Int)
-		case Text:
-			config[a.Name] = raw(a.Text)
-		case Ints:
-			config[a.Name] = raw(orEmpty(a.Ints))
-		default:
+		text := a.json()
+		if text == nil || a.Kind == Floats || a.Kind == Texts {
 			return nil, nil, c.unsupported("the attribute %.120q is a tensor or a list that the operator does not have", a.Name)
 		}
+		config[a.Name] = text
 	}
 	last := len(form.Inputs) - 1
 	if len(in) > len(form.Inputs) && !form.Inputs[last].IsVariadic {
@@ -340,22 +353,11 @@ func (c *converter) custom(in []*value) error {
 	config := map[string]json.RawMessage{}
 	for i := range n.Attributes {
 		a := &n.Attributes[i]
-		switch a.Kind {
-		case Float:
-			config[a.Name] = raw(a.Float)
-		case Int:
-			config[a.Name] = raw(a.Int)
-		case Text:
-			config[a.Name] = raw(a.Text)
-		case Ints:
-			config[a.Name] = raw(orEmpty(a.Ints))
-		case Floats:
-			config[a.Name] = raw(a.Floats)
-		case Texts:
-			config[a.Name] = raw(a.Texts)
-		default:
+		text := a.json()
+		if text == nil {
 			return c.unsupported("the attribute %.120q is a tensor", a.Name)
 		}
+		config[a.Name] = text
 	}
 	out := make([]*value, len(n.Outputs))
 	for i, name := range n.Outputs {

@@ -18,6 +18,7 @@ use crate::error::error_of;
 use crate::hub::{locked, Hub};
 use crate::kernel_ops::FerrumKernelOps;
 use crate::manager::FerrumMemoryManager;
+use crate::model_texts::parsed;
 use crate::pools::Pools;
 use crate::running::{Engine, Running, Slot};
 use crate::tensor_factory::FerrumTensorFactory;
@@ -168,11 +169,6 @@ impl Inner {
         let names = ids.filter_map(Value::as_str);
         names.flat_map(|it| self.hub.devices.of_name(it)).collect()
     }
-}
-
-fn parsed(text: ferrum_mem::Result<String>) -> Result<Value> {
-    let text = text.map_err(error_of)?;
-    serde_json::from_str(&text).map_err(|error| FerrumError::internal(error.to_string()))
 }
 
 fn number(value: &Value) -> usize {
