@@ -2,6 +2,7 @@ package engines
 
 import (
 	"ferrum_mem/core/backend"
+	"ferrum_mem/engines/cpu"
 	"ferrum_mem/engines/cpu/operations"
 	"ferrum_mem/engines/ort"
 )
@@ -9,7 +10,7 @@ import (
 // List returns one item for each engine, in the order of their types.
 func List() []backend.Engine {
 	return []backend.Engine{
-		{Type: backend.CPU, DeviceBackend: "cpu", New: operations.New},
-		{Type: backend.ONNXRuntime, DeviceBackend: "cpu", NewGraphs: ort.New},
+		{Type: backend.CPU, DeviceBackend: "cpu", New: operations.New, Variables: []string{cpu.EnvInstructions}},
+		{Type: backend.ONNXRuntime, DeviceBackend: "cpu", NewGraphs: ort.New, Variables: []string{ort.EnvLibrary}},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"ferrum_mem/core/library"
 	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/installed"
 )
 
 // backends is the library's public description of the backends and devices.
@@ -40,9 +41,10 @@ func newDevices(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "List the backends, their devices, and why others are unavailable",
+		Short: "List the backends, their devices, the compute backends, and why others are unavailable",
 		Long: "List all backends with their devices, or why they cannot be used here, and the recommended one.\n" +
-			"Each vendor's library is queried in a separate process; see FERRUM_PROBE in docs/environment.md.",
+			"Each vendor's library is queried in a separate process; see FERRUM_PROBE in docs/environment.md.\n" +
+			"Then list the compute backends of " + installed.FileName + " in the same way.",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			var best discover.BackendType
@@ -55,14 +57,23 @@ func newDevices(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			computes := listComputes(s)
 			if asJSON {
-				return printJSON(s, json.RawMessage(text))
+				all := map[string]any{}
+				if err := json.Unmarshal(text, &all); err != nil {
+					return err
+				}
+				all["compute"] = computes
+				return printJSON(s, all)
 			}
 			var found backends
 			if err := json.Unmarshal(text, &found); err != nil {
 				return err
 			}
-			return printDevices(s.out, found, best.String())
+			if err := printDevices(s.out, found, best.String()); err != nil {
+				return err
+			}
+			return computes.print(s.out)
 		},
 	}
 	addJSONFlag(cmd, &asJSON)

@@ -48,6 +48,7 @@ type doctorReport struct {
 	Environment map[string]string `json:"environment"`
 	// Backends is null if the library does not start.
 	Backends json.RawMessage `json:"backends"`
+	Compute  computes        `json:"compute"`
 }
 
 func newDoctor(s streams) *cobra.Command {
@@ -55,9 +56,9 @@ func newDoctor(s streams) *cobra.Command {
 	var snapshot string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check this machine: backends, devices, limits, environment",
-		Long: "Check this machine: which backends and devices work, which system limits affect them,\n" +
-			"and which environment variables are read. With --snapshot it also lists the signal handlers of a\n" +
+		Short: "Check this machine: backends, devices, compute backends, limits, environment",
+		Long: "Check this machine: which backends, devices and compute backends work, which system limits affect\n" +
+			"them, and which environment variables are read. With --snapshot it also lists the signal handlers of a\n" +
 			"program that can overwrite memory of the library. Exits 1 if something does not work.",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -88,6 +89,8 @@ func examine(s streams, handlers []library.Handler) doctorReport {
 	r := doctorReport{Version: library.Version, Limits: host.ReadLimits(), Environment: environment()}
 	r.Findings = append(r.Findings, finding{Check: "version", Status: statusOK, Found: library.Version})
 	r.examineLibrary(s)
+	r.Compute = listComputes(s)
+	r.examineComputes()
 	r.Findings = append(r.Findings, limitFindings(r.Limits)...)
 	r.examineHandlers(handlers)
 	r.Findings = append(r.Findings, environmentFindings(r.Environment)...)

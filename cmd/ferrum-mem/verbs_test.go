@@ -14,6 +14,7 @@ import (
 
 	"ferrum_mem/core/discover"
 	"ferrum_mem/core/library"
+	"ferrum_mem/drivers/installed"
 )
 
 func TestSubcommands(t *testing.T) {
@@ -67,7 +68,7 @@ func TestDevices(t *testing.T) {
 	assert.Regexp(t, `^    cpu:0  .+: 32\.00 MiB \(32\.00 MiB free\)$`, lines[1])
 	assert.Regexp(t, `^    cpu:1  .+: 32\.00 MiB \(32\.00 MiB free\)$`, lines[2])
 	assert.Regexp(t, `(?m)^✗ Metal\n    Metal is not supported on linux$`, o.out)
-	assert.Regexp(t, `\n\nRecommended backend: CPU\n$`, o.out, "it is the only one that this build can open")
+	assert.Regexp(t, `\n\nRecommended backend: CPU\n\nCompute backends:\n`, o.out, "it is the only one that this build can open")
 
 	o = invoke(t, "devices", "--json")
 	var found backends
@@ -80,6 +81,17 @@ func TestDevices(t *testing.T) {
 		assert.Equal(t, b.Available, len(b.Devices) > 0, b.Backend)
 	}
 	require.Equal(t, discover.Names(), names)
+	// The library is not loaded into the process of the tests; tests/report has the other case.
+	t.Setenv(installed.Variable, "/nowhere/libnone.so")
+	var without struct {
+		Compute computes `json:"compute"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(invoke(t, "devices", "--json").out), &without))
+	require.NotNil(t, without.Compute.Error)
+	assert.Contains(t, *without.Compute.Error, "/nowhere/libnone.so")
+	assert.Nil(t, without.Compute.Library)
+	assert.Empty(t, without.Compute.Backends)
+	assert.Contains(t, invoke(t, "devices").out, "\n✗ "+*without.Compute.Error+"\n")
 	cpu := found.Backends[0]
 	assert.Equal(t, "cpu", cpu.Backend)
 	assert.True(t, cpu.Available)
@@ -128,6 +140,9 @@ func TestDoctor(t *testing.T) {
 	assert.Equal(t, statusOK, byCheck["device cpu:0"].Status)
 	assert.Equal(t, statusOK, byCheck["FERRUM_HOST_MEMORY"].Status)
 	assert.Equal(t, statusWarning, byCheck["FERRUM_MISSPELT"].Status)
+	require.NotNil(t, r.Compute.Error, "the library is not loaded into the process of the tests")
+	assert.Equal(t, statusWarning, byCheck["compute"].Status)
+	assert.Equal(t, *r.Compute.Error, byCheck["compute"].Found)
 
 	o = invoke(t, "doctor")
 	assert.Equal(t, exitDone, o.status)

@@ -2,6 +2,8 @@ package backend
 
 import (
 	"cmp"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +24,8 @@ type Engine struct {
 	// New opens an engine of operations, and NewGraphs one of graphs. One of them is given.
 	New       func(compute.Options) (compute.Engine, error)
 	NewGraphs func(compute.Options) (compute.GraphEngine, error)
+	// Variables are the variables of the environment that the engine reads when it is opened.
+	Variables []string
 }
 
 // Settings configure a registry.
@@ -81,6 +85,17 @@ type Entry struct {
 	Version   string `json:"version,omitempty"`
 	// Capabilities is nil for a backend that is not available.
 	Capabilities *Capabilities `json:"capabilities,omitempty"`
+	// Environment has the variables that the engine reads, with their values; nil: the variable is not set.
+	Environment map[string]*string `json:"environment,omitempty"`
+}
+
+// Usable is an engine of this build, or a backend that the program has registered. It may be that the engine
+// cannot be opened on this machine: Entry states that.
+type Usable struct {
+	Name string `json:"name"`
+	// RunsGraphs states that the engine runs whole graphs: a model becomes a session.
+	RunsGraphs   bool `json:"runs_graphs"`
+	IsRegistered bool `json:"is_registered"`
 }
 
 // Register adds a backend under a name. The registry owns it until Unregister. Errors, after which
@@ -272,20 +287,47 @@ func (m *registered) entry(name string) Entry {
 
 // entryOf describes the backend of a type other than Custom.
 func (r *Registry) entryOf(t Type) Entry {
-	entry := Entry{Name: t.String(), Type: t}
-	found, err := r.probeOf(t)
-	if err != nil {
-		entry.Reason = err.Error()
+	entry := Entry{Name: t.String(), Type: t, Reason: types[t].absence}
+	if entry.Reason != "" {
 		return entry
 	}
 	e, _ := r.engineOf(t)
+	entry.Environment = environmentOf(e.Variables)
+	found, err := r.probeOf(t)
+	if err != nil {
+		entry.Reason = reasonOf(err)
+		return entry
+	}
 	c, err := capabilitiesOf(found, r.devicesOf(e.DeviceBackend))
 	if err != nil {
-		entry.Reason = err.Error()
+		entry.Reason = reasonOf(err)
 		return entry
 	}
 	entry.Available, entry.Version, entry.Capabilities = true, found.Version, &c
 	return entry
+}
+
+// reasonOf returns the message of an error.
+func reasonOf(err error) string {
+	var typed *device.Error
+	if errors.As(err, &typed) {
+		return typed.Message
+	}
+	return err.Error()
+}
+
+func environmentOf(variables []string) map[string]*string {
+	if len(variables) == 0 {
+		return nil
+	}
+	set := map[string]*string{}
+	for _, name := range variables {
+		set[name] = nil
+		if value, isSet := os.LookupEnv(name); isSet {
+			set[name] = &value
+		}
+	}
+	return set
 }
 
 // List describes all backends in alphabetical order, with those that are not available.
@@ -304,6 +346,24 @@ func (r *Registry) List() []Entry {
 	}
 	r.mu.Unlock()
 	sorting.By(list, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Usable lists the engines of this build and the registered backends in alphabetical order. It opens and
+// loads nothing.
+func (r *Registry) Usable() []Usable {
+	list := []Usable{}
+	for _, e := range r.settings.Engines {
+		list = append(list, Usable{Name: e.Type.String(), RunsGraphs: e.NewGraphs != nil})
+	}
+	r.mu.Lock()
+	for name, made := range r.custom {
+		if !made.ending {
+			list = append(list, Usable{Name: name, IsRegistered: true})
+		}
+	}
+	r.mu.Unlock()
+	sorting.By(list, func(a, b Usable) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
 

@@ -24,10 +24,10 @@ const (
 
 // types has for each type its name, and why this build has no backend of it; "": it may have one.
 var types = [...]struct{ name, absence string }{
-	Candle:      {"candle", "not available: Candle is a library of Rust, and this build has no binding to it"},
+	Candle:      {"candle", "Candle is a library of Rust, and this build has no binding to it"},
 	ONNXRuntime: {name: "onnx_runtime"},
-	TensorRT:    {"tensorrt", "not available: this build has no binding to TensorRT"},
-	Metal:       {"metal", "not available: this build has no engine for Metal"},
+	TensorRT:    {"tensorrt", "this build has no binding to TensorRT"},
+	Metal:       {"metal", "this build has no engine for Metal"},
 	CPU:         {name: "cpu"},
 	Custom:      {name: "custom"},
 }
@@ -99,7 +99,7 @@ func (t Type) Availability() error {
 		return err
 	}
 	if why := types[t].absence; why != "" {
-		return device.Errorf(device.CodeUnsupported, "backend.availability", "backend %s: %s", t, why)
+		return device.Errorf(device.CodeUnsupported, "backend.availability", "backend %s: not available: %s", t, why)
 	}
 	return nil
 }

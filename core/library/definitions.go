@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"ferrum_mem/core/backend"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/model"
 	"ferrum_mem/core/passes"
 )
 
@@ -70,7 +72,13 @@ func (x *Executors) BuilderInfoJSON() ([]byte, error) {
 	if _, err := x.library.started(op); err != nil {
 		return nil, err
 	}
-	return encode(op, x.builder.Info())
+	return encode(op, builderInfo{x.builder.Info(), x.library.Computes.registry().Usable()})
+}
+
+// builderInfo describes a builder, and the compute backends for which it builds.
+type builderInfo struct {
+	model.BuilderInfo
+	Engines []backend.Usable `json:"engines"`
 }
 
 // optimised is a definition after passes.

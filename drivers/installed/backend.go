@@ -74,6 +74,17 @@ func (b *Backend) Close() error {
 	return errors.Join(failures...)
 }
 
+// Backends lists the compute backends, as ferrum_compute_backends_json does.
+func (l *Library) Backends() (json.RawMessage, error) {
+	var list struct {
+		Backends json.RawMessage `json:"backends"`
+	}
+	if err := l.object(&l.backends, &list); err != nil {
+		return nil, err
+	}
+	return list.Backends, nil
+}
+
 // Plan is the memory of the activations of a model for given lengths of its dimensions.
 type Plan struct {
 	Dimensions      map[string]uint64 `json:"dimensions"`

@@ -14,8 +14,10 @@ import (
 // Variable is the variable of the environment with the path of the library.
 const Variable = "FERRUM_MEM_LIBRARY"
 
+// FileName is the name of the library.
+const FileName = "libferrum_mem.so.0"
+
 const (
-	fileName = "libferrum_mem.so.0"
 	// leastABI is the first version of the binary interface that has all functions of the table.
 	leastABI = 18
 	opOpen   = "installed.open"
@@ -38,6 +40,7 @@ type functions struct {
 	deviceOpen, deviceClose            dl.Function
 	poolCreate, poolDestroy            dl.Function
 	computeOpen, computeClose          dl.Function
+	backends                           dl.Function
 	plan, build, run, info, destroy    dl.Function
 	sleep, wake                        dl.Function
 	tensorWrap, tensorDescribe         dl.Function
@@ -51,6 +54,7 @@ func (f *functions) table() []dl.Row {
 		{Name: "ferrum_device_open", To: &f.deviceOpen}, {Name: "ferrum_device_close", To: &f.deviceClose},
 		{Name: "ferrum_elastic_pool_create", To: &f.poolCreate}, {Name: "ferrum_elastic_pool_destroy", To: &f.poolDestroy},
 		{Name: "ferrum_compute_open", To: &f.computeOpen}, {Name: "ferrum_compute_close", To: &f.computeClose},
+		{Name: "ferrum_compute_backends_json", To: &f.backends},
 		{Name: "ferrum_compute_plan_json", To: &f.plan}, {Name: "ferrum_executor_build", To: &f.build},
 		{Name: "ferrum_executor_run", To: &f.run}, {Name: "ferrum_executor_info_json", To: &f.info},
 		{Name: "ferrum_executor_destroy", To: &f.destroy}, {Name: "ferrum_executor_sleep", To: &f.sleep},
@@ -89,7 +93,7 @@ func Open() (*Library, error) {
 	names := candidates()
 	found, err := dl.Open(names...)
 	if err != nil {
-		return nil, unavailable("%v; set %s to the path of %s", err, Variable, fileName)
+		return nil, unavailable("%v; set %s to the path of %s", err, Variable, FileName)
 	}
 	l := &Library{Path: found.Name}
 	if _, err := found.Load(l.table()); err != nil {
@@ -121,9 +125,9 @@ func candidates() []string {
 		if real, err := filepath.EvalSymlinks(program); err == nil {
 			program = real
 		}
-		names = append(names, filepath.Join(filepath.Dir(program), "..", "lib", fileName))
+		names = append(names, filepath.Join(filepath.Dir(program), "..", "lib", FileName))
 	}
-	return append(names, fileName)
+	return append(names, FileName)
 }
 
 // Close stops the library, which frees what was not closed.

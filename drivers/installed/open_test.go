@@ -17,8 +17,8 @@ func TestVariableNamesTheLibrary(t *testing.T) {
 	t.Setenv(Variable, "")
 	names := candidates()
 	require.Len(t, names, 2)
-	require.Equal(t, filepath.Join("lib", fileName), filepath.Join(filepath.Base(filepath.Dir(names[0])), filepath.Base(names[0])))
-	require.Equal(t, fileName, names[1])
+	require.Equal(t, filepath.Join("lib", FileName), filepath.Join(filepath.Base(filepath.Dir(names[0])), filepath.Base(names[0])))
+	require.Equal(t, FileName, names[1])
 }
 
 func TestMissingAndWrongLibrariesAreUnavailable(t *testing.T) {

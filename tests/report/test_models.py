@@ -194,3 +194,47 @@ def test_the_plan_of_a_file_of_onnx(command: str, minilm: str, tmp_path: Path) -
     done = run(command, "plan", str(bad), "--batch", "8")
     assert done.returncode == 2
     assert str(bad) in done.stderr
+
+
+def computes(command: str, ort: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The backend of ONNX Runtime in the lists of devices and doctor, with its finding."""
+    listed = run(command, "devices", "--json", FERRUM_ORT_LIBRARY=ort)
+    assert listed.returncode == 0, listed.stderr
+    examined = json.loads(run(command, "doctor", "--json", FERRUM_ORT_LIBRARY=ort).stdout)
+    answers = [json.loads(listed.stdout)["compute"], examined["compute"]]
+    assert answers[0] == answers[1]
+    assert answers[0]["library"] == str(LIBRARY)
+    assert answers[0]["error"] is None
+    by_name = {each["name"]: each for each in answers[0]["backends"]}
+    assert by_name["cpu"]["available"]
+    assert by_name["cpu"]["environment"].keys() == {"FERRUM_CPU_INSTRUCTIONS"}
+    assert by_name["tensorrt"]["reason"] == "this build has no binding to TensorRT"
+    findings = {each["check"]: each for each in examined["findings"]}
+    assert findings["compute cpu"]["status"] == "ok"
+    assert by_name["onnx_runtime"]["environment"] == {"FERRUM_ORT_LIBRARY": ort}
+    return by_name["onnx_runtime"], findings["compute onnx_runtime"]
+
+
+def test_compute_backends_are_listed(command: str, tmp_path: Path) -> None:
+    wrong = tmp_path / "libwrong.so"
+    wrong.write_text("no library")
+    backend, finding = computes(command, str(wrong))
+    assert not backend["available"]
+    assert str(wrong) in backend["reason"]
+    assert finding["status"] == "warning"
+    assert backend["reason"] in finding["found"]
+    assert "FERRUM_ORT_LIBRARY" in finding["advice"]
+    text = run(command, "devices", FERRUM_ORT_LIBRARY=str(wrong)).stdout
+    assert f'✗ onnx_runtime\n    {backend["reason"]}\n    FERRUM_ORT_LIBRARY="{wrong}"\n' in text
+    text = run(command, "doctor", FERRUM_CPU_INSTRUCTIONS="odd").stdout
+    assert "-> correct or unset FERRUM_CPU_INSTRUCTIONS" in text
+
+
+def test_an_installed_runtime_is_listed(command: str) -> None:
+    package = pytest.importorskip("onnxruntime", reason="the wheel is not installed")
+    (library,) = (Path(package.__file__).parent / "capi").glob("libonnxruntime.so.*")
+    backend, finding = computes(command, str(library))
+    assert backend["available"], backend
+    assert backend["version"] == package.__version__
+    assert (finding["status"], finding["advice"]) == ("ok", "")
+    assert str(library) in finding["found"]

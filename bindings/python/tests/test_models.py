@@ -211,7 +211,10 @@ def test_a_plan_states_the_memory(small):
 def test_results_have_their_keys(small, tmp_path):
     assert wrong(small.info(), fm.ExecutorInfo, "info") == []
     assert wrong(small.report(), fm.BuildReport, "report") == []
-    assert wrong(fm.models.builder_info(), fm.BuilderInfo, "builder") == []
+    info = fm.models.builder_info()
+    assert wrong(info, fm.BuilderInfo, "builder") == []
+    engines = [(e["name"], e["runs_graphs"]) for e in info["engines"] if not e["is_registered"]]
+    assert engines == [("cpu", False), ("onnx_runtime", True)]
     estimate = fm.models.estimate_build_time(SMALL_MODEL)
     assert wrong(estimate, fm.BuildTimeEstimate, "estimate") == []
     assert estimate["min_time_seconds"] <= estimate["expected_time_seconds"]

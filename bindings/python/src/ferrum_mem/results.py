@@ -489,12 +489,13 @@ class _ComputeBackend(TypedDict):
 
 class ComputeBackend(_ComputeBackend, total=False):
     """A backend. reason is there if it is not available, and otherwise version and
-    capabilities.
+    capabilities. environment has the variables that its engine reads; None: it is not set.
     """
 
     reason: str
     version: str
     capabilities: ComputeCapabilities
+    environment: dict[str, str | None]
 
 
 class ComputeBackends(TypedDict):
@@ -575,6 +576,14 @@ class PassDescription(_PassDescription, total=False):
     technique: str
 
 
+class BuildEngine(TypedDict):
+    """A compute backend for which the library builds. One that runs graphs makes a session."""
+
+    name: str
+    runs_graphs: bool
+    is_registered: bool
+
+
 class BuilderInfo(TypedDict):
     """What the library builds; the result of models.builder_info()."""
 
@@ -585,6 +594,7 @@ class BuilderInfo(TypedDict):
     supported_optimizations: list[str]
     passes: list[PassDescription]
     capabilities: BuilderCapabilities
+    engines: list[BuildEngine]
 
 
 class LayerType(TypedDict):
