@@ -1,5 +1,16 @@
 package device
 
+// Sharing states whether an adopted range may overlap others.
+type Sharing bool
+
+const (
+	// Alone: no other range that was adopted Alone may overlap the range.
+	Alone Sharing = false
+	// Shared: any adopted range may overlap the range. Work may write where at least one of
+	// the ranges allows it.
+	Shared Sharing = true
+)
+
 // Adopter is the capability to use external memory. All methods are safe for concurrent
 // use.
 type Adopter interface {
@@ -7,14 +18,15 @@ type Adopter interface {
 	// until Disown. access is AccessReadWrite, or AccessRead: then work that writes to
 	// the range returns CodePermissionDenied. Errors: CodeInvalidAddress for a range
 	// that does not allow that access everywhere, CodeAlreadyExists for one that
-	// overlaps an adopted range or memory of this device, CodeInvalidSize for a size of
-	// 0, CodeOverflow for an end beyond 64 bits, CodeInvalidArgument for another
-	// access.
-	Adopt(addr Addr, size uint64, access Access) error
-	// Disown ends one Adopt. It returns CodeInvalidAddress for anything else. The
-	// caller must have waited for work that uses the range; a device that knows of such
-	// work returns CodeBusy.
-	Disown(addr Addr, size uint64) error
+	// overlaps memory of this device or, if both are Alone, an adopted range,
+	// CodeInvalidSize for a size of 0, CodeOverflow for an end beyond 64 bits,
+	// CodeInvalidArgument for another access.
+	Adopt(addr Addr, size uint64, access Access, how Sharing) error
+	// Disown ends one Adopt with the same range and sharing. Of several it ends a
+	// read-only one first. It returns CodeInvalidAddress for anything else. The caller
+	// must have waited for work that uses the range; a device that knows of such work
+	// returns CodeBusy.
+	Disown(addr Addr, size uint64, how Sharing) error
 }
 
 // Linker is the capability to address memory of another device. All methods are safe

@@ -3,6 +3,7 @@ package library
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
@@ -254,45 +255,70 @@ func (x *Tensors) Wrap(deviceID uint64, addr device.Addr, size uint64, desc Tens
 	return x.wrap(op, d, tensor.Foreign{Addr: addr, SizeBytes: size, ReadOnly: desc.ReadOnly}, desc.DType, layout, release)
 }
 
-// wrap makes a tensor over memory of the program.
+// wrap makes a tensor over memory of the program. Work of the device may use the memory until the last
+// tensor over it is closed.
 func (x *Tensors) wrap(op string, d *Device, memory tensor.Foreign, kind dtype.DType, layout strided.Layout, release func()) (uint64, error) {
+	disown := func() error { return nil }
 	if layout.Elements() > 0 {
-		if err := checkForeign(op, d, &memory); err != nil {
+		var err error
+		if disown, err = adoptShared(op, d, &memory); err != nil {
 			return 0, on(err, d.Engine)
 		}
 	}
-	memory.Engine = d.Engine
-	if release != nil {
-		memory.Release = func() error {
+	callRelease := func() {
+		if release != nil {
 			x.library.running.during(d, release)
-			return nil
 		}
 	}
-	return x.add(op, &tensorHome{device: d}, func() (*tensor.Tensor, error) { return tensor.Wrap(memory, kind, layout) })
+	// The program's release is not called after an error. So the first of this call and the end of the tensor
+	// leaves it to the second.
+	var isFirstDone atomic.Bool
+	memory.Engine = d.Engine
+	memory.Release = func() error {
+		// A device that is lost or closed has forgotten the range.
+		if err := disown(); errors.Is(err, device.CodeBusy) {
+			return err
+		}
+		if isFirstDone.Swap(true) {
+			callRelease()
+		}
+		return nil
+	}
+	made, err := x.add(op, &tensorHome{device: d}, func() (*tensor.Tensor, error) { return tensor.Wrap(memory, kind, layout) })
+	hasEnded := isFirstDone.Swap(true)
+	switch {
+	case err != nil && !hasEnded:
+		return 0, errors.Join(err, disown())
+	case err == nil && hasEnded:
+		callRelease()
+	}
+	return made, err
 }
 
-// checkForeign checks, as far as the device can, that memory of the program can be accessed. Memory that
-// the device already knows can be.
-func checkForeign(op string, d *Device, memory *tensor.Foreign) error {
+// adoptShared lets work of the device use memory of the program, as far as the device can check that it may.
+// disown ends that, and does nothing if the device knows the memory already or needs no such permission.
+func adoptShared(op string, d *Device, memory *tensor.Foreign) (disown func() error, err error) {
+	nothing := func() error { return nil }
 	if memory.Addr == 0 {
-		return device.Errorf(device.CodeInvalidAddress, op, "address is 0")
+		return nil, device.Errorf(device.CodeInvalidAddress, op, "address is 0")
 	}
 	adopter, is := d.Engine.Device().(device.Adopter)
 	if !is {
-		return nil
+		return nothing, nil
 	}
 	access := device.AccessReadWrite
 	if memory.ReadOnly {
 		access = device.AccessRead
 	}
-	err := adopter.Adopt(memory.Addr, memory.SizeBytes, access)
+	addr, size := memory.Addr, memory.SizeBytes
+	err = adopter.Adopt(addr, size, access, device.Shared)
 	switch {
 	case errors.Is(err, device.CodeAlreadyExists):
-		return nil
+		return nothing, nil
 	case err != nil:
-		return err
+		return nil, err
 	}
-	return adopter.Disown(memory.Addr, memory.SizeBytes)
+	return func() error { return adopter.Disown(addr, size, device.Shared) }, nil
 }
 
 // FromSet makes a tensor over a tensor of a set. Errors: CodeInvalidArgument, CodeInvalidState.

@@ -101,7 +101,7 @@ func (m *Manager) enterForeign(adopter device.Adopter, a Adoption) (device.Pinne
 		}
 		refused = err
 	}
-	err := adopter.Adopt(a.Addr, a.SizeBytes, access)
+	err := adopter.Adopt(a.Addr, a.SizeBytes, access, device.Alone)
 	if refused != nil && errors.Is(err, device.CodeInvalidAddress) {
 		err = refused
 	}
@@ -168,5 +168,5 @@ func (b *block) returnToOwner() error {
 	if !ok {
 		return lacks("manager.disown", b.manager.owner.engine, "use external memory")
 	}
-	return adopter.Disown(b.memory.Addr, b.memory.SizeBytes)
+	return adopter.Disown(b.memory.Addr, b.memory.SizeBytes, device.Alone)
 }

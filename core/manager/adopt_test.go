@@ -54,8 +54,8 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	require.NoError(t, m.Close(true))
 	_, err = r.factory.HandleInfo(again)
 	requireError(t, err, device.CodeInvalidHandle)
-	require.NoError(t, r.dev.Adopt(foreignAddr, 100, device.AccessReadWrite), "the memory still belongs to its owner")
-	require.NoError(t, r.dev.Disown(foreignAddr, 100))
+	require.NoError(t, r.dev.Adopt(foreignAddr, 100, device.AccessReadWrite, device.Alone), "the memory still belongs to its owner")
+	require.NoError(t, r.dev.Disown(foreignAddr, 100, device.Alone))
 }
 
 func TestAdoptRefusesBadInput(t *testing.T) {

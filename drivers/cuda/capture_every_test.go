@@ -245,10 +245,10 @@ func memoryAttempts() []attempt {
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureRelaxed}[0]))
 			b.p.sim.must("cuMemAlloc_v2", dl.Pointer(&b.ordered), everyBytes)
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureGlobal}[0]))
-			return b.o.Adopt(b.ordered, everyBytes, device.AccessReadWrite)
+			return b.o.Adopt(b.ordered, everyBytes, device.AccessReadWrite, device.Alone)
 		}},
 		{"openDevice.Disown", done, func(b *besideCapture) error {
-			err := b.o.Disown(b.ordered, everyBytes)
+			err := b.o.Disown(b.ordered, everyBytes, device.Alone)
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureRelaxed}[0]))
 			b.p.sim.must("cuMemFree_v2", uintptr(b.ordered))
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureGlobal}[0]))

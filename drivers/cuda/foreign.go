@@ -26,7 +26,7 @@ const (
 // Adopt queries the vendor driver for the owner of the memory. It accepts a range that lies
 // in one allocation of this device, or in one page-locked or managed allocation of the
 // process.
-func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
+func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access, how device.Sharing) error {
 	const op = "cuda.adopt"
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) 
 	}
 	err = o.ctx.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
 	if err == nil {
-		err = o.insertOther(op, span{Base: uint64(addr), Size: size, Kind: ranges.Foreign, ReadOnly: readOnly})
+		err = o.insertOther(op, span{Base: uint64(addr), Size: size, Kind: ranges.Foreign, ReadOnly: readOnly}, how)
 	}
 	if err != nil {
 		o.drop(1)
@@ -101,8 +101,12 @@ func (o *openDevice) mayManage(addr uint64) bool {
 }
 
 // insertOther adds memory that this device did not allocate to the list of ranges.
-func (o *openDevice) insertOther(op string, s span) error {
-	if o.virtual.book.Overlaps(s.Base, s.Size) || !o.ranges.InsertApart(s) {
+func (o *openDevice) insertOther(op string, s span, how device.Sharing) error {
+	insert := o.ranges.InsertApart
+	if how == device.Shared {
+		insert = o.ranges.Share
+	}
+	if o.virtual.book.Overlaps(s.Base, s.Size) || !insert(s) {
 		return o.ctx.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: is memory of this device, or overlaps memory that it has adopted", s.Base, s.Size)
 	}
@@ -110,12 +114,18 @@ func (o *openDevice) insertOther(op string, s span) error {
 }
 
 // Disown removes what Adopt added. It does not call the vendor driver.
-func (o *openDevice) Disown(addr device.Addr, size uint64) error {
+func (o *openDevice) Disown(addr device.Addr, size uint64, how device.Sharing) error {
 	const op = "cuda.disown"
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	if _, found := o.ranges.Remove(ranges.Foreign, uint64(addr), size); !found {
+	found := false
+	if how == device.Shared {
+		found = o.ranges.Unshare(uint64(addr), size)
+	} else {
+		_, found = o.ranges.Remove(ranges.Foreign, uint64(addr), size)
+	}
+	if !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: no adopted memory has this address and size", uint64(addr), size)
 	}

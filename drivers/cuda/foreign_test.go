@@ -17,7 +17,7 @@ func TestMemoryOfAnotherDeviceCannotBeAdopted(t *testing.T) {
 		sim.must("cuMemAlloc_v2", dl.Pointer(&far), 4096)
 		return nil
 	}))
-	requireCode(t, device.CodeInvalidAddress, o.Adopt(device.Addr(far), 16, device.AccessReadWrite))
+	requireCode(t, device.CodeInvalidAddress, o.Adopt(device.Addr(far), 16, device.AccessReadWrite, device.Alone))
 	require.NoError(t, other.ctx.within("test", func() error { sim.must("cuMemFree_v2", uintptr(far)); return nil }))
 	require.NoError(t, other.Close())
 	require.NoError(t, o.Close())

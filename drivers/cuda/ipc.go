@@ -120,7 +120,7 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 			m.OffsetBytes, m.SizeBytes, device.Size(whole-(base-start)))
 	}
 	if err == nil {
-		err = o.insertOther(op, span{Base: base + m.OffsetBytes, Size: m.SizeBytes, Kind: ranges.Shared, Opened: base})
+		err = o.insertOther(op, span{Base: base + m.OffsetBytes, Size: m.SizeBytes, Kind: ranges.Shared, Opened: base}, device.Alone)
 	}
 	if err != nil {
 		o.ctx.undo(op, "", &o.ctx.api.ipcCloseMemory, uintptr(base))

@@ -116,7 +116,7 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 	}
 	at, err := o.reach(op, other, uint64(addr), size)
 	if err == nil {
-		err = o.insertOther(op, span{Base: at, Size: size, Kind: ranges.Linked, Owner: other})
+		err = o.insertOther(op, span{Base: at, Size: size, Kind: ranges.Linked, Owner: other}, device.Alone)
 	}
 	if err != nil {
 		o.drop(1)

@@ -97,7 +97,7 @@ func TestHostMemoryIsLinkedWithoutPeerAccess(t *testing.T) {
 		sim.must("cuMemHostAlloc", dl.Pointer(&theirs), size, portable|2)
 		return nil
 	}))
-	require.NoError(t, a.Adopt(device.Addr(theirs), size, device.AccessReadWrite))
+	require.NoError(t, a.Adopt(device.Addr(theirs), size, device.AccessReadWrite, device.Alone))
 	for name, addr := range map[string]device.Addr{
 		"registered": registered, "managed": managed.Addr, "pinned": pinned.Addr, "adopted": device.Addr(theirs),
 	} {
@@ -118,7 +118,7 @@ func TestHostMemoryIsLinkedWithoutPeerAccess(t *testing.T) {
 	requireCode(t, device.CodeUnsupported, a.GrantPeer(b))
 	require.NoError(t, a.FreeOrdered(ordered, size))
 	require.NoError(t, a.Free(plain, size))
-	require.NoError(t, a.Disown(device.Addr(theirs), size))
+	require.NoError(t, a.Disown(device.Addr(theirs), size, device.Alone))
 	require.NoError(t, a.ctx.within("test", func() error { sim.must("cuMemFreeHost", theirs); return nil }))
 	require.NoError(t, a.FreePinned(pinned.Addr, size))
 	require.NoError(t, a.FreeManaged(managed.Addr, size))

@@ -89,12 +89,12 @@ func managedMemory(t *testing.T, o, other *openDevice) {
 		require.Equal(t, preferred, sim.said(rangePreferred, made.Addr, size))
 	}
 	// Another device can use the memory too. That does not migrate it.
-	require.NoError(t, other.Adopt(made.Addr, size, device.AccessReadWrite))
+	require.NoError(t, other.Adopt(made.Addr, size, device.AccessReadWrite, device.Alone))
 	require.NoError(t, other.DefaultStream().Fill(made.Addr, device.Pattern{Value: '=', WidthBytes: 1}, 4))
 	require.NoError(t, other.DefaultStream().Synchronize(device.Forever))
 	require.Equal(t, "====--- by the host", string(bytes[:19]))
 	requireCode(t, device.CodeInvalidAddress, other.Advise(made.Addr, size, device.Advice{}))
-	require.NoError(t, other.Disown(made.Addr, size))
+	require.NoError(t, other.Disown(made.Addr, size, device.Alone))
 	wrongManaged(t, o, made.Addr, size)
 	requireCode(t, device.CodeBusy, o.Close())
 	require.NoError(t, o.FreeManaged(made.Addr, size))

@@ -74,7 +74,7 @@ func (o *openDevice) lock(op string, made span) (span, error) {
 		}
 		err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&made.Base), uintptr(host), 0)
 		if err == nil {
-			err = o.insertOther(op, made)
+			err = o.insertOther(op, made, device.Alone)
 		}
 		if err != nil && made.Kind == ranges.Registered {
 			// Otherwise the next Register would treat the memory as external.

@@ -13,7 +13,7 @@ import (
 const quickCheckBytes = 1 << 20
 
 // Adopt allows work to use external memory of this process.
-func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
+func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access, how device.Sharing) error {
 	const op = "host.adopt"
 	if err := o.foreign.Check(op, addr, size); err != nil {
 		return err
@@ -36,12 +36,12 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) 
 	if !isAllowed {
 		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: not %s throughout", uint64(addr), size, words)
 	}
-	return o.foreign.Add(op, addr, size, access, o.overlaps)
+	return o.foreign.Add(op, addr, size, access, how, o.overlaps)
 }
 
 // Disown ends what Adopt began. It does not touch the memory.
-func (o *openDevice) Disown(addr device.Addr, size uint64) error {
-	return o.foreign.Remove("host.disown", addr, size)
+func (o *openDevice) Disown(addr device.Addr, size uint64, how device.Sharing) error {
+	return o.foreign.Remove("host.disown", addr, size, how)
 }
 
 // Link allows work to use memory of another host device, at the address that it has there.
@@ -65,12 +65,12 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 		return 0, err
 	}
 	defer held.Release()
-	return addr, o.foreign.Add(op, addr, size, device.AccessReadWrite, o.overlaps)
+	return addr, o.foreign.Add(op, addr, size, device.AccessReadWrite, device.Alone, o.overlaps)
 }
 
 // Unlink ends what Link began.
 func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
-	return o.foreign.Remove("host.unlink", addr, size)
+	return o.foreign.Remove("host.unlink", addr, size, device.Alone)
 }
 
 // overlaps states whether a range overlaps memory that the device allocated.

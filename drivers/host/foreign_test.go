@@ -17,7 +17,7 @@ func TestUnmappedAdoptedMemoryIsDetected(t *testing.T) {
 	const size = 1 << 16
 	host, bytes := hostBuffer(t, size)
 	addr := device.Addr(host)
-	require.NoError(t, o.Adopt(addr, size, device.AccessReadWrite))
+	require.NoError(t, o.Adopt(addr, size, device.AccessReadWrite, device.Alone))
 	own := allocate(t, o, size)
 	s := newQueue(t, o)
 	gate := holdUp(t, s)
@@ -37,7 +37,7 @@ func TestUnmappedAdoptedMemoryIsDetected(t *testing.T) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, size))
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.EqualValues(t, 1, bytes[0])
-	require.NoError(t, o.Disown(addr, size))
+	require.NoError(t, o.Disown(addr, size, device.Alone))
 }
 
 func TestMappedAndUnmappedRangesAreDistinguished(t *testing.T) {
@@ -89,13 +89,13 @@ func TestUnmappedMemoryIsRejectedWithoutTheList(t *testing.T) {
 	o.driver.system = newSystem(t.TempDir())
 	defer func() { o.driver.system = there }()
 	for _, size := range []uint64{8, quickCheckBytes + 1, 1 << 63} {
-		requireCode(t, device.CodeInvalidAddress, o.Adopt(0x40000, size, device.AccessRead), "not readable")
-		requireCode(t, device.CodeInvalidAddress, o.Adopt(8, size, device.AccessReadWrite), "not readable and writable")
+		requireCode(t, device.CodeInvalidAddress, o.Adopt(0x40000, size, device.AccessRead, device.Alone), "not readable")
+		requireCode(t, device.CodeInvalidAddress, o.Adopt(8, size, device.AccessReadWrite, device.Alone), "not readable and writable")
 	}
 	const size = 2 * quickCheckBytes
 	host, _ := hostBuffer(t, size)
-	require.NoError(t, o.Adopt(device.Addr(host), size, device.AccessReadWrite))
-	require.NoError(t, o.Disown(device.Addr(host), size))
+	require.NoError(t, o.Adopt(device.Addr(host), size, device.AccessReadWrite, device.Alone))
+	require.NoError(t, o.Disown(device.Addr(host), size, device.Alone))
 }
 
 func TestWritableRangesEqualTheSystemsList(t *testing.T) {
@@ -128,8 +128,8 @@ func TestReadOnlyAdoptedMemoryRejectsWrites(t *testing.T) {
 	bytes[size-1] = 7
 	require.NoError(t, mapping.System().Virtual.Protect(uint64(host), size, device.AccessRead))
 	addr, s := device.Addr(host), newQueue(t, o)
-	requireCode(t, device.CodeInvalidAddress, o.Adopt(addr, size, device.AccessReadWrite), "not readable and writable")
-	require.NoError(t, o.Adopt(addr, size, device.AccessRead))
+	requireCode(t, device.CodeInvalidAddress, o.Adopt(addr, size, device.AccessReadWrite, device.Alone), "not readable and writable")
+	require.NoError(t, o.Adopt(addr, size, device.AccessRead, device.Alone))
 	own := allocate(t, o, size)
 	require.NoError(t, s.Copy(own, addr, size))
 	require.NoError(t, o.Prefetch(s, addr, size, o))
@@ -137,8 +137,8 @@ func TestReadOnlyAdoptedMemoryRejectsWrites(t *testing.T) {
 	requireCode(t, device.CodePermissionDenied, s.Copy(addr, own, size), "destination")
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.EqualValues(t, 7, view(own, size)[size-1])
-	require.NoError(t, o.Disown(addr, size))
+	require.NoError(t, o.Disown(addr, size, device.Alone))
 	require.NoError(t, mapping.System().Virtual.Protect(uint64(host), size, device.AccessNone))
-	requireCode(t, device.CodeInvalidAddress, o.Adopt(addr, size, device.AccessRead), "not readable")
+	requireCode(t, device.CodeInvalidAddress, o.Adopt(addr, size, device.AccessRead, device.Alone), "not readable")
 	require.NoError(t, mapping.System().Virtual.Protect(uint64(host), size, device.AccessReadWrite))
 }

@@ -3,8 +3,12 @@
  * copied, filled and read back, moved to the host. On the simulated driver
  * every call of the driver fails once: then the tensor is as before or does
  * not exist, nothing stays allocated, and everything ends as usual.
+ *
+ * Tensors over memory that the program has from the driver itself: several
+ * over the same bytes, each usable until it is destroyed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alone.h"
@@ -127,8 +131,87 @@ static void check_memories(void) {
     printf("%d failures\n", failures);
 }
 
+/* Memory of the program that the device can use. */
+static uint64_t their_memory(size_t size) {
+    uint64_t address = 0;
+    if (on_host())
+        return (uint64_t)(uintptr_t)malloc(size);
+    int (*alloc)(uint64_t *, size_t);
+    *(void **)&alloc = driver_function("cuMemAlloc_v2");
+    EXPECT(alloc(&address, size) == 0);
+    return address;
+}
+
+static void free_theirs(uint64_t address) {
+    int (*release)(uint64_t);
+    if (on_host()) {
+        free((void *)(uintptr_t)address);
+        return;
+    }
+    *(void **)&release = driver_function("cuMemFree_v2");
+    EXPECT(release(address) == 0);
+}
+
+static int released;
+static void count_release(void *user_data) { *(int *)user_data += 1; }
+
+static ferrum_tensor wrapped(uint64_t address, int64_t count,
+                             int is_read_only) {
+    ferrum_tensor made;
+    ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
+    desc.dtype = FERRUM_DTYPE_F32;
+    desc.rank = 1;
+    desc.shape[0] = count;
+    desc.flags = is_read_only ? FERRUM_ELEMENTS_READ_ONLY : 0;
+    MUST(ferrum_tensor_wrap(device, address, (uint64_t)count * 4, &desc,
+                            count_release, &released, &made));
+    return made;
+}
+
+static void check_memory_of_the_program(void) {
+    begin(1);
+    enum { HALF = COUNT / 2 };
+    uint64_t theirs = their_memory(sizeof values);
+    put_bytes(theirs, values, sizeof values);
+    released = 0;
+    ferrum_tensor whole = wrapped(theirs, COUNT, 0),
+                  again = wrapped(theirs, COUNT, 1),
+                  second = wrapped(theirs + HALF * 4, HALF, 0),
+                  middle = wrapped(theirs + 100, HALF, 0), copy;
+    MUST(ferrum_tensor_read(whole, got, sizeof got, none));
+    EXPECT(memcmp(got, values, sizeof got) == 0);
+    MUST(ferrum_tensor_destroy(whole));
+    /* The others do not depend on the one that has ended. */
+    MUST(ferrum_tensor_read(again, got, sizeof got, none));
+    EXPECT(memcmp(got, values, sizeof got) == 0);
+    EXPECT(ferrum_tensor_write(again, values, sizeof values, none) ==
+           FERRUM_ERROR_PERMISSION_DENIED);
+    MUST(ferrum_tensor_write(second, values, HALF * 4, none));
+    MUST(ferrum_tensor_read(again, got, sizeof got, none));
+    EXPECT(memcmp(got, values, HALF * 4) == 0 &&
+           memcmp(got + HALF, values, HALF * 4) == 0);
+    MUST(ferrum_tensor_destroy(second));
+    MUST(ferrum_tensor_to(middle, &(ferrum_weights_memory){.pool = pool},
+                          FERRUM_DTYPE_F32, none, &copy));
+    MUST(ferrum_tensor_read(copy, got, HALF * 4, none));
+    EXPECT(memcmp(got, values + 25, (HALF - 25) * 4) == 0);
+    MUST(ferrum_tensor_fill(middle, 7, none));
+    MUST(ferrum_tensor_destroy(middle));
+    MUST(ferrum_tensor_read(again, got, sizeof got, none));
+    EXPECT(got[24] == 24 && got[25] == 7);
+    EXPECT(released == 3);
+    /* A device is not closed under them. */
+    EXPECT(ferrum_device_close(device, 0) == FERRUM_ERROR_BUSY);
+    MUST(ferrum_tensor_destroy(again));
+    MUST(ferrum_tensor_destroy(copy));
+    EXPECT(released == 4);
+    free_theirs(theirs);
+    end();
+}
+
 int main(void) {
     check_memories();
-    printf("1 passed, 0 failed\n");
+    check_memory_of_the_program();
+    printf("2 passed, 0 failed\n");
     return 0;
 }

@@ -176,8 +176,21 @@ static void columns_are_filled(void) {
     INVALID(cuMemsetD2D32Async(a + 2, 8, 1, 1, 2, stream));
     INVALID(cuMemsetD2D32Async(a, 10, 1, 1, 2, stream));
     INVALID(cuMemsetD2D32Async(a, 8, 1, 1, 33, stream));
-    INVALID(cuMemsetD2D32Async(a, 8, 1, SIZE_MAX / 2, 1, stream));
     OPEN(CUDA_ERROR_INVALID_VALUE, cuMemsetD2D32Async(a, 4, 1, 2, 2, stream));
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(a));
+    end();
+}
+
+/* The size of a row in bytes does not fit 64 bits. A real driver accepts the
+ * call, and the context fails afterwards. */
+static void a_row_is_too_large(void) {
+    begin();
+    CUdeviceptr a;
+    CUstream stream;
+    OK(cuMemAlloc(&a, 256));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    INVALID(cuMemsetD2D32Async(a, 8, 1, SIZE_MAX / 2, 1, stream));
     OK(cuStreamDestroy(stream));
     OK(cuMemFree(a));
     end();
@@ -496,6 +509,7 @@ static const Case cases[] = {
     {"allocation rules", allocation_rules, 0, NULL},
     {"copy rules", copy_rules, 0, NULL},
     {"columns are filled", columns_are_filled, 0, NULL},
+    {"a row is too large", a_row_is_too_large, UNDEFINED, NULL},
     {"device memory is apart", device_memory_is_apart, 128 + 11, NULL},
     {"fresh memory is not zero", fresh_memory_is_not_zero, 0, NULL},
     {"pinned rules", pinned_rules, 0, NULL},

@@ -73,8 +73,10 @@ func (d *Device) HostBytes(addr device.HostAddr, size uint64) []byte {
 	return found
 }
 
-// Adopt adopts a range that no segment overlaps. On a backed device it has bytes.
-func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) error {
+// Adopt adopts a range that no segment overlaps. On a backed device it has bytes. A Shared
+// range may be exactly another Shared one: then both count as one, with the access of the
+// first.
+func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access, how device.Sharing) error {
 	err := d.enterSharing(Adopt, addr, size)
 	defer d.driver.mu.Unlock()
 	if err != nil {
@@ -83,12 +85,20 @@ func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) erro
 	if access != device.AccessRead && access != device.AccessReadWrite {
 		return d.refuse(Adopt, device.CodeInvalidArgument, "access %d", access)
 	}
+	if s := d.segments[addr]; how == device.Shared && s.sharers > 0 && s.size == size {
+		s.sharers++
+		d.segments[addr] = s
+		return nil
+	}
 	for start, s := range d.segments {
 		if uint64(start) < uint64(addr)+size && uint64(addr) < uint64(start)+s.size {
 			return d.refuse(Adopt, device.CodeAlreadyExists, "%v at %#x overlap a segment", device.Size(size), uint64(addr))
 		}
 	}
 	made := segment{size: size, adopted: true, readOnly: access == device.AccessRead}
+	if how == device.Shared {
+		made.sharers = 1
+	}
 	if d.driver.config.Backed {
 		made.bytes = make([]byte, size)
 	}
@@ -97,8 +107,8 @@ func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) erro
 }
 
 // Disown ends an Adopt.
-func (d *Device) Disown(addr device.Addr, size uint64) error {
-	return d.forget(Disown, addr, size, func(s segment) bool { return s.adopted })
+func (d *Device) Disown(addr device.Addr, size uint64, how device.Sharing) error {
+	return d.forget(Disown, addr, size, func(s segment) bool { return s.adopted && (s.sharers > 0) == bool(how) })
 }
 
 // Link links memory of another device of the driver. It gets its own address.
@@ -199,6 +209,11 @@ func (d *Device) forget(call Call, addr device.Addr, size uint64, kind func(segm
 	}
 	if d.inUse(addr, size) {
 		return d.refuse(call, device.CodeBusy, "%v at %#x are used by queued work", device.Size(size), uint64(addr))
+	}
+	if known.sharers > 1 {
+		known.sharers--
+		d.segments[addr] = known
+		return nil
 	}
 	delete(d.segments, addr)
 	return nil

@@ -72,6 +72,8 @@ type segment struct {
 	linked use
 	// adopted states that the memory is external.
 	adopted bool
+	// sharers counts the Shared adoptions of exactly this range.
+	sharers int
 	// readOnly states that the external memory must not be written.
 	readOnly bool
 	// made is the call that created it, for the kinds of memory in kinds.go.

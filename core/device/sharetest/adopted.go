@@ -24,7 +24,7 @@ const adoptedBytes = 64 << 10
 // Run runs the suite.
 func (a Adopted) Run(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, device.Device, device.Adopter){
-		"use": a.use, "read only": a.readOnly, "refusals": a.refusals, "queued work": a.queued, "ends": a.ends,
+		"use": a.use, "read only": a.readOnly, "shared": a.shared, "refusals": a.refusals, "queued work": a.queued, "ends": a.ends,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dev := a.Open(t)
@@ -41,11 +41,11 @@ func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(1), 1))
 	const half = adoptedBytes / 2
-	require.NoError(t, adopter.Adopt(at, half, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at, half, device.AccessReadWrite, device.Alone))
 	fill(t, dev, at, 1, half)
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), half+1))
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at+half, one(9), 1))
-	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite, device.Alone))
 	fill(t, dev, at+half, 2, half)
 	plain, size := segment(t, dev, adoptedBytes)
 	require.NoError(t, s.Copy(plain, at, half))
@@ -53,14 +53,14 @@ func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
 	require.NoError(t, s.Synchronize(device.Forever))
 	requireBytes(t, dev, plain, 1, half)
 	requireBytes(t, dev, plain+half, 2, half)
-	require.NoError(t, adopter.Disown(at, half))
+	require.NoError(t, adopter.Disown(at, half, device.Alone))
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), 1))
 	requireBytes(t, dev, at+half, 2, half)
-	require.NoError(t, adopter.Disown(at+half, half))
-	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
+	require.NoError(t, adopter.Disown(at+half, half, device.Alone))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite, device.Alone))
 	requireBytes(t, dev, at, 1, half)
 	requireBytes(t, dev, at+half, 2, half)
-	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	require.NoError(t, adopter.Disown(at, adoptedBytes, device.Alone))
 	require.NoError(t, dev.Free(plain, size))
 	closed(t, dev)
 }
@@ -70,16 +70,16 @@ func (a Adopted) readOnly(t *testing.T, dev device.Device, adopter device.Adopte
 	const half = adoptedBytes / 2
 	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
 	plain, size := segment(t, dev, adoptedBytes)
-	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite, device.Alone))
 	fill(t, dev, at, 3, adoptedBytes)
 	fill(t, dev, plain, 4, adoptedBytes)
-	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	require.NoError(t, adopter.Disown(at, adoptedBytes, device.Alone))
 	for _, wrong := range []device.Access{-1, device.AccessNone, device.AccessReadWrite + 1} {
-		requireCode(t, device.CodeInvalidArgument, adopter.Adopt(at, half, wrong))
+		requireCode(t, device.CodeInvalidArgument, adopter.Adopt(at, half, wrong, device.Alone))
 	}
-	require.NoError(t, adopter.Adopt(at, half, device.AccessRead))
-	requireCode(t, device.CodeAlreadyExists, adopter.Adopt(at, half, device.AccessReadWrite))
-	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at, half, device.AccessRead, device.Alone))
+	requireCode(t, device.CodeAlreadyExists, adopter.Adopt(at, half, device.AccessReadWrite, device.Alone))
+	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite, device.Alone))
 	bytes := make([]byte, 8)
 	requireCode(t, device.CodePermissionDenied, s.Fill(at, one(9), 1))
 	requireCode(t, device.CodePermissionDenied, s.Fill(at+half-1, one(9), 1))
@@ -91,12 +91,45 @@ func (a Adopted) readOnly(t *testing.T, dev device.Device, adopter device.Adopte
 	require.NoError(t, s.Synchronize(device.Forever))
 	requireBytes(t, dev, plain, 3, half)
 	requireBytes(t, dev, at, 3, half)
-	require.NoError(t, adopter.Disown(at, half))
-	require.NoError(t, adopter.Disown(at+half, half))
-	require.NoError(t, adopter.Adopt(at, half, device.AccessReadWrite))
+	require.NoError(t, adopter.Disown(at, half, device.Alone))
+	require.NoError(t, adopter.Disown(at+half, half, device.Alone))
+	require.NoError(t, adopter.Adopt(at, half, device.AccessReadWrite, device.Alone))
 	fill(t, dev, at, 5, half)
-	require.NoError(t, adopter.Disown(at, half))
+	require.NoError(t, adopter.Disown(at, half, device.Alone))
 	require.NoError(t, dev.Free(plain, size))
+	closed(t, dev)
+}
+
+// shared: ranges that were adopted as Shared may overlap, also one that was adopted alone. Each
+// ends by itself.
+func (a Adopted) shared(t *testing.T, dev device.Device, adopter device.Adopter) {
+	const half = adoptedBytes / 2
+	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
+	own, size := segment(t, dev, adoptedBytes)
+	requireCode(t, device.CodeAlreadyExists, adopter.Adopt(own, 64, device.AccessReadWrite, device.Shared))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite, device.Shared))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessRead, device.Shared))
+	require.NoError(t, adopter.Adopt(at+1024, half, device.AccessRead, device.Shared))
+	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite, device.Alone))
+	fill(t, dev, at, 1, adoptedBytes)
+	// The range that was adopted alone is read-only, but another one allows to write.
+	require.NoError(t, adopter.Disown(at+half, half, device.Alone))
+	require.NoError(t, adopter.Adopt(at+half, half, device.AccessRead, device.Alone))
+	fill(t, dev, at+half, 2, half)
+	require.NoError(t, adopter.Disown(at, adoptedBytes, device.Shared))
+	fill(t, dev, at, 3, half)
+	require.NoError(t, adopter.Disown(at, adoptedBytes, device.Shared))
+	requireCode(t, device.CodeInvalidAddress, adopter.Disown(at, adoptedBytes, device.Shared))
+	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), 8))
+	requireCode(t, device.CodePermissionDenied, s.Fill(at+1024, one(9), 8))
+	requireCode(t, device.CodePermissionDenied, s.Fill(at+half, one(9), 8))
+	requireBytes(t, dev, at+1024, 3, half-1024)
+	requireCode(t, device.CodeInvalidAddress, adopter.Disown(at+1024, half, device.Alone))
+	require.NoError(t, adopter.Disown(at+half, half, device.Alone))
+	requireBytes(t, dev, at+half, 2, 1024)
+	requireCode(t, device.CodeBusy, dev.Close())
+	require.NoError(t, adopter.Disown(at+1024, half, device.Shared))
+	require.NoError(t, dev.Free(own, size))
 	closed(t, dev)
 }
 
@@ -104,7 +137,7 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 	at := a.Theirs(t, dev, adoptedBytes)
 	own, size := segment(t, dev, adoptedBytes)
 	const part, half = 1024, adoptedBytes / 2
-	require.NoError(t, adopter.Adopt(at+half, part, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at+half, part, device.AccessReadWrite, device.Alone))
 	for _, c := range []struct {
 		code device.Code
 		addr device.Addr
@@ -120,15 +153,15 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 		{device.CodeAlreadyExists, own, size},
 		{device.CodeAlreadyExists, own + 64, 64},
 	} {
-		requireCode(t, c.code, adopter.Adopt(c.addr, c.size, device.AccessReadWrite))
+		requireCode(t, c.code, adopter.Adopt(c.addr, c.size, device.AccessReadWrite, device.Alone))
 	}
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(0, 16, device.AccessReadWrite))
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(4096, 16, device.AccessReadWrite))
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(at, 1<<60, device.AccessReadWrite))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(0, 16, device.AccessReadWrite, device.Alone))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(4096, 16, device.AccessReadWrite, device.Alone))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(at, 1<<60, device.AccessReadWrite, device.Alone))
 	nothingThere(t, dev, adopter)
 	for _, err := range []error{
-		adopter.Disown(at, half), adopter.Disown(at+half, part-1), adopter.Disown(at+half, part+1),
-		adopter.Disown(at+half+1, part-1), adopter.Disown(own, size), adopter.Disown(0, 0),
+		adopter.Disown(at, half, device.Alone), adopter.Disown(at+half, part-1, device.Alone), adopter.Disown(at+half, part+1, device.Alone),
+		adopter.Disown(at+half+1, part-1, device.Alone), adopter.Disown(own, size, device.Alone), adopter.Disown(0, 0, device.Alone),
 		dev.Free(at+half, part),
 	} {
 		requireCode(t, device.CodeInvalidAddress, err)
@@ -136,8 +169,8 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 	// A rejected call has changed nothing.
 	fill(t, dev, at+half, 7, part)
 	requireBytes(t, dev, at+half, 7, part)
-	require.NoError(t, adopter.Disown(at+half, part))
-	requireCode(t, device.CodeInvalidAddress, adopter.Disown(at+half, part))
+	require.NoError(t, adopter.Disown(at+half, part, device.Alone))
+	requireCode(t, device.CodeInvalidAddress, adopter.Disown(at+half, part, device.Alone))
 	require.NoError(t, dev.Free(own, size))
 	closed(t, dev)
 }
@@ -151,7 +184,7 @@ func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
 	size := virtual.Granularity().RecommendedBytes
 	space, err := virtual.Reserve(size, size)
 	require.NoError(t, err)
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(space, 1, device.AccessReadWrite))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(space, 1, device.AccessReadWrite, device.Alone))
 	require.NoError(t, virtual.Unreserve(space, size))
 }
 
@@ -159,29 +192,29 @@ func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
 // and that the work completes.
 func (a Adopted) queued(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at := a.Theirs(t, dev, adoptedBytes)
-	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite, device.Alone))
 	s, err := dev.NewStream()
 	require.NoError(t, err)
 	g := holdUp(t, s)
 	require.NoError(t, s.Fill(at, one(8), adoptedBytes))
 	if a.Watches {
-		requireCode(t, device.CodeBusy, adopter.Disown(at, adoptedBytes))
+		requireCode(t, device.CodeBusy, adopter.Disown(at, adoptedBytes, device.Alone))
 	}
 	close(g.release)
 	require.NoError(t, s.Synchronize(device.Forever))
 	requireBytes(t, dev, at, 8, adoptedBytes)
 	require.NoError(t, s.Close())
-	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	require.NoError(t, adopter.Disown(at, adoptedBytes, device.Alone))
 	closed(t, dev)
 }
 
 func (a Adopted) ends(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at := a.Theirs(t, dev, adoptedBytes)
-	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite, device.Alone))
 	requireCode(t, device.CodeBusy, dev.Close())
 	fill(t, dev, at, 1, adoptedBytes)
-	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	require.NoError(t, adopter.Disown(at, adoptedBytes, device.Alone))
 	closed(t, dev)
-	requireCode(t, device.CodeInvalidState, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
-	requireCode(t, device.CodeInvalidState, adopter.Disown(at, adoptedBytes))
+	requireCode(t, device.CodeInvalidState, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite, device.Alone))
+	requireCode(t, device.CodeInvalidState, adopter.Disown(at, adoptedBytes, device.Alone))
 }

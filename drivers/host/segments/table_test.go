@@ -75,12 +75,12 @@ func TestForeignRangesEqualAPlainList(t *testing.T) {
 		for range 40 {
 			base, size := rapid.Uint64Range(1, 60).Draw(t, "base"), rapid.Uint64Range(1, 12).Draw(t, "size")
 			if n, ok := entered[base]; ok && rapid.Bool().Draw(t, "leave") {
-				require.NoError(t, r.foreign.Remove("leave", device.Addr(base), n))
+				require.NoError(t, r.foreign.Remove("leave", device.Addr(base), n, device.Alone))
 				delete(entered, base)
 				continue
 			}
 			require.NoError(t, r.foreign.Check("enter", device.Addr(base), size))
-			err := r.foreign.Add("enter", device.Addr(base), size, device.AccessReadWrite, isTaken)
+			err := r.foreign.Add("enter", device.Addr(base), size, device.AccessReadWrite, device.Alone, isTaken)
 			if overlap(base, size) || isTaken(base, size) {
 				requireCode(t, device.CodeAlreadyExists, err)
 			} else {
@@ -101,12 +101,12 @@ func TestForeignRangesEqualAPlainList(t *testing.T) {
 				require.True(t, known)
 				requireCode(t, device.CodeInvalidAddress, err, "no longer mapped")
 				delete(r.gone, base)
-				requireCode(t, device.CodeBusy, r.foreign.Remove("leave", device.Addr(found.Base), found.Size), "1 use by")
+				requireCode(t, device.CodeBusy, r.foreign.Remove("leave", device.Addr(found.Base), found.Size, device.Alone), "1 use by")
 				found.Release()
 			}
 		}
 		for base, size := range entered {
-			require.NoError(t, r.foreign.Remove("leave", device.Addr(base), size))
+			require.NoError(t, r.foreign.Remove("leave", device.Addr(base), size, device.Alone))
 		}
 		require.Contains(t, r.gate.Left(), "0 external ranges")
 	})
@@ -117,8 +117,8 @@ func TestAForeignRangeIsChecked(t *testing.T) {
 	requireCode(t, device.CodeInvalidAddress, f.Check("test", 0, 1), "address is 0")
 	requireCode(t, device.CodeInvalidSize, f.Check("test", 1, 0), "size 0")
 	requireCode(t, device.CodeOverflow, f.Check("test", 2, 1<<64-2), "64 bits")
-	requireCode(t, device.CodeInvalidAddress, f.Remove("test", 8, 1))
+	requireCode(t, device.CodeInvalidAddress, f.Remove("test", 8, 1, device.Alone))
 	require.NoError(t, f.gate.Close("close"))
-	requireCode(t, device.CodeInvalidState, f.Remove("test", 8, 1))
-	requireCode(t, device.CodeInvalidState, f.Add("test", 8, 1, device.AccessReadWrite, nil))
+	requireCode(t, device.CodeInvalidState, f.Remove("test", 8, 1, device.Alone))
+	requireCode(t, device.CodeInvalidState, f.Add("test", 8, 1, device.AccessReadWrite, device.Alone, nil))
 }

@@ -45,6 +45,8 @@ type Table[O any] struct {
 	mu sync.RWMutex
 	// spans are sorted by base.
 	spans []Span[O]
+	// shared are the spans of Share, in any order.
+	shared []Span[O]
 }
 
 func (t *Table[O]) search(base uint64) (int, bool) {
@@ -108,4 +110,51 @@ func (t *Table[O]) Holding(addr, size uint64) (s Span[O], whole bool) {
 	s = t.spans[at]
 	offset := addr - s.Base
 	return s, offset < s.Size && size <= s.Size-offset
+}
+
+// Share adds a span that shared and Foreign spans may overlap. false: it overlaps a span of
+// another kind, and nothing was added.
+func (t *Table[O]) Share(s Span[O]) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, other := range t.spans {
+		if other.Kind != Foreign && other.Base < s.Base+s.Size && s.Base < other.Base+other.Size {
+			return false
+		}
+	}
+	t.shared = append(t.shared, s)
+	return true
+}
+
+// Unshare removes one span of Share with this range, a read-only one first. false: there is
+// none.
+func (t *Table[O]) Unshare(base, size uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := -1
+	for i, s := range t.shared {
+		if s.Base == base && s.Size == size && (found < 0 || s.ReadOnly) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return false
+	}
+	last := len(t.shared) - 1
+	t.shared[found] = t.shared[last]
+	t.shared = slices.Delete(t.shared, last, last+1)
+	return true
+}
+
+// Sharing returns whether a shared span contains a range, and whether one of those allows
+// work to write.
+func (t *Table[O]) Sharing(addr, size uint64) (whole, writable bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, s := range t.shared {
+		if offset := addr - s.Base; addr >= s.Base && offset < s.Size && size <= s.Size-offset {
+			whole, writable = true, writable || !s.ReadOnly
+		}
+	}
+	return whole, writable
 }

@@ -1,6 +1,7 @@
 package ranges
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,51 @@ func TestSpansEqualAPlainList(t *testing.T) {
 				if whole {
 					require.Equal(t, want, got)
 				}
+			}
+		}
+	})
+}
+
+// Shared spans are added and removed at random and compared with a plain list.
+func TestSharedSpansEqualAPlainList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var table Table[string]
+		table.Insert(Span[string]{Base: 20, Size: 5, Kind: Segment})
+		table.Insert(Span[string]{Base: 40, Size: 5, Kind: Foreign})
+		var list []Span[string]
+		for range 60 {
+			base, size := rapid.Uint64Range(1, 60).Draw(t, "base"), rapid.Uint64Range(1, 12).Draw(t, "size")
+			if rapid.Bool().Draw(t, "share") {
+				s := Span[string]{Base: base, Size: size, Kind: Foreign, ReadOnly: rapid.Bool().Draw(t, "read only")}
+				isApart := base+size <= 20 || base >= 25
+				require.Equal(t, isApart, table.Share(s))
+				if isApart {
+					list = append(list, s)
+				}
+			} else {
+				if len(list) > 0 && rapid.Bool().Draw(t, "right") {
+					s := rapid.SampledFrom(list).Draw(t, "span")
+					base, size = s.Base, s.Size
+				}
+				same := func(s Span[string]) bool { return s.Base == base && s.Size == size }
+				at := slices.IndexFunc(list, func(s Span[string]) bool { return same(s) && s.ReadOnly })
+				if at < 0 {
+					at = slices.IndexFunc(list, same)
+				}
+				require.Equal(t, at >= 0, table.Unshare(base, size))
+				if at >= 0 {
+					list = slices.Delete(list, at, at+1)
+				}
+			}
+			for addr := uint64(1); addr < 70; addr += 3 {
+				var wantWhole, wantWritable bool
+				for _, s := range list {
+					if s.Base <= addr && addr+4 <= s.Base+s.Size {
+						wantWhole, wantWritable = true, wantWritable || !s.ReadOnly
+					}
+				}
+				whole, writable := table.Sharing(addr, 4)
+				require.Equal(t, [2]bool{wantWhole, wantWritable}, [2]bool{whole, writable})
 			}
 		}
 	})
