@@ -44,6 +44,8 @@ var below = map[string][]string{
 	"core/tensor": {
 		"core/device", "core/internal", "core/dtype", "core/strided", "core/engine", "core/vmm", "core/pool", "core/weights",
 	},
+	// core/internal: tables of sequences and blocks are outside the Go heap.
+	"core/kvcache":  {"core/device", "core/internal", "core/pressure", "core/engine", "core/vmm", "core/pool"},
 	"core/estimate": {"core/device", "core/internal", "core/dtype", "core/weights"},
 	// core/internal: an error about an unknown name states the nearest one.
 	"core/operator": {"core/device", "core/internal", "core/dtype", "core/strided"},
