@@ -234,7 +234,9 @@ func (r *sessionRun) wrap(addr device.Addr, size uint64, kind dtype.DType, layou
 // addOutput adds an output that is wanted.
 func (r *sessionRun) addOutput(name string, given *tensor.Tensor) error {
 	b, target := compute.Bound{Name: name}, (*tensor.Tensor)(nil)
-	if shape, isKnown := r.knownShape(name); isKnown {
+	// ONNX Runtime does not copy an input that is an output too.
+	isInput := slices.ContainsFunc(r.inputs, func(in compute.Bound) bool { return in.Name == name })
+	if shape, isKnown := r.knownShape(name); isKnown && !isInput {
 		kind := r.valueOf(name).Type
 		if given == nil {
 			made, err := tensor.New(r.backend.Memory(), kind, shape, r.stream)
