@@ -38,6 +38,12 @@ func (p *Prediction) Divides(part *Prediction) bool {
 	return canDivide && engine.Divides(p.plan, part.plan)
 }
 
+// Run computes the outputs at some addresses, in the thread of the call, as compute.Plan.Run. The operands have the
+// strides of the prediction. The caller keeps the operation and its backend open.
+func (p *Prediction) Run(inputs, outputs []device.Addr, workspace device.Addr) error {
+	return p.plan.Run(inputs, outputs, workspace)
+}
+
 // Predict plans a run with such inputs. An input with a shape, axes or sizes has its elements in Known.
 // wanted states for each output whether it is wanted; nil: all that are not optional.
 // Errors: CodeInvalidArgument for inputs that the operator does not take; CodeUnsupported for a

@@ -35,8 +35,40 @@ type Graph struct {
 	ONNX      []byte
 	External  string
 	Constants []Constant
+	// Functions are the operators of the graph that the caller computes.
+	Functions []Function
 	// Memory gives the session all other memory.
 	Memory Memory
+}
+
+// Function is an operator of a graph that the caller computes. A session calls its functions in the thread of
+// Run, and not while it is opened.
+type Function struct {
+	// Domain and Name are those of the operator in the graph. One node has it.
+	Domain, Name string
+	// Inputs and Outputs are the operands of the node.
+	Inputs, Outputs []FunctionOperand
+	// Plan states how to compute inputs of some shapes, in the order of Inputs; that of an absent input is nil.
+	// A session keeps some plans. Any number of threads may call Plan.
+	Plan func(shapes [][]int64) (FunctionPlan, error)
+}
+
+// FunctionOperand is an input or an output of a Function.
+type FunctionOperand struct {
+	Type dtype.DType
+	// IsAbsent states that the node does not have the operand. Its type has no meaning then.
+	IsAbsent bool
+}
+
+// FunctionPlan computes inputs of some shapes.
+type FunctionPlan struct {
+	// Shapes are those of the outputs; that of an absent one has no meaning.
+	Shapes [][]int64
+	// WorkspaceBytes is the memory that Run needs besides its operands.
+	WorkspaceBytes uint64
+	// Run computes the outputs, as Plan.Run does. The operands are contiguous. After an error the run of the
+	// session fails with it. Any number of threads may call Run.
+	Run func(inputs, outputs []device.Addr, workspace device.Addr) error
 }
 
 // Constant is an initialiser whose elements are in memory, in the order of its shape. The memory belongs to

@@ -42,6 +42,6 @@
 // failure.go, space.go, random.go, initialise.go, parameter.go, program.go, activations.go, views.go,
 // flow.go, loop.go, assembly.go, sharing.go, tiles.go, memory_plan.go, layer_elements.go, fill.go, shape.go,
 // progress.go, build_time.go, computation.go, finite.go, executor.go, run.go, steps.go, session_memory.go, sessions.go,
-// session_run.go, sleep.go, info.go, construct.go, options.go, pass_times.go, builder.go,
+// session_functions.go, session_run.go, sleep.go, info.go, construct.go, options.go, pass_times.go, builder.go,
 // session_build.go, builder_info.go, onnx.go.
 package model

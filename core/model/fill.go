@@ -345,20 +345,21 @@ func (f *filling) makePiece(p *parameter, spec *ir.Parameter, to *tensor.Tensor,
 		}
 		defer func() { _ = place.Close() }() // another tensor over the memory is open
 	}
-	if by := layerTypeOf(f.program.definition.Operators, spec); by != nil && spec.Value == nil {
-		return f.makeByLayer(by, p, spec, place)
-	}
-	return f.make(spec, place)
+	return f.make(spec, p.spec.Name, place)
 }
 
-// make writes the elements of a parameter that the weights do not have.
-func (f *filling) make(spec *ir.Parameter, to *tensor.Tensor) error {
+// make writes the elements of a parameter that the weights do not have. It is the parameter with the name whole, or
+// a part of it.
+func (f *filling) make(spec *ir.Parameter, whole string, to *tensor.Tensor) error {
 	if spec.Value != nil {
 		var bytes []byte
 		for _, n := range spec.Value {
 			bytes = binary.NativeEndian.AppendUint64(bytes, uint64(n))
 		}
 		return to.Write(bytes, f.stream)
+	}
+	if by := layerTypeOf(f.program.definition.Operators, spec); by != nil {
+		return f.makeByLayer(by, spec, whole, to)
 	}
 	rule, err := initializer(spec, f.options.Seed, f.options.Initializers)
 	if err != nil {

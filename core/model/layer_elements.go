@@ -21,13 +21,13 @@ func layerTypeOf(known operator.Vocabulary, spec *ir.Parameter) *operator.Schema
 }
 
 // makeByLayer makes the layer type of a parameter write its elements.
-func (f *filling) makeByLayer(by *operator.Schema, p *parameter, spec *ir.Parameter, to *tensor.Tensor) error {
+func (f *filling) makeByLayer(by *operator.Schema, spec *ir.Parameter, whole string, to *tensor.Tensor) error {
 	if f.to.engine.Info().HostAddressable {
 		// Other work may still use the memory.
 		if err := f.stream.Synchronize(device.Forever); err != nil {
 			return err
 		}
-		return madeByLayer(f.program.definition, by, spec, p.spec.Name, to.Addr())
+		return madeByLayer(f.program.definition, by, spec, whole, to.Addr())
 	}
 	block, err := offheap.NewBlock(int(to.SizeBytes()))
 	if err != nil {
@@ -35,7 +35,7 @@ func (f *filling) makeByLayer(by *operator.Schema, p *parameter, spec *ir.Parame
 	}
 	defer block.Free()
 	bytes := block.Bytes()
-	if err := madeByLayer(f.program.definition, by, spec, p.spec.Name, device.Addr(offheap.AddressOf(bytes))); err != nil {
+	if err := madeByLayer(f.program.definition, by, spec, whole, device.Addr(offheap.AddressOf(bytes))); err != nil {
 		return err
 	}
 	return to.Write(bytes, f.stream)

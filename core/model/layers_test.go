@@ -218,8 +218,13 @@ func gained(t testing.TB, known *ownLayers) *ir.Model {
 	return m
 }
 
-func TestEachFunctionOfALayerFailsOnce(t *testing.T) {
-	r := newRig(t)
+func TestEachFunctionOfALayerFailsOnce(t *testing.T) { eachFunctionFailsOnce(t, newRig(t)) }
+
+func TestEachFunctionOfALayerFailsOnceInASession(t *testing.T) {
+	eachFunctionFailsOnce(t, newRuntimeRig(t))
+}
+
+func eachFunctionFailsOnce(t *testing.T, r *rig) {
 	m := gained(t, r.layers)
 	builder := &model.Builder{}
 	before := r.books()

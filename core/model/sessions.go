@@ -11,7 +11,6 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/onnx"
-	"ferrum_mem/core/operator"
 	"ferrum_mem/core/tensor"
 	"ferrum_mem/core/weights"
 )
@@ -25,6 +24,8 @@ type sessions struct {
 	file     *onnx.File
 	original *ir.Model
 	graph    *onnx.Graph
+	// functions are the layers of the program in the graph.
+	functions []compute.Function
 	// constants are the parameters in memory, in the order of the graph.
 	constants []constant
 	// kept is memory of the session that stays as long as the session, with the tag of the parameters.
@@ -55,32 +56,15 @@ type observed struct {
 	arenaBytes uint64
 }
 
-// refuseLayers returns an error for a layer type of the program, which a session cannot call.
-func (x *sessions) refuseLayers(resolved *ir.Resolved) error {
-	if resolved == nil {
-		return nil
-	}
-	for at := range resolved.Nodes {
-		if n := &resolved.Nodes[at]; n.Operator != nil && n.Operator.Custom != nil {
-			return device.Errorf(device.CodeUnsupported, opCompile, "layer %q: the backend %s does not compute %s, a layer type of the program: use the backend cpu",
-				resolved.Model.Layers[n.Layer].Name, x.backend.Name(), n.Operator.FullName())
-		}
-	}
-	return nil
-}
-
 func (x *sessions) compile(resolved *ir.Resolved) (err error) {
-	if err := x.refuseLayers(resolved); err != nil {
-		return err
-	}
-	if x.file == nil || x.definition != x.original {
-		if err := x.checkLayers(resolved); err != nil {
+	if x.file == nil || x.definition != x.original || hasProgramLayers(resolved) {
+		if x.graph, err = onnx.FromDefinition(x.definition); err != nil {
 			return err
 		}
-		if x.graph, err = onnx.FromDefinition(x.definition); err == nil {
-			x.program, err = compile(resolved, nil)
+		if x.program, err = compile(resolved, nil); err != nil {
+			return err
 		}
-		return err
+		return x.prepareFunctions(resolved)
 	}
 	if x.graph, err = x.file.Graph(); err != nil {
 		return err
@@ -101,17 +85,6 @@ func (x *sessions) compile(resolved *ir.Resolved) (err error) {
 	}
 	for i := range x.graph.Outputs {
 		x.program.outputs = append(x.program.outputs, output{name: x.graph.Outputs[i].Name, value: i})
-	}
-	return nil
-}
-
-// checkLayers checks that a session can run all operators.
-func (x *sessions) checkLayers(resolved *ir.Resolved) error {
-	for _, n := range resolved.Nodes {
-		if of := n.Operator; of != nil && of.Domain != operator.ONNX && of.Domain != operator.Ferrum {
-			return device.Errorf(device.CodeUnsupported, opCompile, "layer %q: %s runs no layers of the program, such as %s",
-				resolved.Model.Layers[n.Layer].Name, x.backend.Name(), of.FullName())
-		}
 	}
 	return nil
 }
@@ -162,7 +135,7 @@ func (x *sessions) bind(source *weights.Source) error {
 // choose checks the rules of parameters that are initialised. All parameters are as the definition states.
 func (x *sessions) choose(s *Settings) error {
 	for _, c := range x.constants {
-		if c.Spec.Tensor != "" {
+		if c.Spec.Tensor != "" || c.Parameter != nil && layerTypeOf(x.definition.Operators, c.Parameter) != nil {
 			continue
 		}
 		if c.Parameter == nil || len(c.Parameter.Parts) > 0 || !c.Parameter.DType.IsConvertible() {
@@ -207,7 +180,7 @@ func (x *sessions) fill(ctx context.Context, s *Settings, tell func(done, total 
 	if x.memory, err = newSessionMemory(x.kept, x.arena); err != nil {
 		return err
 	}
-	g := compute.Graph{Name: x.id, ONNX: x.graph.Bytes, External: onnx.ExternalName, Memory: x.memory}
+	g := compute.Graph{Name: x.id, ONNX: x.graph.Bytes, External: onnx.ExternalName, Functions: x.functions, Memory: x.memory}
 	for _, c := range x.constants {
 		g.Constants = append(g.Constants, compute.Constant{Name: c.Name, Type: c.Type, Shape: signed(c.Shape), Addr: x.parameters.addr(c.offset)})
 	}
@@ -267,7 +240,7 @@ func (x *sessions) make(f *filling, c *constant) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	if !c.IsTransposed {
-		return f.make(c.Parameter, to)
+		return f.make(c.Parameter, c.Parameter.Name, to)
 	}
 	if err := f.scratch.grow(c.SizeBytes, f.stream); err != nil {
 		return err
@@ -277,7 +250,7 @@ func (x *sessions) make(f *filling, c *constant) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if err := f.make(c.Parameter, from); err != nil {
+	if err := f.make(c.Parameter, c.Parameter.Name, from); err != nil {
 		return err
 	}
 	turned, err := from.Transpose(0, 1)
@@ -340,6 +313,9 @@ func (x *sessions) close() error {
 	if x.memory != nil {
 		x.memory.close()
 		x.memory = nil
+	}
+	if x.program != nil {
+		x.program.close()
 	}
 	if x.kept == nil {
 		return nil

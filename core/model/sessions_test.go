@@ -96,6 +96,37 @@ func TestSessionsComputeWhatTheReferenceDoes(t *testing.T) {
 	assert.Greater(t, ran, 40)
 }
 
+// Layers of the program beside operators give what operators alone give.
+func TestLayersOfTheProgramInSessions(t *testing.T) {
+	r := newRuntimeRig(t)
+	random := rand.New(rand.NewPCG(5, 7))
+	ran, changed := 0, 0
+	for seed := range uint64(20) {
+		m := randomModel(t, seed)
+		mixed, count := withOwnLayers(m, r.layers, random)
+		x, err := new(model.Builder).Build(context.Background(), r.runtimeRequest(mixed))
+		if errors.Is(err, device.CodeUnsupported) {
+			t.Logf("seed %d: %v", seed, err)
+			continue
+		}
+		require.NoError(t, err, "seed %d", seed)
+		for _, of := range lengths {
+			inputs, err := irtest.Inputs(m, of)
+			require.NoError(t, err)
+			want, err := irtest.Run(m, inputs, irtest.Elements)
+			require.NoError(t, err)
+			for range 2 {
+				require.NoError(t, irtest.Difference(want, r.resultsOf(x, inputs, want), 1e-4), "seed %d, %v", seed, of)
+			}
+		}
+		require.NoError(t, x.Close(false))
+		require.Zero(t, r.layers.kept.Load())
+		ran, changed = ran+1, changed+count
+	}
+	assert.Greater(t, ran, 10)
+	assert.Greater(t, r.layers.runs.Load(), int64(changed))
+}
+
 func TestAModelOfASession(t *testing.T) {
 	r := newRuntimeRig(t)
 	m := embedding(t)
@@ -161,6 +192,26 @@ func TestAnOutputOverAnInput(t *testing.T) {
 	require.NoError(t, x.Run(context.Background(), map[string]*tensor.Tensor{"x": both}, map[string]*tensor.Tensor{"out": both}, model.RunOptions{}))
 	assert.Equal(t, want["out"], r.bytesOf(both))
 	require.NoError(t, both.Close())
+}
+
+// The session does not copy an input that is an output too, but the run does.
+func TestAnInputThatIsAnOutput(t *testing.T) {
+	r := newRuntimeRig(t)
+	b := irtest.New(t)
+	in := b.Input("x", dtype.F32, "batch", 4)
+	b.Output(in)
+	b.Output(b.Node("out", "Relu", "", in))
+	x := r.build(r.runtimeRequest(b.Model()))
+	from := reference.New(dtype.F32, []uint64{1, 4})
+	copy(from.Floats, []float64{1, 2, 3, 4})
+	given := r.put(from)
+	for range 2 { // the second run knows the shapes
+		to := r.put(reference.New(dtype.F32, []uint64{1, 4}))
+		require.NoError(t, x.Run(context.Background(), map[string]*tensor.Tensor{"x": given}, map[string]*tensor.Tensor{"x": to}, model.RunOptions{}))
+		assert.Equal(t, r.bytesOf(given), r.bytesOf(to))
+		require.NoError(t, to.Close())
+	}
+	require.NoError(t, given.Close())
 }
 
 // The parameters leave below a live session, and come back at their addresses.

@@ -3,6 +3,7 @@ package onnx
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -20,13 +21,14 @@ const (
 )
 
 // FromDefinition returns the graph of a definition. Operators of the domain "ferrum" become operators of
-// ONNX; a layer of another domain keeps its domain, name and attributes. Constants keep their elements, and
-// all other parameters are Initializers. Inputs and outputs keep their names.
+// ONNX; a layer of another domain becomes a Function in this domain, whose operator has no attributes.
+// Constants keep their elements, and all other parameters are Initializers. Inputs and outputs keep their
+// names.
 //
 // Errors: CodeInvalidConfig for a definition that is not valid; CodeUnsupported for an operator or a type
 // that ONNX does not have.
 func FromDefinition(m *ir.Model) (*Graph, error) {
-	d, err := documentOf(m)
+	d, err := documentOf(m, forRuntime)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +47,21 @@ type exporter struct {
 	parameters, transposed []string
 	// plainUses counts the uses of each parameter other than as the matrix of a product.
 	plainUses []int
+	purpose   purpose
+	functions []Function
 }
 
-func documentOf(m *ir.Model) (*document, error) {
+// purpose states who reads a document.
+type purpose uint8
+
+const (
+	// forFile is for any program: a layer of another domain keeps its name and its attributes.
+	forFile purpose = iota
+	// forRuntime is for a runtime of this process: such a layer is a Function.
+	forRuntime
+)
+
+func documentOf(m *ir.Model, p purpose) (*document, error) {
 	g, err := m.Resolve()
 	if err != nil {
 		return nil, err
@@ -55,6 +69,7 @@ func documentOf(m *ir.Model) (*document, error) {
 	e := &exporter{
 		builder: newBuilder(m.Metadata.Name), of: m, Resolved: g, values: make([][]string, len(g.Nodes)),
 		parameters: make([]string, len(m.Parameters)), transposed: make([]string, len(m.Parameters)), plainUses: make([]int, len(m.Parameters)),
+		purpose: p,
 	}
 	if e.name == "" {
 		e.name = "model"
@@ -78,7 +93,12 @@ func documentOf(m *ir.Model) (*document, error) {
 		}
 		e.outputs = append(e.outputs, v)
 	}
-	return e.document()
+	d, err := e.document()
+	if err != nil {
+		return nil, err
+	}
+	d.functions = e.functions
+	return d, nil
 }
 
 func (e *exporter) layer(at int) *ir.Layer { return &e.of.Layers[e.Nodes[at].Layer] }
@@ -191,19 +211,17 @@ func (e *exporter) export(at int) error {
 // ONNX can infer.
 func (e *exporter) custom(at int, s step) error {
 	l := e.layer(at)
-	config := l.Config
-	if s.operator.Custom != nil {
-		// With the defaults of the layer type, which other programs do not know.
-		config = nil
-		if err := json.Unmarshal(s.operator.Config(), &config); err != nil {
-			return device.Errorf(device.CodeSerialization, opExport, "the layer %.120q: %w", l.Name, err)
+	domain, name := operator.SplitName(l.Type)
+	var attributes []Attribute
+	if e.purpose == forRuntime {
+		name = fmt.Sprintf("%s.%d", name, at)
+		e.functions = append(e.functions, Function{Domain: domain, Name: name, Node: at})
+	} else {
+		var err error
+		if attributes, err = attributesOfLayer(l, s.operator); err != nil {
+			return err
 		}
 	}
-	attributes, wrong := attributesOfConfig(config)
-	if wrong != "" {
-		return device.Errorf(device.CodeUnsupported, opExport, "the layer %.120q: the attribute %.120q is not an integer, a number, a text or a list of them", l.Name, wrong)
-	}
-	domain, name := operator.SplitName(l.Type)
 	e.add(Node{Name: s.id, Domain: domain, Type: name, Outputs: s.outputs, Attributes: attributes}, s.inputs)
 	for i := range l.Outputs {
 		isOutput := i == 0 && slices.Contains(e.Outputs, at)
@@ -217,6 +235,23 @@ func (e *exporter) custom(at int, s step) error {
 		e.stated = append(e.stated, v)
 	}
 	return nil
+}
+
+// attributesOfLayer returns the configuration of a layer of another domain as attributes.
+func attributesOfLayer(l *ir.Layer, of *operator.Operator) ([]Attribute, error) {
+	config := l.Config
+	if of.Custom != nil {
+		// With the defaults of the layer type, which other programs do not know.
+		config = nil
+		if err := json.Unmarshal(of.Config(), &config); err != nil {
+			return nil, device.Errorf(device.CodeSerialization, opExport, "the layer %.120q: %w", l.Name, err)
+		}
+	}
+	attributes, wrong := attributesOfConfig(config)
+	if wrong != "" {
+		return nil, device.Errorf(device.CodeUnsupported, opExport, "the layer %.120q: the attribute %.120q is not an integer, a number, a text or a list of them", l.Name, wrong)
+	}
+	return attributes, nil
 }
 
 // parameter returns the name of a parameter, and adds its tensors when it is used first.

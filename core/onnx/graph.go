@@ -18,8 +18,18 @@ type Graph struct {
 	Bytes []byte
 	// Initializers has the tensors without elements, in the order of the model.
 	Initializers []Initializer
+	// Functions has the nodes of other domains than those of the library. Each has an operator of its own there.
+	Functions []Function
 	// Inputs and Outputs are those of the graph, in their order.
 	Inputs, Outputs []Value
+}
+
+// Function is a node of a graph for a runtime whose operator the caller computes.
+type Function struct {
+	// Domain and Name are those of the operator in the graph, where no other node has it.
+	Domain, Name string
+	// Node is the position of the node in the resolved definition.
+	Node int
 }
 
 // ExternalName is the name of the file in which tensors without elements would be.
@@ -52,6 +62,7 @@ type document struct {
 	// after its initialisers.
 	head, start, end []byte
 	tensors          []tensor
+	functions        []Function
 	inputs, outputs  []Value
 }
 
@@ -128,7 +139,7 @@ func (e *Entry) encode() []byte {
 
 // graph returns the model without the elements of its initialisers.
 func (d *document) graph() *Graph {
-	g := &Graph{Inputs: d.inputs, Outputs: d.outputs}
+	g := &Graph{Functions: d.functions, Inputs: d.inputs, Outputs: d.outputs}
 	for i := range d.tensors {
 		if d.tensors[i].elements == nil {
 			g.Initializers = append(g.Initializers, d.tensors[i].Initializer)

@@ -41,7 +41,7 @@ const (
 // end, or none does. Errors: those of FromDefinition and weights.Source.Convert; CodeInvalidArgument for a
 // parameter whose elements are nowhere.
 func Write(ctx context.Context, path string, m *ir.Model, o WriteOptions) error {
-	d, err := documentOf(m)
+	d, err := documentOf(m, forFile)
 	if err != nil {
 		return err
 	}

@@ -25,10 +25,11 @@ type allocator struct {
 
 // callbacks are the functions of Go that C calls.
 type callbacks struct {
-	allocate, release uintptr
-	err               error
-	// known has each allocator by the address of its table.
-	known sync.Map
+	allocate, release, compute uintptr
+	err                        error
+	// known has each allocator by the address of its table, and functions each function of a graph by that of its
+	// struct.
+	known, functions sync.Map
 }
 
 // calls makes the functions once.
@@ -37,6 +38,14 @@ var calls = sync.OnceValue(func() *callbacks {
 	c.allocate, c.err = dl.Returning(func(table, size uintptr) uintptr { return uintptr(c.alloc(table, uint64(size))) })
 	if c.err == nil {
 		c.release, c.err = dl.Returning(func(table, block uintptr) uintptr { c.free(table, device.Addr(block)); return 0 })
+	}
+	if c.err == nil {
+		c.compute, c.err = dl.Returning(func(kernel, call uintptr) uintptr {
+			if c.computeFunction(kernel, (*customCall)(pointerTo(call))) {
+				return 1
+			}
+			return 0
+		})
 	}
 	return c
 })

@@ -34,5 +34,5 @@
 // # Files in reading order
 //
 // functions.go, allocate.h, allocate.c, allocate.go, allocate_other.go, runtime.go, allocator.go, values.go,
-// session.go, run.go, engine.go.
+// kernel.h, kernel.c, custom.go, session.go, run.go, engine.go.
 package ort

@@ -4,8 +4,9 @@ package ort
 // order of that struct never changes: a version only adds functions at its end.
 type function int
 
-// The functions that the package calls. All are part of the table since version 9.
+// The functions that the package calls, some of them in kernel.c. All are part of the table since version 9.
 const (
+	createStatus              function = 0
 	errorCode                 function = 1
 	errorMessage              function = 2
 	createEnvironment         function = 3
@@ -16,6 +17,9 @@ const (
 	setOptimization           function = 23
 	setIntraThreads           function = 24
 	setInterThreads           function = 25
+	createDomain              function = 26
+	addToDomain               function = 27
+	addDomain                 function = 28
 	inputCount                function = 30
 	outputCount               function = 31
 	inputType                 function = 33
@@ -33,12 +37,15 @@ const (
 	createMemoryInfo          function = 69
 	freeText                  function = 76
 	defaultAllocator          function = 78
+	kernelInput               function = 90
+	kernelOutput              function = 91
 	releaseStatus             function = 93
 	releaseSession            function = 95
 	releaseValue              function = 96
 	releaseTypeInfo           function = 98
 	releaseTensorTypeAndShape function = 99
 	releaseOptions            function = 100
+	releaseDomain             function = 101
 	addConfigEntry            function = 130
 	addInitializer            function = 150
 	registerAllocator         function = 176
@@ -53,10 +60,11 @@ type listed struct {
 
 func functions() []listed {
 	return []listed{
-		{errorCode, "GetErrorCode"}, {errorMessage, "GetErrorMessage"}, {createEnvironment, "CreateEnv"},
+		{createStatus, "CreateStatus"}, {errorCode, "GetErrorCode"}, {errorMessage, "GetErrorMessage"}, {createEnvironment, "CreateEnv"},
 		{createSession, "CreateSessionFromArray"}, {runSession, "Run"}, {createOptions, "CreateSessionOptions"},
 		{disableArena, "DisableCpuMemArena"}, {setOptimization, "SetSessionGraphOptimizationLevel"},
 		{setIntraThreads, "SetIntraOpNumThreads"}, {setInterThreads, "SetInterOpNumThreads"},
+		{createDomain, "CreateCustomOpDomain"}, {addToDomain, "CustomOpDomain_Add"}, {addDomain, "AddCustomOpDomain"},
 		{inputCount, "SessionGetInputCount"}, {outputCount, "SessionGetOutputCount"},
 		{inputType, "SessionGetInputTypeInfo"}, {outputType, "SessionGetOutputTypeInfo"},
 		{inputName, "SessionGetInputName"}, {outputName, "SessionGetOutputName"},
@@ -65,9 +73,10 @@ func functions() []listed {
 		{dimensionCount, "GetDimensionsCount"}, {dimensions, "GetDimensions"}, {symbolicDimensions, "GetSymbolicDimensions"},
 		{tensorTypeAndShape, "GetTensorTypeAndShape"}, {createMemoryInfo, "CreateCpuMemoryInfo"},
 		{freeText, "AllocatorFree"}, {defaultAllocator, "GetAllocatorWithDefaultOptions"},
+		{kernelInput, "KernelContext_GetInput"}, {kernelOutput, "KernelContext_GetOutput"},
 		{releaseStatus, "ReleaseStatus"}, {releaseSession, "ReleaseSession"}, {releaseValue, "ReleaseValue"},
 		{releaseTypeInfo, "ReleaseTypeInfo"}, {releaseTensorTypeAndShape, "ReleaseTensorTypeAndShapeInfo"},
-		{releaseOptions, "ReleaseSessionOptions"}, {addConfigEntry, "AddSessionConfigEntry"},
+		{releaseOptions, "ReleaseSessionOptions"}, {releaseDomain, "ReleaseCustomOpDomain"}, {addConfigEntry, "AddSessionConfigEntry"},
 		{addInitializer, "AddInitializer"}, {registerAllocator, "RegisterAllocator"}, {unregisterAllocator, "UnregisterAllocator"},
 	}
 }

@@ -17,7 +17,10 @@ type session struct {
 	handle  uintptr
 	memory  *allocator
 	// constants are the OrtValues over the memory of the caller.
-	constants       []uintptr
+	constants []uintptr
+	// functions are those of the graph, and domains the OrtCustomOpDomains that have them.
+	functions       []*custom
+	domains         []uintptr
 	inputs, outputs []compute.GraphValue
 }
 
@@ -87,6 +90,9 @@ func (s *session) open(g *compute.Graph, with settings) error {
 		if err := r.call(opOpen, addInitializer, options, dl.Pointer(&name[0]), value); err != nil {
 			return err
 		}
+	}
+	if err := s.addFunctions(options, g.Functions); err != nil {
+		return err
 	}
 	if len(g.Constants) > 0 {
 		folder, err := emptyFile(g.External)
@@ -195,6 +201,12 @@ func (s *session) Close() {
 	for _, value := range s.constants {
 		r.release(releaseValue, value)
 	}
+	for _, domain := range s.domains {
+		r.release(releaseDomain, domain)
+	}
+	for _, f := range s.functions {
+		f.close()
+	}
 	s.memory.close()
-	s.handle, s.constants = 0, nil
+	s.handle, s.constants, s.domains, s.functions = 0, nil, nil, nil
 }

@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include <dlfcn.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -445,4 +447,20 @@ void gate_open(gate *g) {
     g->open = 1;
     pthread_cond_broadcast(&g->changed);
     pthread_mutex_unlock(&g->mutex);
+}
+
+#define LIBRARIES                            \
+    "build/venv/lib/python3*/site-packages/" \
+    "onnxruntime/capi/libonnxruntime.so*"
+
+/* The system finds a library that is loaded already by its name. */
+int fixture_loads_onnx_runtime(void) {
+    static int found;
+    if (found || getenv("FERRUM_ORT_LIBRARY"))
+        return 1;
+    glob_t files;
+    if (glob(LIBRARIES, 0, NULL, &files) == 0)
+        found = dlopen(files.gl_pathv[0], RTLD_NOW | RTLD_LOCAL) != NULL;
+    globfree(&files);
+    return found;
 }

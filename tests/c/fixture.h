@@ -89,6 +89,9 @@ typedef struct {
 void fixture_make(fixture *f);
 /** Destroys everything and stops the library. Every step must succeed. */
 void fixture_end(fixture *f);
+/** Loads the library of ONNX Runtime of the environment of the tests. Returns 0
+ *  if it is not installed. */
+int fixture_loads_onnx_runtime(void);
 /** A model: y = x * transpose(weight) + bias, for x of shape [batch, 4]. weight
  *  is [3, 4] and normal, bias is 1. */
 extern const char FIXTURE_DEFINITION[];

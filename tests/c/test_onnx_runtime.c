@@ -8,14 +8,8 @@
 #include "asserts.h"
 #include "fixture.h"
 
-#include <dlfcn.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LIBRARIES                            \
-    "build/venv/lib/python3*/site-packages/" \
-    "onnxruntime/capi/libonnxruntime.so*"
 
 static fixture f;
 
@@ -36,18 +30,6 @@ static ferrum_compute_config runtime_config(void) {
     config.type = FERRUM_COMPUTE_ONNX_RUNTIME;
     config.threads = 1;
     return config;
-}
-
-/* The system finds a library that is loaded already by its name. */
-static int has_library(void) {
-    static int found;
-    if (found || getenv("FERRUM_ORT_LIBRARY"))
-        return 1;
-    glob_t files;
-    if (glob(LIBRARIES, 0, NULL, &files) == 0)
-        found = dlopen(files.gl_pathv[0], RTLD_NOW | RTLD_LOCAL) != NULL;
-    globfree(&files);
-    return found;
 }
 
 /* The first test: nothing has loaded the library yet. */
@@ -90,7 +72,7 @@ static void holds(ferrum_tensor tensor, const float *want, size_t count) {
 
 static void test_an_operation(void **state) {
     (void)state;
-    if (!has_library())
+    if (!fixture_loads_onnx_runtime())
         skip();
     ferrum_compute_config config = runtime_config();
     ferrum_compute compute;
@@ -144,7 +126,7 @@ static const char definition[] =
 
 static void test_a_model(void **state) {
     (void)state;
-    if (!has_library())
+    if (!fixture_loads_onnx_runtime())
         skip();
     ferrum_compute_config config = runtime_config();
     ferrum_compute compute;

@@ -69,6 +69,14 @@ def definition(layer, parameters=(), out=(-1, 4)):
 X = numpy.arange(8, dtype="float32").reshape(2, 4) - 3
 
 
+@pytest.fixture(params=["cpu", "onnx_runtime"])
+def engine(request):
+    """The engine of a model: that of the CPU, and that of ONNX Runtime where it is installed."""
+    if request.param == "onnx_runtime":
+        pytest.importorskip("onnxruntime")
+    return request.param
+
+
 @contextlib.contextmanager
 def computing(layer):
     """A backend, which ends before the layer: it keeps its operations."""
@@ -76,7 +84,7 @@ def computing(layer):
         yield compute
 
 
-def test_a_function_is_a_layer_of_a_model():
+def test_a_function_is_a_layer_of_a_model(engine):
     @fm.models.layer(
         "mine.scale", parameters=lambda width, **_: {"gain": numpy.arange(width, dtype="f4")}
     )
@@ -88,7 +96,7 @@ def test_a_function_is_a_layer_of_a_model():
     assert scale.__doc__ == "Scales."
     assert scale(2, 3, factor=4) == 24
     layer = {"layer_type": "mine.scale", "config": {"factor": 2}}
-    with scale, fm.models.build(definition=definition(layer)) as model:
+    with scale, fm.models.build(definition=definition(layer), engine=engine) as model:
         got = model(x=X)["r"].numpy()
         expected = numpy.maximum(X * numpy.arange(4, dtype="float32") * 2, 0)
         assert numpy.array_equal(got, expected)
@@ -112,7 +120,7 @@ def test_a_function_is_a_layer_of_a_model():
     assert fm.models.layers()["layers"] == []
 
 
-def test_the_weights_have_a_parameter_or_the_layer_makes_it(tmp_path):
+def test_the_weights_have_a_parameter_or_the_layer_makes_it(tmp_path, engine):
     from safetensors.numpy import save_file
 
     file = tmp_path / "w.safetensors"
@@ -124,23 +132,23 @@ def test_the_weights_have_a_parameter_or_the_layer_makes_it(tmp_path):
 
     made = definition({"layer_type": "mine.scale"})
     with scale:
-        with fm.models.build(definition=made) as model:
+        with fm.models.build(definition=made, engine=engine) as model:
             assert numpy.array_equal(model(x=X)["r"].numpy(), numpy.maximum(X * 3, 0))
         with (
             fm.Weights(file) as weights,
-            fm.models.build(definition=made, weights=weights) as model,
+            fm.models.build(definition=made, weights=weights, engine=engine) as model,
         ):
             assert numpy.array_equal(model(x=X)["r"].numpy(), numpy.maximum(X * 7, 0))
 
 
-def test_a_layer_writes_its_output_and_infers_another_shape():
+def test_a_layer_writes_its_output_and_infers_another_shape(engine):
     @fm.models.layer("mine.halve", infer=lambda x: (x.shape[0], x.shape[1] // 2))
     def halve(x, out):
         numpy.add(x[:, ::2], x[:, 1::2], out=out)
 
     with computing(halve) as compute:
         made = definition({"layer_type": "mine.halve"}, out=(-1, 2))
-        with fm.models.build(definition=made) as model:
+        with fm.models.build(definition=made, engine=engine) as model:
             expected = numpy.maximum(X[:, ::2] + X[:, 1::2], 0)
             assert numpy.array_equal(model(x=X)["r"].numpy(), expected)
         with compute.op("mine.halve")(X.T) as y:
@@ -169,7 +177,7 @@ class OwnError(Exception):
     pass
 
 
-def test_exceptions_are_carried_back():
+def test_exceptions_are_carried_back(engine):
     state: dict[str, str | None] = {"raises": None}
 
     def fails(where):
@@ -194,10 +202,10 @@ def test_exceptions_are_carried_back():
         for where in ("infer", "parameters", "forward"):
             state["raises"] = where
             with pytest.raises(fm.FerrumError, match=where) as caught:
-                fm.models.build(definition=made)
+                fm.models.build(definition=made, engine=engine)
             assert isinstance(caught.value.__cause__, OwnError)
             state["raises"] = None
-        with fm.models.build(definition=made) as model:
+        with fm.models.build(definition=made, engine=engine) as model:
             state["raises"] = "forward"
             with pytest.raises(fm.InternalError, match=r"mine\.fails") as caught:
                 model(x=X)
@@ -277,7 +285,7 @@ def test_the_input_shape_is_checked():
             compute.run("mine.rows", [X.T])
 
 
-def test_a_layer_may_not_end_its_model():
+def test_a_layer_may_not_end_its_model(engine):
     found: list[type] = []
     model: Any = None
 
@@ -300,7 +308,9 @@ def test_a_layer_may_not_end_its_model():
         return x
 
     with ends:
-        with fm.models.build(definition=definition({"layer_type": "mine.ends"})) as built:
+        with fm.models.build(
+            definition=definition({"layer_type": "mine.ends"}), engine=engine
+        ) as built:
             model = built
             assert numpy.array_equal(model(x=X)["r"].numpy(), numpy.maximum(X, 0))
         model = None
@@ -357,16 +367,128 @@ def test_a_layer_is_exported_as_an_operator_of_its_domain(tmp_path):
     assert arrays.to_array(gain).tolist() == [3, 3, 3, 3]
 
 
-def test_onnx_runtime_does_not_compute_a_layer():
+def test_a_file_with_a_layer_is_built_on_both_engines(tmp_path, engine):
+    @fm.models.layer("mine.scale", parameters={"gain": numpy.full(4, 3, "float32")})
+    def scale(x, gain, *, factor=2.5):
+        return x * gain * factor
+
+    file = tmp_path / "scale.onnx"
+    made = definition({"layer_type": "mine.scale", "config": {"factor": 2.0}})
+    expected = numpy.maximum(X * 6, 0)
+    with scale:
+        with fm.models.build(definition=made, engine=engine) as model:
+            model.export_onnx(file)
+        with fm.models.build(file, engine=engine) as model:
+            assert model.info()["parameter_bytes"] == 16
+            for _ in range(2):
+                assert numpy.array_equal(model(x=X)["r"].numpy(), expected)
+    with pytest.raises(fm.FerrumError, match=r"mine\.scale|scale"):
+        fm.models.build(file, engine=engine)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["f16", "bf16", "f64", "f32", "i8", "u8", "i16", "i32", "i64", "u16", "u32", "u64", "bool"],
+)
+def test_operands_of_every_type(dtype, engine):
+    """The layer copies its first input, and counts its elements."""
+
+    def infer(x, y):
+        return [x.shape, fm.TensorSpec(fm.DType.I64, (1,)), fm.TensorSpec(fm.DType.I64, y.shape)]
+
+    @fm.models.layer("mine.copy", outputs=3, infer=infer)
+    def copy(x, y):
+        return [x, numpy.array([x.size]), y + 1]
+
+    made = definition({"layer_type": "mine.copy"})
+    x, layer, _ = made["layers"]
+    y = {**x, "name": "y", "outputs": [tensor("y", [-1, 2], "i64")]}
+    x["outputs"] = [tensor("x", [-1, 4], dtype)]
+    layer["inputs"] = [tensor("in", [-1, 4], dtype), tensor("more", [-1, 2], "i64")]
+    layer["outputs"] = [
+        tensor("same", [-1, 4], dtype),
+        tensor("count", [1], "i64"),
+        tensor("next", [-1, 2], "i64"),
+    ]
+
+    def cast(name, kind, shape):
+        return {
+            "name": name,
+            "layer_type": "Cast",
+            "config": {"to": "i64"},
+            "parameters": [],
+            "inputs": [tensor("in", shape, kind)],
+            "outputs": [tensor("out", shape, "i64")],
+        }
+
+    casts = [cast("m", dtype, [-1, 4]), cast("c", "i64", [1]), cast("n", "i64", [-1, 2])]
+    made["layers"] = [x, y, layer, *casts]
+    names = ["x", "y", "s", "m", "c", "n"]
+    made["graph"] = {
+        "inputs": ["x", "y"],
+        "outputs": ["m", "c", "n"],
+        "nodes": [{"id": name, "layer_name": name} for name in names],
+        "edges": [
+            {"source": "x", "target": "s"},
+            {"source": "y", "target": "s", "target_input": 1},
+            {"source": "s", "target": "m"},
+            {"source": "s", "target": "c", "source_output": 1},
+            {"source": "s", "target": "n", "source_output": 2},
+        ],
+    }
+    values = numpy.arange(8).reshape(2, 4) % 2
+    rows = numpy.arange(6).reshape(3, 2)
+    with copy, fm.models.build(definition=made, engine=engine) as model:
+        for _ in range(2):
+            got = model(x=values, y=rows)
+            assert numpy.array_equal(got["m"].numpy(), values)
+            assert got["c"].numpy().tolist() == [8]
+            assert numpy.array_equal(got["n"].numpy(), rows + 1)
+
+
+def test_two_threads_run_two_models_with_a_layer(engine):
+    @fm.models.layer("mine.more")
+    def more(x, *, by=1.0):
+        return x + by
+
+    def work(model, by):
+        for rows in range(1, 40):
+            x = numpy.full((rows % 5 + 1, 4), rows, "float32")
+            results.append(numpy.array_equal(model(x=x)["r"].numpy(), x + by))
+
+    results: list[bool] = []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(more)
+        threads = []
+        for by in (1.0, 2.0):
+            made = definition({"layer_type": "mine.more", "config": {"by": by}})
+            model = stack.enter_context(fm.models.build(definition=made, engine=engine))
+            threads.append(threading.Thread(target=work, args=(model, by)))
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert len(results) == 78
+    assert all(results)
+
+
+def test_a_session_has_the_shapes_of_its_definition():
     pytest.importorskip("onnxruntime")
+    state = {"columns": 4}
 
-    @fm.models.layer("mine.same")
-    def same(x):
-        return x
+    @fm.models.layer("mine.wide", infer=lambda x: (x.shape[0], state["columns"]))
+    def wide(x, out):
+        out[:] = 1
 
-    made = definition({"layer_type": "mine.same"})
-    with same, pytest.raises(fm.UnsupportedError, match=r"mine\.same"):
-        fm.models.build(definition=made, engine="onnx_runtime")
+    made = definition({"layer_type": "mine.wide"})
+    rows = numpy.ones((3, 4), "float32")
+    with wide, fm.models.build(definition=made, engine="onnx_runtime") as model:
+        assert model(x=X)["r"].numpy().shape == (2, 4)
+        state["columns"] = 5
+        with pytest.raises(fm.InvalidArgumentError, match=r"f32\[3, 5\].*f32\[-1, 4\]"):
+            model(x=rows)
+        state["columns"] = 4
+        assert model(x=rows)["r"].numpy().shape == (3, 4)
 
 
 def test_a_pass_of_the_program_keeps_a_layer():

@@ -92,23 +92,6 @@ def test_a_definition() -> None:
             fm.models.build(definition=SMALL_MODEL, engine="onnx_runtime", compute=theirs.compute)
 
 
-def test_a_layer_of_the_program_is_refused_by_name() -> None:
-    def initial(width: int, **_: Any) -> dict[str, Any]:
-        return {"gain": numpy.ones(width, "float32")}
-
-    def scale(x: Any, gain: Any, *, width: int = 4) -> Any:
-        return x * gain
-
-    with fm.models.layer("ours.scale", parameters=initial)(scale):
-        one = {**SMALL_MODEL["layers"][1], "layer_type": "ours.scale", "parameters": []}
-        one["inputs"] = one["inputs"][:1]
-        one["outputs"] = [{**one["outputs"][0], "shape": [-1, 4]}]
-        model = {**SMALL_MODEL, "layers": [SMALL_MODEL["layers"][0], one], "parameters": []}
-        fm.models.build(definition=model).close()
-        with pytest.raises(fm.UnsupportedError, match=r"onnx_runtime.*ours\.scale"):
-            fm.models.build(definition=model, engine="onnx_runtime")
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A model with operators that a definition does not have, and an output of unknown length."""
