@@ -38,7 +38,7 @@ SETS = {"avx512": "", "avx2": "Haswell"}
 TITLES = {"avx512": "AVX-512", "avx2": "AVX2"}
 SHAPES = ("1x1536x384", "1x4096x4096", "16x384x384", "16x1536x384", "128x384x384",
           "128x1536x384", "128x384x1536", "128x4096x4096", "1024x1536x384")  # fmt: skip
-TYPES = ("f32", "f16", "bf16", "q8_0")
+TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0")
 TOKENS = (128, 256, 512, 1024, 2048, 4096)
 # The exit status of a program for a row that the machine cannot measure.
 CANNOT = 3

@@ -11,13 +11,14 @@
  * bits do not depend on the parts.
  *
  * workspace: rows of a | one panel of F32 | sums, if y is not F32
+ *            row of a | one panel of F32, or the row in fixed point
  */
 #ifndef FK_MATMUL_H
 #define FK_MATMUL_H
 
 #include "finish.h"
+#include "fixed_product.h"
 #include "tile.h"
-#include "vector_product.h"
 
 /* The most rows of a block. Their copy has at most 225 KiB, which leaves room in
  * the L2 cache for a panel, and bounds the workspace of each thread. */
@@ -141,7 +142,8 @@ static int64_t fk_sums_bytes(const struct fk_matmul *r) {
 
 static int64_t fk_matmul_workspace(const void *request) {
     const struct fk_matmul *r = request;
-    return fk_rows_bytes(r) + fk_panel_workspace(r) + fk_sums_bytes(r);
+    return fk_rows_bytes(r) + fk_panel_workspace(r) + fk_sums_bytes(r) +
+           fk_fixed_bytes(r);
 }
 
 /* The rows and the depth that are in the workspace. */
@@ -279,6 +281,7 @@ static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
         fk_read(row, r->a_type, fk_at(p->a, r->a_type, 0), r->a_column, r->k);
         a = row;
     }
+    const struct fk_fixed *fixed = fk_fixed_row(r, a, space);
     const int64_t end = fk_least(r->n, share->panel_end * FK_WIDTH);
     const int is_plain = !r->b_packed && fk_is_plain_product(r);
     const int64_t step = is_plain      ? FK_RUN
@@ -298,7 +301,10 @@ static void fk_one_row(const struct fk_product *p, const struct fk_share *share,
         } else if (r->b_packed) {
             const char *b = (const char *)(uintptr_t)p->b +
                             j / FK_WIDTH * fk_panel_bytes(r->b_type, r->k);
-            fk_packed_product(r->b_type, columns, r->k, a, b, to);
+            if (fixed)
+                fk_fixed_product(r->b_type, columns, r->k, fixed, b, to);
+            else
+                fk_packed_product(r->b_type, columns, r->k, a, b, to);
         } else {
             fk_one_panel(p, j / FK_WIDTH, a, space, to);
         }

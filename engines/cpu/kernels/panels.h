@@ -7,7 +7,9 @@
  *
  * Q8_0 and Q4_0 have 32 rows in a group: the scales of the columns (F16), then
  * the numbers of each row. In Q4_0 a byte holds the numbers of rows i and i + 16
- * of the group, as in a GGUF file.
+ * of the group, as in a GGUF file. With AVX-512 the bytes of four rows of a column
+ * are adjacent, and the numbers of Q8_0 have 128 added: fixed_product.h multiplies
+ * them as they are.
  */
 #ifndef FK_PANELS_H
 #define FK_PANELS_H
@@ -83,33 +85,64 @@ static void fk_fill_panel(float *to, int64_t type, uint64_t b, int64_t row,
     }
 }
 
-/* Widens rows of a packed panel to F32. */
-static void fk_widen_panel(float *to, int64_t type, const char *from,
-                           int64_t rows) {
-    if (type != FK_Q8_0 && type != FK_Q4_0) {
-        fk_read(to, type, from, 1, rows * FK_WIDTH);
-        return;
-    }
+/* The numbers of FK_LANES columns of a row of a group. */
+FK_INLINE fk_vi fk_block_row(const int type, const char *numbers, int row,
+                             int column) {
+#if FK_LANES == 16
+    const int at = type == FK_Q8_0 ? row : row % 16;
+    const fk_vi four =
+        (fk_vi)fk_load((const float *)(const void *)(numbers +
+                                                     at / 4 * 4 * FK_WIDTH +
+                                                     4 * column)) >>
+        8 * (at % 4);
+    if (type == FK_Q8_0)
+        return (four & 255) - 128;
+    return ((row < 16 ? four : four >> 4) & 15) - 8;
+#else
+    if (type == FK_Q8_0)
+        return fk_widen_i8(fk_load_b(numbers + row * FK_WIDTH + column));
+    const fk_vi both =
+        fk_widen_i8(fk_load_b(numbers + row % 16 * FK_WIDTH + column));
+    return ((row < 16 ? both : both >> 4) & 15) - 8;
+#endif
+}
+
+/* Widens rows of a packed panel of blocks to F32. */
+FK_INLINE void fk_widen_blocks(float *to, const int type, const char *from,
+                               int64_t rows) {
     for (int64_t group = 0; group < rows / FK_BLOCK; group++) {
         float scales[FK_WIDTH];
         fk_read(scales, FK_F16, from, 1, FK_WIDTH);
         from += 2 * FK_WIDTH;
-        for (int i = 0; i < FK_BLOCK; i++)
-            for (int v = 0; v < FK_WIDTH; v += FK_LANES) {
-                fk_v scale = fk_load(scales + v), number;
-                if (type == FK_Q8_0) {
-                    number = fk_from_i8(fk_load_b(from + i * FK_WIDTH + v));
-                } else {
-                    fk_vb both = fk_load_b(from + i % 16 * FK_WIDTH + v);
-                    fk_vi wide = fk_widen_i8(both);
-                    wide = (i < 16 ? wide : wide >> 4) & 15;
-                    number = __builtin_convertvector(wide - 8, fk_v);
-                }
-                fk_store(to + i * FK_WIDTH + v, scale * number);
-            }
+        _Pragma("GCC unroll 4") for (int i = 0; i < FK_BLOCK; i++)
+            FK_UNROLL for (int v = 0; v < FK_WIDTH; v += FK_LANES) {
+            fk_v number =
+                __builtin_convertvector(fk_block_row(type, from, i, v), fk_v);
+            fk_store(to + i * FK_WIDTH + v, fk_load(scales + v) * number);
+        }
         to += FK_BLOCK * FK_WIDTH;
         from += FK_WIDTH * (type == FK_Q8_0 ? FK_BLOCK : FK_BLOCK / 2);
     }
+}
+
+/* Widens rows of a packed panel to F32. */
+static void fk_widen_panel(float *to, int64_t type, const char *from,
+                           int64_t rows) {
+    if (type == FK_Q8_0)
+        fk_widen_blocks(to, FK_Q8_0, from, rows);
+    else if (type == FK_Q4_0)
+        fk_widen_blocks(to, FK_Q4_0, from, rows);
+    else
+        fk_read(to, type, from, 1, rows * FK_WIDTH);
+}
+
+/* Where byte i of a column of a group is. */
+FK_INLINE int64_t fk_byte_of_block(int64_t i, int64_t column) {
+#if FK_LANES == 16
+    return i / 4 * 4 * FK_WIDTH + 4 * column + i % 4;
+#else
+    return i * FK_WIDTH + column;
+#endif
 }
 
 /* Packs a panel of a block type. from is the first block of the first column. */
@@ -117,13 +150,15 @@ static void fk_pack_blocks(char *to, int64_t type, const char *from, int64_t k,
                            int64_t columns) {
     const int64_t numbers = type == FK_Q8_0 ? FK_BLOCK : FK_BLOCK / 2;
     const int64_t block = 2 + numbers, blocks = k / FK_BLOCK;
+    const int offset = FK_LANES == 16 && type == FK_Q8_0 ? 128 : 0;
     memset(to, 0, (size_t)fk_panel_bytes(type, k));
     for (int64_t group = 0; group < blocks; group++) {
         for (int64_t j = 0; j < columns; j++) {
             const char *source = from + (j * blocks + group) * block;
             memcpy(to + 2 * j, source, 2);
             for (int64_t i = 0; i < numbers; i++)
-                to[2 * FK_WIDTH + i * FK_WIDTH + j] = source[2 + i];
+                to[2 * FK_WIDTH + fk_byte_of_block(i, j)] =
+                    (char)(source[2 + i] + offset);
         }
         to += FK_WIDTH * block;
     }

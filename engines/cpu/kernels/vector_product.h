@@ -32,12 +32,17 @@ FK_INLINE fk_v fk_load_type(const int type, const char *from) {
 
 /* How many bytes before their use a stream is asked for. */
 #define FK_AHEAD 2048
+/* Blocks are multiplied more slowly than plain types. */
+#if FK_LANES == 8
+#define FK_BLOCKS_AHEAD 3072
+#else
+#define FK_BLOCKS_AHEAD 2048
+#endif
 
 /* Asks for later bytes of a stream. The processor looks ahead by itself, but only
  * within a page, and a stream of few bytes in each step leaves it too little time. */
 FK_INLINE void fk_ask_for(const char *at, const int bytes) {
-    FK_UNROLL for (int i = 0; i < bytes; i += 64)
-        __builtin_prefetch(at + FK_AHEAD + i);
+    FK_UNROLL for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
 }
 
 /* y of some panels = a times panels of a plain type, which are distance bytes
@@ -56,7 +61,7 @@ FK_INLINE void fk_panel_product(const int type, const int streams, int64_t k,
         for (int64_t i = 0; i < rows; i++, b += FK_WIDTH * size) {
             fk_v left = fk_splat(a[from + i]);
             FK_UNROLL for (int s = 0; s < streams; s++)
-                fk_ask_for(b + s * distance, (int)(FK_WIDTH * size));
+                fk_ask_for(b + s * distance + FK_AHEAD, (int)(FK_WIDTH * size));
             FK_UNROLL for (int s = 0; s < streams; s++)
                 FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[s][v] +=
                 left *
@@ -90,19 +95,6 @@ FK_INLINE void fk_panels_product(const int type, int64_t panels, int64_t k,
     }
 }
 
-/* FK_LANES numbers of rows i and i + 16 of a group. */
-FK_INLINE void fk_load_numbers(const int type, const char *at, int64_t upper,
-                               fk_v *low, fk_v *high) {
-    fk_vi first = fk_widen_i8(fk_load_b(at));
-    if (type == FK_Q8_0) {
-        *low = __builtin_convertvector(first, fk_v);
-        *high = fk_from_i8(fk_load_b(at + upper));
-    } else {
-        *low = __builtin_convertvector((first & 15) - 8, fk_v);
-        *high = __builtin_convertvector((first >> 4 & 15) - 8, fk_v);
-    }
-}
-
 /* The lower and the upper rows of a group have sums of their own where there are
  * registers for both, because one sum would wait for each product. */
 #if FK_LANES == 16
@@ -116,7 +108,7 @@ FK_INLINE void fk_load_numbers(const int type, const char *at, int64_t upper,
 FK_INLINE void fk_block_product(const int type, const int streams,
                                 const int vectors, int64_t k, const float *a,
                                 const char *b, int64_t distance, float *y) {
-    const int64_t upper = 16 * FK_WIDTH;
+    const int each = type == FK_Q8_0 ? 2 * FK_WIDTH : FK_WIDTH;
     memset(y, 0, 4 * (size_t)(streams * FK_WIDTH));
     for (int64_t group = 0; group < k / FK_BLOCK; group++, a += FK_BLOCK) {
         const char *numbers = b + 2 * FK_WIDTH;
@@ -125,18 +117,18 @@ FK_INLINE void fk_block_product(const int type, const int streams,
             FK_UNROLL for (int s = 0; s < streams; s++)
                 FK_UNROLL for (int v = 0; v < vectors; v++) sum[h][s][v] =
                     fk_splat(0);
-        for (int i = 0; i < FK_BLOCK / 2; i++, numbers += FK_WIDTH) {
+        for (int i = 0; i < FK_BLOCK / 2; i++) {
             fk_v left = fk_splat(a[i]), right = fk_splat(a[i + 16]);
-            const int each = type == FK_Q8_0 ? 2 * FK_WIDTH : FK_WIDTH;
             FK_UNROLL for (int s = 0; s < streams; s++)
-                fk_ask_for(b + s * distance + i * each, each);
+                fk_ask_for(b + s * distance + FK_BLOCKS_AHEAD + i * each, each);
             FK_UNROLL for (int s = 0; s < streams; s++)
                 FK_UNROLL for (int v = 0; v < vectors; v++) {
-                fk_v low, high;
-                fk_load_numbers(type, numbers + s * distance + v * FK_LANES,
-                                upper, &low, &high);
-                sum[0][s][v] += left * low;
-                sum[FK_HALVES - 1][s][v] += right * high;
+                const char *of = numbers + s * distance;
+                const fk_vi low = fk_block_row(type, of, i, v * FK_LANES);
+                const fk_vi high = fk_block_row(type, of, i + 16, v * FK_LANES);
+                sum[0][s][v] += left * __builtin_convertvector(low, fk_v);
+                sum[FK_HALVES - 1][s][v] +=
+                    right * __builtin_convertvector(high, fk_v);
             }
         }
         FK_UNROLL for (int s = 0; s < streams; s++)
@@ -149,7 +141,7 @@ FK_INLINE void fk_block_product(const int type, const int streams,
                 both += sum[FK_HALVES - 1][s][v];
             fk_store(to, fk_load(to) + both * scale);
         }
-        b = numbers + (type == FK_Q8_0 ? upper : 0);
+        b = numbers + FK_BLOCK / 2 * each;
     }
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SIDE = 4096, BLOCK = 32, BLOCK_BYTES = 34 };
+enum { SIDE = 4096, BLOCK = 32 };
 /* Matrices have at least this many times the bytes of the last cache. */
 enum { CACHES = 4 };
 
@@ -25,6 +25,8 @@ static const struct kind {
     {"f16", "ferrum.linear", FERRUM_DTYPE_F16, FERRUM_DTYPE_F16, 6e-4},
     {"bf16", "ferrum.linear", FERRUM_DTYPE_BF16, FERRUM_DTYPE_BF16, 5e-3},
     {"q8_0", "ferrum.quantized_linear", FERRUM_DTYPE_Q8_0, FERRUM_DTYPE_F32,
+     1e-5},
+    {"q4_0", "ferrum.quantized_linear", FERRUM_DTYPE_Q4_0, FERRUM_DTYPE_F32,
      1e-5},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -61,10 +63,11 @@ static uint64_t free_bytes(void) {
     return kib * 1024;
 }
 
-/* Weights that every type represents: sixteenths from -4 to 4. */
-static int sixteenth(int row, int column) {
-    return (int)((unsigned)(row * 31 + column * 17 + row * column % 7) % 129) -
-           64;
+/* Weights that the type represents: sixteenths from -4 to 4, or those of 4 bits. */
+static int sixteenth(ferrum_dtype type, int row, int column) {
+    int most = type == FERRUM_DTYPE_Q4_0 ? 7 : 64;
+    unsigned number = (unsigned)(row * 31 + column * 17 + row * column % 7);
+    return (int)(number % (unsigned)(2 * most + 1)) - most;
 }
 
 static void put(ferrum_dtype type, void *to, int64_t at, float value) {
@@ -97,24 +100,39 @@ static float get(ferrum_dtype type, const void *from, int64_t at) {
     }
 }
 
-static uint64_t bytes_of(ferrum_dtype type, uint64_t count) {
-    return type == FERRUM_DTYPE_F32    ? 4 * count
-           : type == FERRUM_DTYPE_Q8_0 ? count / BLOCK * BLOCK_BYTES
-                                       : 2 * count;
+/* Bytes of a block, or 0 for a type without blocks. */
+static uint64_t block_bytes(ferrum_dtype type) {
+    return type == FERRUM_DTYPE_Q8_0   ? 2 + BLOCK
+           : type == FERRUM_DTYPE_Q4_0 ? 2 + BLOCK / 2
+                                       : 0;
 }
 
-/* Rows of W. A block of Q8_0 is a scale and 32 numbers of 8 bits. */
+static uint64_t bytes_of(ferrum_dtype type, uint64_t count) {
+    if (block_bytes(type) != 0)
+        return count / BLOCK * block_bytes(type);
+    return type == FERRUM_DTYPE_F32 ? 4 * count : 2 * count;
+}
+
+/* Rows of W. A block is a scale and 32 numbers, of 8 bits, or of 4 bits with 8
+ * added: byte i has numbers i and i + 16. */
 static void fill(ferrum_dtype type, void *w) {
+    const uint64_t bytes = block_bytes(type);
+    if (bytes != 0)
+        memset(w, 0, bytes_of(type, (uint64_t)SIDE * SIDE));
     for (int j = 0; j < SIDE; j++)
         for (int l = 0; l < SIDE; l++) {
-            int64_t at = (int64_t)j * SIDE + l;
-            char *block = (char *)w + at / BLOCK * BLOCK_BYTES;
-            if (type != FERRUM_DTYPE_Q8_0) {
-                put(type, w, at, (float)sixteenth(j, l) / 16);
+            int64_t at = (int64_t)j * SIDE + l, i = at % BLOCK;
+            int number = sixteenth(type, j, l);
+            if (bytes == 0) {
+                put(type, w, at, (float)number / 16);
                 continue;
             }
+            uint8_t *block = (uint8_t *)w + (uint64_t)(at / BLOCK) * bytes;
             put(FERRUM_DTYPE_F16, block, 0, 1.0f / 16);
-            block[2 + at % BLOCK] = (char)sixteenth(j, l);
+            if (type == FERRUM_DTYPE_Q8_0)
+                block[2 + i] = (uint8_t)number;
+            else
+                block[2 + i % 16] |= (uint8_t)((number + 8) << i / 16 * 4);
         }
 }
 
@@ -217,8 +235,8 @@ static double error_of(const struct rotation *r) {
     for (int j = 0; j < SIDE; j++) {
         double expected = 0;
         for (int l = 0; l < SIDE; l++)
-            expected +=
-                (double)get(r->kind->row, r->row, l) * sixteenth(j, l) / 16;
+            expected += (double)get(r->kind->row, r->row, l) *
+                        sixteenth(r->kind->type, j, l) / 16;
         double found = (double)get(r->kind->row, r->y, j);
         double difference = fabs(expected - found);
         if (!(difference <= error))
