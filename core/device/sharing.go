@@ -117,3 +117,13 @@ type Native interface {
 	// closed.
 	NativeHandle() (uint64, error)
 }
+
+// ContextRunner is the capability of streams to let other code use the vendor's runtime in the calling
+// thread, such as a library that queues its work on the stream's native handle.
+type ContextRunner interface {
+	// InContext calls work while the context of the stream's device is the current one of the thread, and
+	// then restores the thread. Calls of this library are allowed in work. The caller keeps the stream open
+	// until it returns. Errors: those of work; CodeUnsupported for a device on a context of the program,
+	// because other code finds only the primary one; CodeInvalidState for a closed stream.
+	InContext(work func() error) error
+}

@@ -348,6 +348,7 @@ func streamAttempts() []attempt {
 			{"stream.CopyFromHost", done, func(b *besideCapture) error { return of(b).CopyFromHost(b.addr, b.locked.HostAddr, 4096) }},
 			{"stream.CopyToHost", done, func(b *besideCapture) error { return of(b).CopyToHost(b.locked.HostAddr, b.addr, 64<<10) }},
 			{"stream.Fill", done, func(b *besideCapture) error { return of(b).Fill(b.addr, device.Pattern{WidthBytes: 1}, 4096) }},
+			{"stream.InContext", done, func(b *besideCapture) error { return of(b).InContext(func() error { return nil }) }},
 			{"stream.HostFunction", asked, func(b *besideCapture) error { return of(b).HostFunction(func() {}) }},
 			{"stream.NativeHandle", done, func(b *besideCapture) error { return second(of(b).NativeHandle()) }},
 			{"stream.RecordEvent", done, func(b *besideCapture) error { return closed(of(b).RecordEvent()) }},

@@ -13,6 +13,7 @@ var (
 	_ device.Native        = (*openDevice)(nil)
 	_ device.Native        = (*stream)(nil)
 	_ device.Native        = (*event)(nil)
+	_ device.ContextRunner = (*stream)(nil)
 )
 
 // OpenContext opens a device on a CUcontext of the program. The program must keep the
@@ -90,6 +91,26 @@ func (s *stream) NativeHandle() (uint64, error) {
 	}
 	s.mayNowCapture()
 	return uint64(s.handle), s.owner.ctx.checkOpen(op)
+}
+
+// InContext calls work with the primary context current. It holds no lock meanwhile, because work may call
+// this driver.
+func (s *stream) InContext(work func() error) error {
+	const op = "cuda.in_context"
+	c := &s.owner.ctx
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if c.callers {
+		return c.errorf(device.CodeUnsupported, op, "the device was opened on a context of the program, and other code works in the primary one")
+	}
+	if err := c.outsideHostFunction(op); err != nil {
+		return err
+	}
+	if err := c.usable(op); err != nil {
+		return err
+	}
+	return c.current(op, work)
 }
 
 // NativeHandle returns the CUevent, which has been recorded.

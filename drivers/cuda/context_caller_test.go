@@ -155,3 +155,40 @@ func TestNativeHandlesAreTheDriversOwn(t *testing.T) {
 	require.NoError(t, o.Close())
 	sim.clean()
 }
+
+// Other code works in the primary context of the stream's device, and the thread has its own context afterwards.
+func TestOtherCodeWorksInTheContextOfAStream(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d, sim := testDriver(t), newSimulator(t)
+	now := func() (context uintptr) {
+		sim.must("cuCtxGetCurrent", dl.Pointer(&context))
+		return context
+	}
+	o := mustOpen(t, d, 1)
+	made, err := o.NewStream()
+	require.NoError(t, err)
+	s := made.(*stream)
+	require.Zero(t, now())
+	require.NoError(t, s.InContext(func() error {
+		require.Equal(t, o.ctx.context, now())
+		addr, err := o.Alloc(2 << 20) // work may call the library
+		require.NoError(t, err)
+		return o.Free(addr, 2<<20)
+	}))
+	require.Zero(t, now())
+	stop := device.Errorf(device.CodeModel, "test", "it stops")
+	require.ErrorIs(t, s.InContext(func() error { return stop }), stop)
+	require.NoError(t, s.Close())
+	require.Equal(t, device.CodeInvalidState, device.CodeOf(s.InContext(func() error { panic("it ran") })))
+	require.NoError(t, o.Close())
+
+	context := ownContext(t, sim, 1)
+	dev, err := d.OpenContext(1, uint64(context))
+	require.NoError(t, err)
+	err = dev.DefaultStream().(device.ContextRunner).InContext(func() error { panic("it ran") })
+	require.ErrorIs(t, err, device.CodeUnsupported)
+	require.NoError(t, dev.Close())
+	sim.must("cuCtxDestroy_v2", context)
+	sim.clean()
+}
