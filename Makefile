@@ -45,7 +45,7 @@ SHORT  ?=
 DURATION ?= 24h
 ONLY   ?=
 SEED   ?=
-PART   ?= conformance differential torch cupy bench
+PART   ?= conformance differential torch cupy weights onnx_runtime bench
 
 # The header defines the version. Until version 1.0 the SONAME ends in .0.
 version_part = $(shell sed -n 's/^\#define FERRUM_VERSION_$(1) //p' include/ferrum_mem/base.h)
@@ -194,7 +194,7 @@ bench-docs: ## write docs/performance.md and what is beside it from build/bench/
 
 # Builds nothing: it uses the files of `make gpu-bundle` in build/gpu.
 .PHONY: test-gpu
-test-gpu: ## run PART=conformance, torch, differential, cupy, weights or bench on a GPU (DEVICE=cuda:0), or all of them
+test-gpu: ## run PART=conformance, torch, differential, cupy, weights, onnx_runtime or bench on a GPU (DEVICE=cuda:0), or all of them
 	@DEVICE="$(DEVICE)" scripts/test_gpu.sh $(PART)
 
 .PHONY: wheel wheel-package
@@ -507,8 +507,15 @@ $(SIMNVML): tests/simnvml/nvml.c | ready-test
 	@mkdir -p $(dir $@)
 	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-soname,libnvidia-ml.so.1 $< -o $@
 
+# A simulated CUDA provider of ONNX Runtime, over the simulated CUDA driver.
+SIMORT := build/test/simort/libonnxruntime.so.1
+$(SIMORT): tests/simort/onnxruntime.c | ready-test
+	@mkdir -p $(dir $@)
+	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-soname,libonnxruntime.so.1 $< -o $@ \
+	    -Wl,--no-as-needed -lstdc++ -ldl
+
 .PHONY: simcuda
-simcuda: $(SIMCUDA_LIBRARIES) $(SIMNVML)
+simcuda: $(SIMCUDA_LIBRARIES) $(SIMNVML) $(SIMORT)
 test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
 # The suites of core that support any device.

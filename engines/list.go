@@ -10,7 +10,7 @@ import (
 // List returns one item for each engine, in the order of their types.
 func List() []backend.Engine {
 	return []backend.Engine{
-		{Type: backend.CPU, DeviceBackend: "cpu", New: operations.New, Variables: []string{cpu.EnvInstructions}},
-		{Type: backend.ONNXRuntime, DeviceBackend: "cpu", NewGraphs: ort.New, Variables: []string{ort.EnvLibrary}},
+		{Type: backend.CPU, DeviceBackends: []string{"cpu"}, New: operations.New, Variables: []string{cpu.EnvInstructions}},
+		{Type: backend.ONNXRuntime, DeviceBackends: []string{"cpu", "cuda"}, NewGraphs: ort.New, Variables: []string{ort.EnvLibrary}},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,16 +83,18 @@ func (b *Backend) attach(r *Registry) error {
 		return b.attachCustom(r)
 	}
 	kind, isThere := r.engineOf(b.config.Type)
-	if isThere && b.device.ID().Backend != kind.DeviceBackend {
+	if isThere && !slices.Contains(kind.DeviceBackends, b.device.ID().Backend) {
 		return b.wrongDevice()
 	}
-	opened, err := r.openEngine(b.config.Type, b.config.engine())
+	options := b.config.engine()
+	options.Device = b.device.ID()
+	opened, err := r.openEngine(b.config.Type, options)
 	if err != nil {
 		return device.About(b.device.ID(), err)
 	}
 	of := opened.Capabilities()
 	b.engine, b.version = opened, of.Version
-	if b.capabilities, err = capabilitiesOf(of, r.devicesOf(kind.DeviceBackend)); err != nil {
+	if b.capabilities, err = capabilitiesOf(of, r.devicesOf(kind, of)); err != nil {
 		opened.Close()
 		return err
 	}
@@ -135,7 +138,7 @@ func (b *Backend) provide(f *manager.Factory) error {
 	if err == nil {
 		b.memory = newMemory(p, b.gate)
 		if of, isOfGraphs := b.engine.(*graphOperations); isOfGraphs {
-			of.memory.of = b.memory
+			of.memory.of, of.device = b.memory, b.device.Device()
 		}
 		_, err = made.OnClose(b.memory.end)
 	}

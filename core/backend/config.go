@@ -129,6 +129,9 @@ func (c Config) Validate() error {
 	if c.Options.Prepacking && c.Type != ONNXRuntime {
 		return wrongField("backend_options.prepacking", "backends of type %s have no such option: it is for %s", c.Type, ONNXRuntime)
 	}
+	if c.Options.TF32 && c.Type != ONNXRuntime {
+		return wrongField("backend_options.tf32", "backends of type %s have no such option: it is for %s", c.Type, ONNXRuntime)
+	}
 	return c.Memory.validate()
 }
 
@@ -212,5 +215,5 @@ func (c Config) plan(capacityBytes uint64) memoryPlan {
 
 // engine returns the options of the engine.
 func (c Config) engine() compute.Options {
-	return compute.Options{Threads: c.Threads, InstructionSet: c.Options.InstructionSet, Level: c.OptimizationLevel, Prepacking: c.Options.Prepacking}
+	return compute.Options{Threads: c.Threads, InstructionSet: c.Options.InstructionSet, Level: c.OptimizationLevel, Prepacking: c.Options.Prepacking, ReducedPrecision: c.Options.TF32}
 }

@@ -42,7 +42,7 @@ func TestDefaultSettingsAreValid(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"backend_type": "cpu", "device": "cpu:0", "optimization_level": 2, "threads": 0, "enable_debug": false,
 		"memory_config": {"pool_size": 0, "alignment": 256, "enable_pooling": true, "growth_strategy": "dynamic"},
-		"backend_options": {"instruction_set": "", "plans": 64, "prepacking": false}}`, string(text))
+		"backend_options": {"instruction_set": "", "plans": 64, "prepacking": false, "tf32": false}}`, string(text))
 	var again backend.Config
 	require.NoError(t, json.Unmarshal(text, &again))
 	require.Equal(t, c, again)
@@ -54,6 +54,7 @@ func TestValidateNamesTheWrongField(t *testing.T) {
 		"optimization_level: -1":            func(c *backend.Config) { c.OptimizationLevel = -1 },
 		"threads":                           func(c *backend.Config) { c.Threads = backend.MaxThreads + 1 },
 		"name":                              func(c *backend.Config) { c.Type = backend.Custom },
+		"backend_options.tf32":              func(c *backend.Config) { c.Options.TF32 = true },
 		"backend_options.prepacking":        func(c *backend.Config) { c.Options.Prepacking = true },
 		"name: \"mine\"":                    func(c *backend.Config) { c.Name = "mine" },
 		"memory_config.alignment":           func(c *backend.Config) { c.Memory.AlignmentBytes = 48 },

@@ -17,6 +17,8 @@ type graphOperations struct {
 	graphs       compute.GraphEngine
 	capabilities compute.Capabilities
 	memory       sessionMemory
+	// device is set with the memory.
+	device device.Device
 
 	// mu guards plans, those that have a session; the first has had it for the longest time.
 	mu    sync.Mutex
@@ -132,7 +134,7 @@ func (e *graphOperations) Plan(r compute.Request) (compute.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &graphPlan{engine: e, graph: compute.Graph{Name: r.Operator.FullName(), ONNX: graph.Bytes, Memory: &e.memory}}
+	p := &graphPlan{engine: e, graph: compute.Graph{Name: r.Operator.FullName(), ONNX: graph.Bytes, Memory: &e.memory, Device: e.device, Stream: e.device.DefaultStream()}}
 	isConstant := func(at int) bool { return r.Operator.Inputs[min(at, len(r.Operator.Inputs)-1)].IsRead }
 	if p.inputs, err = e.places("input", r.Inputs, graph.Inputs, isConstant); err == nil {
 		p.outputs, err = e.places("output", r.Outputs, graph.Outputs, func(int) bool { return false })

@@ -29,6 +29,9 @@ type Options struct {
 	// Prepacking lets ONNX Runtime keep matrices a second time, in the layout that it reads fastest. It is for
 	// that type only.
 	Prepacking bool `json:"prepacking"`
+	// TF32 lets ONNX Runtime round operands of products of f32 to 10 bits of the mantissa on a CUDA device. It is for
+	// that type only.
+	TF32 bool `json:"tf32"`
 }
 
 // DefaultOptions returns the default options: the engine chooses, and 64 plans.
@@ -56,7 +59,7 @@ func ParseOptions(text []byte) (Options, error) {
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
 		return o, device.Errorf(device.CodeInvalidFormat, opConfig, "backend_options are no JSON object: %s", shortened(string(text)))
 	}
-	places := map[string]any{"instruction_set": &o.InstructionSet, "plans": &o.Plans, "prepacking": &o.Prepacking}
+	places := map[string]any{"instruction_set": &o.InstructionSet, "plans": &o.Plans, "prepacking": &o.Prepacking, "tf32": &o.TF32}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		place, isKnown := places[name]
 		if !isKnown {

@@ -19,8 +19,8 @@ import (
 type Engine struct {
 	// Type is the type of its backends. Each type has at most one engine.
 	Type Type
-	// DeviceBackend is the backend of the devices on which it computes, such as "cpu".
-	DeviceBackend string
+	// DeviceBackends are the backends of the devices on which it can compute, such as "cpu".
+	DeviceBackends []string
 	// New opens an engine of operations, and NewGraphs one of graphs. One of them is given.
 	New       func(compute.Options) (compute.Engine, error)
 	NewGraphs func(compute.Options) (compute.GraphEngine, error)
@@ -252,14 +252,14 @@ func (r *Registry) probeOf(t Type) (compute.Capabilities, error) {
 	return found.capabilities, nil
 }
 
-// devicesOf lists the devices of this machine with that backend.
-func (r *Registry) devicesOf(backend string) Devices {
+// devicesOf lists the devices of this machine on which an engine computes.
+func (r *Registry) devicesOf(e Engine, of compute.Capabilities) Devices {
 	list := Devices{}
 	if r.settings.Devices == nil {
 		return list
 	}
 	for _, id := range r.settings.Devices() {
-		if id.Backend == backend {
+		if slices.Contains(e.DeviceBackends, id.Backend) && (of.DeviceBackends == nil || slices.Contains(of.DeviceBackends, id.Backend)) {
 			list = append(list, id)
 		}
 	}
@@ -298,7 +298,7 @@ func (r *Registry) entryOf(t Type) Entry {
 		entry.Reason = reasonOf(err)
 		return entry
 	}
-	c, err := capabilitiesOf(found, r.devicesOf(e.DeviceBackend))
+	c, err := capabilitiesOf(found, r.devicesOf(e, found))
 	if err != nil {
 		entry.Reason = reasonOf(err)
 		return entry

@@ -185,7 +185,7 @@ func makeRig(t testing.TB, isPaged, isHidden bool) *rig {
 	}
 	r.made = testEngine{call: r.dev.call, plans: &r.plans, runs: &r.runs, open: &r.open, set: "plain"}
 	r.registry = backend.NewRegistry(backend.Settings{
-		Engines: []backend.Engine{{Type: backend.CPU, DeviceBackend: "cpu", New: func(o compute.Options) (compute.Engine, error) {
+		Engines: []backend.Engine{{Type: backend.CPU, DeviceBackends: []string{"cpu"}, New: func(o compute.Options) (compute.Engine, error) {
 			if err := r.dev.call(); err != nil {
 				return nil, err
 			}

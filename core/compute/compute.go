@@ -88,6 +88,9 @@ type Divider interface {
 
 // Options configure an engine. The zero value is valid.
 type Options struct {
+	// Device is the device on which the engine will compute. The zero value: it will only state its
+	// capabilities.
+	Device device.ID
 	// Threads is the number of threads that compute; 0: as many as the process may use.
 	Threads int
 	// InstructionSet names the instruction set, such as "avx2"; "": the engine chooses.
@@ -96,6 +99,9 @@ type Options struct {
 	Level int
 	// Prepacking lets an engine of graphs keep matrices a second time, in the layout that it reads fastest.
 	Prepacking bool
+	// ReducedPrecision lets an engine multiply matrices of f32 with fewer bits of the mantissa where the device is
+	// faster then.
+	ReducedPrecision bool
 }
 
 // Capabilities are the properties of an engine.
@@ -106,6 +112,9 @@ type Capabilities struct {
 	Details       map[string]string
 	// Types are the data types of at least one operation.
 	Types []dtype.DType
+	// DeviceBackends are the backends of the devices on which the engine computes; nil: all for which it can be
+	// opened.
+	DeviceBackends []string
 	// Operations has for each operator, such as "MatMul" or "ferrum.linear", the types of its first
 	// input.
 	Operations map[string][]dtype.DType

@@ -39,6 +39,11 @@ type Graph struct {
 	Functions []Function
 	// Memory gives the session all other memory.
 	Memory Memory
+	// Device is the open device with the constants and the memory, and Stream the stream on which an engine of
+	// such a device queues its work; nil: the session opens one, and closes it. Memory that is freed during a run
+	// may still be used by work of the stream.
+	Device device.Device
+	Stream device.Stream
 }
 
 // Function is an operator of a graph that the caller computes. A session calls its functions in the thread of

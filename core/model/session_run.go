@@ -14,8 +14,8 @@ import (
 	"ferrum_mem/core/tensor"
 )
 
-// A run of a session. An input that is contiguous and has the type of the model is read where it is; any
-// other one is converted into the arena first. The session writes an output to its tensor if an earlier run
+// A run of a session. An input that is contiguous, on the device of the model and of its type is read where it
+// is; any other one is copied into the arena first. The session writes an output to its tensor if an earlier run
 // with the same lengths has shown its shape, and if the tensor is contiguous and overlaps nothing. Otherwise
 // it makes the output in the arena, and the run copies it.
 
@@ -153,7 +153,7 @@ func (r *sessionRun) end() (failed error) {
 func (r *sessionRun) addInput(in *input, from *tensor.Tensor) error {
 	b := compute.Bound{Name: in.name, Type: in.kind, Shape: in.lengths(r.dims)}
 	if from != nil && in.table != nil {
-		if err := readIndices(in, from, make([]byte, from.SizeBytes()), r.stream); err != nil {
+		if err := readIndices(in, from, make([]byte, from.SizeBytes()), r.streamOf(from)); err != nil {
 			return err
 		}
 	}
@@ -172,10 +172,7 @@ func (r *sessionRun) addInput(in *input, from *tensor.Tensor) error {
 	b.Addr = to.Addr()
 	r.inputs = append(r.inputs, b)
 	if from != nil {
-		if err := to.Copy(from, r.stream); err != nil {
-			return err
-		}
-		return r.stream.Synchronize(device.Forever)
+		return r.copy(to, from)
 	}
 	bytes, err := elementsByRule(in, to)
 	if err != nil {
@@ -323,10 +320,40 @@ func (r *sessionRun) take(at int, given *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if err := given.Copy(from, r.stream); err != nil {
+	return r.copy(given, from)
+}
+
+// streamOf returns the stream of a copy from or to a tensor: that of the run, or the default stream of another
+// device.
+func (r *sessionRun) streamOf(t *tensor.Tensor) device.Stream {
+	if t.Engine() == r.backend.Device() {
+		return r.stream
+	}
+	return t.Engine().Device().DefaultStream()
+}
+
+// copy copies elements between tensors of any types and devices, and waits. What the device cannot do goes
+// through memory of the host.
+func (r *sessionRun) copy(to, from *tensor.Tensor) error {
+	isHost := to.Engine().Info().HostAddressable
+	if to.Engine() == from.Engine() && (isHost || to.Type() == from.Type()) {
+		if err := to.Copy(from, r.streamOf(to)); err != nil {
+			return err
+		}
+		return r.streamOf(to).Synchronize(device.Forever)
+	}
+	bytes := make([]byte, from.SizeBytes())
+	if err := from.Read(bytes, r.streamOf(from)); err != nil {
 		return err
 	}
-	return r.stream.Synchronize(device.Forever)
+	if from.Type() != to.Type() {
+		converted := make([]byte, to.SizeBytes())
+		if err := dtype.Convert(to.Type(), converted, from.Type(), bytes); err != nil {
+			return err
+		}
+		bytes = converted
+	}
+	return to.Write(bytes, r.streamOf(to))
 }
 
 // observe remembers what the run has shown, in place of the oldest if there is too much.

@@ -180,7 +180,10 @@ func (x *sessions) fill(ctx context.Context, s *Settings, tell func(done, total 
 	if x.memory, err = newSessionMemory(x.kept, x.arena); err != nil {
 		return err
 	}
-	g := compute.Graph{Name: x.id, ONNX: x.graph.Bytes, External: onnx.ExternalName, Functions: x.functions, Memory: x.memory}
+	g := compute.Graph{
+		Name: x.id, ONNX: x.graph.Bytes, External: onnx.ExternalName, Functions: x.functions, Memory: x.memory,
+		Device: x.backend.Device().Device(),
+	}
 	for _, c := range x.constants {
 		g.Constants = append(g.Constants, compute.Constant{Name: c.Name, Type: c.Type, Shape: signed(c.Shape), Addr: x.parameters.addr(c.offset)})
 	}
@@ -253,6 +256,9 @@ func (x *sessions) make(f *filling, c *constant) (err error) {
 	if err := f.make(c.Parameter, c.Parameter.Name, from); err != nil {
 		return err
 	}
+	if !x.backend.Device().Info().HostAddressable {
+		return writeTransposed(to, from, f.stream)
+	}
 	turned, err := from.Transpose(0, 1)
 	if err != nil {
 		return err
@@ -262,6 +268,24 @@ func (x *sessions) make(f *filling, c *constant) (err error) {
 		return err
 	}
 	return f.stream.Synchronize(device.Forever)
+}
+
+// writeTransposed writes a matrix with its dimensions exchanged through memory of the host, because a device
+// copies each element on its own.
+func writeTransposed(to, from *tensor.Tensor, stream device.Stream) error {
+	read, written := make([]byte, from.SizeBytes()), make([]byte, to.SizeBytes())
+	if err := from.Read(read, stream); err != nil {
+		return err
+	}
+	layout := to.Layout()
+	rows, columns := int(layout.Shape()[0]), int(layout.Shape()[1])
+	each := len(read) / max(rows*columns, 1)
+	for row := range rows {
+		for column := range columns {
+			copy(written[(row*columns+column)*each:][:each], read[(column*rows+row)*each:])
+		}
+	}
+	return to.Write(written, stream)
 }
 
 func signed(lengths []uint64) []int64 {

@@ -20,8 +20,7 @@ type besideCapture struct {
 	driver *Driver
 	o, far *openDevice
 	p      *program
-	// joined is a stream of the device that takes part in the capture. quiet does not take
-	// part.
+	// joined is a stream of the device that takes part in the capture. quiet takes no part.
 	joined, quiet *stream
 	// The library recorded edge in the capture. The program recorded outside in the
 	// capture. before and adopted were recorded before the capture.

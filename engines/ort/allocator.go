@@ -109,13 +109,13 @@ func (a *allocator) takeFailure(err error) error {
 	return err
 }
 
-// newAllocator makes an allocator over memory. The library is prepared.
-func (r *runtimeLibrary) newAllocator(memory compute.Memory) (*allocator, error) {
+// newAllocator makes an allocator over memory, which memoryInfo describes. The library is prepared.
+func (r *runtimeLibrary) newAllocator(memory compute.Memory, memoryInfo uintptr) (*allocator, error) {
 	c := calls()
 	if c.err != nil {
 		return nil, unavailable("%w", c.err)
 	}
-	a := &allocator{memory: memory, table: newTable(c.allocate, c.release, r.throw, r.memoryInfo)}
+	a := &allocator{memory: memory, table: newTable(c.allocate, c.release, r.throw, memoryInfo)}
 	if a.table == 0 {
 		return nil, device.Errorf(device.CodeOutOfMemory, opOpen, "the process has no memory for a session of ONNX Runtime")
 	}

@@ -26,6 +26,16 @@
 // cannot catch ends the process: an exception in one of its own threads, an access to wrong memory, and a
 // failed assertion of a library that it uses.
 //
+// # Devices
+//
+// A session computes on the CPU, or through an execution provider on a device: CUDA's is the one that the
+// package knows. The library of the provider is loaded when an engine is opened for such a device. What is
+// missing, such as a library that it needs, is CodeUnsupported. A session then has a stream of its own, made by
+// the driver of the device, on which all its work is queued. Its constants, its allocator and the values of a
+// run are in the memory of the device. Every call that works on the device is made in the context of the stream
+// (device.ContextRunner), and a run waits for the stream. Tensors for nodes of the CPU inside such a session are
+// in memory of ONNX Runtime.
+//
 // The package knows no tensors and no operators. Graphs come from package onnx, which has checked them.
 //
 // Lock order: loader.mu is taken first, alone. runtimeLibrary.mu is held while ONNX Runtime creates a session,
@@ -34,5 +44,5 @@
 // # Files in reading order
 //
 // functions.go, allocate.h, allocate.c, allocate.go, allocate_other.go, runtime.go, allocator.go, values.go,
-// kernel.h, kernel.c, custom.go, session.go, run.go, engine.go.
+// kernel.h, kernel.c, custom.go, provider.go, session.go, binding.go, run.go, engine.go.
 package ort

@@ -11,6 +11,8 @@ import (
 type engine struct {
 	library  *runtimeLibrary
 	settings settings
+	// backends are those of the devices that the library was built for.
+	backends []string
 }
 
 var _ compute.GraphEngine = (*engine)(nil)
@@ -25,18 +27,32 @@ func New(o compute.Options) (compute.GraphEngine, error) {
 	if err != nil {
 		return nil, err
 	}
+	with := settings{on: o.Device, level: o.Level, prepacking: o.Prepacking, tf32: o.ReducedPrecision}
+	p, err := providerOf(o.Device)
+	if err == nil && p != nil {
+		err = library.check(p, o.Device, with)
+	}
+	if err != nil {
+		return nil, err
+	}
+	backends, err := library.backends()
+	if err != nil {
+		return nil, err
+	}
 	threads := o.Threads
 	if threads == 0 {
 		threads = runtime.NumCPU()
 	}
-	return &engine{library: library, settings: settings{threads: threads, level: o.Level, prepacking: o.Prepacking}}, nil
+	with.threads = threads
+	return &engine{library: library, settings: with, backends: backends}, nil
 }
 
 // Capabilities states what the engine is.
 func (e *engine) Capabilities() compute.Capabilities {
 	return compute.Capabilities{
 		Name: "onnx_runtime", Version: e.library.version, Threads: e.settings.threads, AlignmentBytes: alignmentBytes,
-		Details: map[string]string{"library": e.library.path},
+		DeviceBackends: e.backends,
+		Details:        map[string]string{"library": e.library.path},
 	}
 }
 

@@ -4,7 +4,7 @@ package ort
 // order of that struct never changes: a version only adds functions at its end.
 type function int
 
-// The functions that the package calls, some of them in kernel.c. All are part of the table since version 9.
+// The functions that the package calls, some of them in kernel.c. All are part of the table since version 16.
 const (
 	createStatus              function = 0
 	errorCode                 function = 1
@@ -34,6 +34,7 @@ const (
 	dimensions                function = 62
 	symbolicDimensions        function = 63
 	tensorTypeAndShape        function = 65
+	createNamedMemoryInfo     function = 68
 	createMemoryInfo          function = 69
 	freeText                  function = 76
 	defaultAllocator          function = 78
@@ -46,10 +47,24 @@ const (
 	releaseTensorTypeAndShape function = 99
 	releaseOptions            function = 100
 	releaseDomain             function = 101
+	availableProviders        function = 125
+	releaseProviders          function = 126
 	addConfigEntry            function = 130
+	runWithBinding            function = 133
+	createBinding             function = 134
+	releaseBinding            function = 135
+	bindInput                 function = 136
+	bindOutput                function = 137
+	bindOutputToDevice        function = 138
+	boundOutputs              function = 140
 	addInitializer            function = 150
 	registerAllocator         function = 176
 	unregisterAllocator       function = 177
+	appendCUDA                function = 204
+	createCUDAOptions         function = 205
+	updateCUDAOptions         function = 206
+	releaseCUDAOptions        function = 208
+	setCUDAOption             function = 263
 )
 
 // listed is a function with its name in the documentation of ONNX Runtime.
@@ -78,6 +93,13 @@ func functions() []listed {
 		{releaseTypeInfo, "ReleaseTypeInfo"}, {releaseTensorTypeAndShape, "ReleaseTensorTypeAndShapeInfo"},
 		{releaseOptions, "ReleaseSessionOptions"}, {releaseDomain, "ReleaseCustomOpDomain"}, {addConfigEntry, "AddSessionConfigEntry"},
 		{addInitializer, "AddInitializer"}, {registerAllocator, "RegisterAllocator"}, {unregisterAllocator, "UnregisterAllocator"},
+		{createNamedMemoryInfo, "CreateMemoryInfo"}, {availableProviders, "GetAvailableProviders"},
+		{releaseProviders, "ReleaseAvailableProviders"}, {runWithBinding, "RunWithBinding"},
+		{createBinding, "CreateIoBinding"}, {releaseBinding, "ReleaseIoBinding"}, {bindInput, "BindInput"},
+		{bindOutput, "BindOutput"}, {bindOutputToDevice, "BindOutputToDevice"}, {boundOutputs, "GetBoundOutputValues"},
+		{appendCUDA, "SessionOptionsAppendExecutionProvider_CUDA_V2"}, {createCUDAOptions, "CreateCUDAProviderOptions"},
+		{updateCUDAOptions, "UpdateCUDAProviderOptions"}, {releaseCUDAOptions, "ReleaseCUDAProviderOptions"},
+		{setCUDAOption, "UpdateCUDAProviderOptionsWithValue"},
 	}
 }
 

@@ -9,29 +9,38 @@ import (
 
 // arguments are the lists of a run.
 type arguments struct {
-	names  []uintptr
+	names  texts
 	values []uintptr
-	kept   [][]byte
 }
 
 // add adds a value with its name.
 func (a *arguments) add(name string, value uintptr) {
-	kept := text(name)
-	a.kept, a.names, a.values = append(a.kept, kept), append(a.names, dl.Pointer(&kept[0])), append(a.values, value)
+	a.names.add(name)
+	a.values = append(a.values, value)
 }
 
 // lists returns the addresses of the lists, and their length.
 func (a *arguments) lists() (names, values, count uintptr) {
-	if len(a.names) == 0 {
+	if len(a.values) == 0 {
 		return 0, 0, 0
 	}
-	return dl.Pointer(&a.names[0]), dl.Pointer(&a.values[0]), uintptr(len(a.names))
+	return a.names.pointer(), dl.Pointer(&a.values[0]), uintptr(len(a.values))
 }
 
 func (r *runtimeLibrary) releaseValues(list []uintptr) {
 	for _, value := range list {
 		r.release(releaseValue, value)
 	}
+}
+
+// runPlain runs the session on memory of the host. Outputs without memory become those of the run.
+func (s *session) runPlain(from, to *arguments) error {
+	fromNames, fromValues, fromCount := from.lists()
+	toNames, toValues, toCount := to.lists()
+	err := s.library.call(opRun, runSession, s.handle, 0, fromNames, fromValues, fromCount, toNames, toCount, toValues)
+	runtime.KeepAlive(from)
+	runtime.KeepAlive(to)
+	return err
 }
 
 // Run computes outputs from inputs.
@@ -42,7 +51,7 @@ func (s *session) Run(inputs, outputs []compute.Bound) (done func(), err error) 
 	err = func() error {
 		defer func() { r.releaseValues(from.values) }()
 		for _, b := range inputs {
-			value, err := r.newValue(opRun, b)
+			value, err := s.newValue(opRun, b)
 			if err != nil {
 				return err
 			}
@@ -51,18 +60,17 @@ func (s *session) Run(inputs, outputs []compute.Bound) (done func(), err error) 
 		for _, b := range outputs {
 			value := uintptr(0)
 			if b.Addr != 0 {
-				if value, err = r.newValue(opRun, b); err != nil {
+				if value, err = s.newValue(opRun, b); err != nil {
 					return err
 				}
 			}
 			to.add(b.Name, value)
 		}
-		fromNames, fromValues, fromCount := from.lists()
-		toNames, toValues, toCount := to.lists()
-		err := r.call(opRun, runSession, s.handle, 0, fromNames, fromValues, fromCount, toNames, toCount, toValues)
-		runtime.KeepAlive(from.kept)
-		runtime.KeepAlive(to.kept)
-		if err != nil {
+		run := s.runPlain
+		if s.device != nil {
+			run = s.runBound
+		}
+		if err := s.settle(s.in(func() error { return run(&from, &to) })); err != nil {
 			return s.memory.takeFailure(err)
 		}
 		for at := range outputs {

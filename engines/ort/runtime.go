@@ -42,6 +42,8 @@ type runtimeLibrary struct {
 	mu sync.Mutex
 	// environment, memoryInfo and texts are 0 until the first session. texts is the allocator of names.
 	environment, memoryInfo, texts uintptr
+	// memoryInfos describe the memory of devices other than the host, which never end.
+	memoryInfos map[device.ID]uintptr
 }
 
 // loader loads the library once. After an error it tries again: the next one may be there.
@@ -154,6 +156,11 @@ func (r *runtimeLibrary) takeTable(at uintptr) error {
 // pointerTo converts an address outside the Go heap.
 func pointerTo(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
+// pointersAt is an array of pointers outside the Go heap.
+func pointersAt(at uintptr, count int) []uintptr {
+	return unsafe.Slice((*uintptr)(pointerTo(at)), count)
+}
+
 func (r *runtimeLibrary) function(f function) uintptr {
 	return *(*uintptr)(unsafe.Add(pointerTo(r.table), uintptr(f)*unsafe.Sizeof(uintptr(0))))
 }
@@ -196,16 +203,20 @@ func codeOf(number int64, text string) device.Code {
 	case 3, 4, 8, 10: // ORT_NO_SUCHFILE, ORT_NO_MODEL, ORT_MODEL_LOADED, ORT_INVALID_GRAPH
 		return refusal(text, device.CodeModel)
 	}
-	if strings.Contains(text, "std::bad_alloc") {
-		return device.CodeOutOfMemory
+	for _, part := range []string{"std::bad_alloc", "CUDA failure 2:", "CUBLAS_STATUS_ALLOC_FAILED"} {
+		if strings.Contains(text, part) {
+			return device.CodeOutOfMemory
+		}
 	}
 	return refusal(text, device.CodeDevice)
 }
 
 // refusal returns CodeUnsupported if a text states that the library lacks an operator, a type of one, or an
-// opset.
+// opset, or that a provider or what it needs is missing or too old.
 func refusal(text string, otherwise device.Code) device.Code {
-	for _, part := range []string{"is not a registered function/op", "No Op registered for", "Could not find an implementation", "No opset import for domain", "is till opset", "Unsupported model IR version"} {
+	for _, part := range []string{"is not a registered function/op", "No Op registered for", "Could not find an implementation", "No opset import for domain", "is till opset", "Unsupported model IR version",
+		"Failed to load library", "Failed to load shared library", "cannot open shared object file", "is not enabled in this build",
+		"driver version is insufficient", "no kernel image is available", "no CUDA-capable device"} {
 		if strings.Contains(text, part) {
 			return device.CodeUnsupported
 		}
@@ -236,6 +247,20 @@ func (r *runtimeLibrary) prepare() error {
 
 // text returns a text that ends with a NUL.
 func text(of string) []byte { return append([]byte(of), 0) }
+
+// texts is an array of texts that C reads.
+type texts struct {
+	kept [][]byte
+	at   []uintptr
+}
+
+func (l *texts) add(of string) {
+	kept := text(of)
+	l.kept, l.at = append(l.kept, kept), append(l.at, dl.Pointer(&kept[0]))
+}
+
+// pointer returns the address of the array, which is not empty.
+func (l *texts) pointer() uintptr { return dl.Pointer(&l.at[0]) }
 
 // String describes the library.
 func (r *runtimeLibrary) String() string {

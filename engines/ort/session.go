@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/internal/dl"
 )
 
@@ -16,6 +17,9 @@ type session struct {
 	library *runtimeLibrary
 	handle  uintptr
 	memory  *allocator
+	// memoryInfo describes the memory of the device, and device is nil for the CPU.
+	memoryInfo uintptr
+	device     *onDevice
 	// constants are the OrtValues over the memory of the caller.
 	constants []uintptr
 	// functions are those of the graph, and domains the OrtCustomOpDomains that have them.
@@ -31,10 +35,14 @@ func isAboutConstants(err error) bool {
 
 // settings configure a session.
 type settings struct {
+	// on is the device; the zero value: that of the CPU.
+	on      device.ID
 	threads int
 	// level is from 0 to 3.
 	level      int
 	prepacking bool
+	// tf32 is for the CUDA provider.
+	tf32 bool
 }
 
 // open makes a session. If it may change the graph, ONNX Runtime reads constants for that, and keeps a
@@ -56,12 +64,32 @@ func (r *runtimeLibrary) openAt(g compute.Graph, s settings) (*session, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	memory, err := r.newAllocator(g.Memory)
+	p, err := providerOf(s.on)
 	if err != nil {
 		return nil, err
 	}
-	made := &session{library: r, memory: memory}
-	if err := made.open(&g, s); err != nil {
+	if p != nil && len(g.Functions) > 0 {
+		f := &g.Functions[0]
+		return nil, device.Errorf(device.CodeUnsupported, opOpen, "%q: %s, a layer of the program, runs on devices of the CPU only",
+			g.Name, operator.FullName(f.Domain, f.Name)).On(s.on)
+	}
+	made := &session{library: r}
+	if made.memoryInfo, err = r.memoryOf(p, s.on); err != nil {
+		return nil, err
+	}
+	var stream uint64
+	if p != nil {
+		if made.device, stream, err = openOn(&g); err != nil {
+			return nil, err
+		}
+	}
+	memory, err := r.newAllocator(g.Memory, made.memoryInfo)
+	if err != nil {
+		made.device.close()
+		return nil, err
+	}
+	made.memory = memory
+	if err := made.in(func() error { return made.open(&g, s, stream) }); err != nil {
 		err = memory.takeFailure(err)
 		made.Close()
 		return nil, device.Errorf(device.CodeOf(err), opOpen, "%q: %w", g.Name, err)
@@ -69,8 +97,9 @@ func (r *runtimeLibrary) openAt(g compute.Graph, s settings) (*session, error) {
 	return made, nil
 }
 
-// open creates the session. The caller holds mu, and closes the session after an error.
-func (s *session) open(g *compute.Graph, with settings) error {
+// open creates the session, which has that stream of the device. The caller holds mu, and closes the session
+// after an error.
+func (s *session) open(g *compute.Graph, with settings, stream uint64) error {
 	r := s.library
 	var options uintptr
 	if err := r.call(opOpen, createOptions, dl.Pointer(&options)); err != nil {
@@ -80,8 +109,13 @@ func (s *session) open(g *compute.Graph, with settings) error {
 	if err := r.configure(options, with); err != nil {
 		return err
 	}
+	if s.device != nil {
+		if err := r.addProvider(options, with.on, stream, with); err != nil {
+			return err
+		}
+	}
 	for _, each := range g.Constants {
-		value, err := r.newValue(opOpen, compute.Bound(each))
+		value, err := s.newValue(opOpen, compute.Bound(each))
 		if err != nil {
 			return err
 		}
@@ -111,7 +145,7 @@ func (s *session) open(g *compute.Graph, with settings) error {
 	}
 	err := r.call(opOpen, createSession, r.environment, dl.Pointer(&g.ONNX[0]), uintptr(len(g.ONNX)), options, dl.Pointer(&s.handle))
 	runtime.KeepAlive(g)
-	if ended := r.call(opOpen, unregisterAllocator, r.environment, r.memoryInfo); err == nil {
+	if ended := r.call(opOpen, unregisterAllocator, r.environment, s.memoryInfo); err == nil {
 		err = ended
 	}
 	if err != nil {
@@ -197,7 +231,10 @@ func (s *session) Outputs() []compute.GraphValue { return s.outputs }
 // Close ends the session. The constants are the caller's.
 func (s *session) Close() {
 	r := s.library
-	r.release(releaseSession, s.handle)
+	_ = s.in(func() error { // a device that is lost has nothing to release
+		r.release(releaseSession, s.handle)
+		return nil
+	})
 	for _, value := range s.constants {
 		r.release(releaseValue, value)
 	}
@@ -208,5 +245,6 @@ func (s *session) Close() {
 		f.close()
 	}
 	s.memory.close()
-	s.handle, s.constants, s.domains, s.functions = 0, nil, nil, nil
+	s.device.close()
+	s.handle, s.constants, s.domains, s.functions, s.device = 0, nil, nil, nil, nil
 }

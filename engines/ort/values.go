@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/internal/dl"
 )
 
-// newValue makes an OrtValue over memory of the caller.
-func (r *runtimeLibrary) newValue(op string, b compute.Bound) (value uintptr, err error) {
+// newValue makes an OrtValue over memory of the caller, on the device of the session.
+func (s *session) newValue(op string, b compute.Bound) (value uintptr, err error) {
 	number := operator.ONNXNumber(b.Type)
 	if number == 0 {
 		return 0, device.Errorf(device.CodeUnsupported, op, "%q: ONNX Runtime has no type %s", b.Name, b.Type)
@@ -25,7 +25,7 @@ func (r *runtimeLibrary) newValue(op string, b compute.Bound) (value uintptr, er
 	shape := append([]int64{}, b.Shape...)
 	shape = append(shape, 0) // so that it has an address
 	addr := uintptr(b.Addr)
-	err = r.call(op, createTensor, r.memoryInfo, addr, uintptr(size), dl.Pointer(&shape[0]), uintptr(len(shape)-1), uintptr(number), dl.Pointer(&value))
+	err = s.library.call(op, createTensor, s.memoryInfo, addr, uintptr(size), dl.Pointer(&shape[0]), uintptr(len(shape)-1), uintptr(number), dl.Pointer(&value))
 	return value, err
 }
 

@@ -42,6 +42,8 @@ char *range_host(CUdeviceptr address) {
            (address_is_device(address) ? region_size : 0);
 }
 
+uint64_t simcuda_distance(void) { return region_size; }
+
 /* The first range that ends after the address. */
 static size_t position(CUdeviceptr address) {
     size_t low = 0, high = sim.range_count;

@@ -83,6 +83,10 @@ int simcuda_register_kernel(const char *name, simcuda_kernel kernel,
  * illegal address. */
 void *simcuda_kernel_memory(uint64_t address, size_t bytes, int write);
 
+/* The number of bytes from an address of a device to where the host has its
+ * bytes. It is for a simulated library of the vendor, which checks nothing. */
+uint64_t simcuda_distance(void);
+
 #ifdef __cplusplus
 }
 #endif

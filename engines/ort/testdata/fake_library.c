@@ -13,7 +13,7 @@ struct api_base {
 void _ZSt17__throw_bad_allocv(void) {}
 #endif
 
-static void *table[200];
+static void *table[300];
 
 static const void *get_api(uint32_t version) {
     if (version > NEWEST)

@@ -135,7 +135,7 @@ class _Operands:
         self.count = len(self.tensors)
 
 
-def _tensor_of(name: str, value: Any, device: Device, dtype: DType | None) -> Tensor:
+def _tensor_of(name: str, value: Any, device: Device | str, dtype: DType | None) -> Tensor:
     """A tensor over an array. A number gets the type of the first tensor of the call, and a
     list of integers gets i64, as lists of axes and sizes have it.
     """

@@ -350,11 +350,13 @@ class Executor(Resource):
             outs[at].name = _native.encode_required("a name in outputs", name)
             if out is not None:
                 outs[at].tensor = out._handle
+        # An array is in memory of the host. The library copies it for a model on another device.
+        on = self.device if self.device._info.host_addressable else "cpu:0"
         with contextlib.ExitStack() as steps:
             for at, (name, each) in enumerate(given.items()):
                 ins[at].name = _native.encode_required("a name in inputs", name)
                 if not isinstance(each, Tensor):
-                    each = _tensor_of(f"inputs[{name!r}]", each, self.device, None)
+                    each = _tensor_of(f"inputs[{name!r}]", each, on, None)
                     steps.enter_context(each)
                 ins[at].tensor = each._handle
 
