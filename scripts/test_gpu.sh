@@ -12,12 +12,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 absent=77
-[ $# != 0 ] || set -- conformance torch differential cupy weights bench
+[ $# != 0 ] || set -- conformance torch differential cupy weights onnx_runtime bench
 for part in "$@"; do
     case $part in
-    conformance | differential | torch | cupy | weights | bench) ;;
+    conformance | differential | torch | cupy | weights | onnx_runtime | bench) ;;
     *)
-        echo "test-gpu: PART is conformance, differential, torch, cupy, weights or bench, not $part" >&2
+        echo "test-gpu: PART is conformance, differential, torch, cupy, weights, onnx_runtime or bench, not $part" >&2
         exit 2
         ;;
     esac

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import sys
 import time
@@ -56,14 +57,20 @@ def run_part(part: str, script: str, names: list[str], versions: str) -> int:
             lines = asked.stderr.strip().splitlines() or ["no reason given"]
             bundle.say(f"skip - {part}: {lines[-1]}")
             return ABSENT
-        found: dict[str, list[str]] = {"passed": [], "failed": []}
+        found: dict[str, Any] = {"passed": [], "failed": [], "figures": {}}
         for name in names:
             done = bundle.run([sys.executable, script, "case", name], clock.left(120))
             bundle.say(done.stdout.strip() or f"not ok - {name}: status {done.returncode}")
             good = done.returncode == 0 and f"ok - {name}" in done.stdout.splitlines()
             found["passed" if good else "failed"].append(name)
+            # A case prints its figures as objects of JSON.
+            figures = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]
+            if figures:
+                found["figures"][name] = figures if len(figures) > 1 else figures[0]
             if not good:
                 bundle.say(done.stderr[-4000:])
+        if not found["figures"]:
+            del found["figures"]
         bundle.write_result(part, driver, {"version": asked.stdout.strip(), **found})
     except bundle.PartError as error:
         return bundle.fail(str(error))

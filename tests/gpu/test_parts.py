@@ -149,6 +149,28 @@ def test_weights_that_a_device_lost(tmp_path):
         memory[wrong] = 0
 
 
+def test_onnx_runtime(part, tmp_path):
+    """With a simulated provider, over a real ONNX Runtime for the CPU."""
+    provider = bundle.ROOT / "build/test/simort/libonnxruntime.so.1"
+    found = importlib.util.find_spec("onnxruntime")
+    if found is None or found.origin is None or not provider.exists():
+        pytest.skip("onnxruntime is not installed, or the simulated provider is not built")
+    (real,) = pathlib.Path(found.origin).parent.glob("capi/libonnxruntime.so*")
+    names = {"FERRUM_ORT_LIBRARY": str(provider), "SIMORT_LIBRARY": str(real)}
+    done = part("onnx_runtime_part.py", **names)
+    assert done.returncode == 0, done.stdout + done.stderr
+    written = result(tmp_path, "onnx_runtime")
+    assert written["failed"] == []
+    assert len(written["passed"]) == 9
+    assert written["figures"]["sleep"]["left_of_awake"] <= 0.2
+
+
+def test_onnx_runtime_that_is_not_there(part):
+    done = part("onnx_runtime_part.py", FERRUM_ORT_LIBRARY="/nowhere/libonnxruntime.so.1")
+    assert done.returncode == framework.ABSENT
+    assert "skip - onnx_runtime: /nowhere/libonnxruntime.so.1 is not there" in done.stdout
+
+
 def test_bench(part, tmp_path):
     done = part("bench_part.py")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -354,4 +376,4 @@ def test_a_part_ends_within_its_time():
     after, seconds, writing = map(int, found.groups())
     assert seconds == bundle.PART_SECONDS
     assert seconds + writing + after < 480
-    assert "set -- conformance torch differential cupy weights bench" in script
+    assert "set -- conformance torch differential cupy weights onnx_runtime bench" in script

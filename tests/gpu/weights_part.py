@@ -79,6 +79,29 @@ class Driver:
         self._must("cuMemcpyDtoH_v2", room, ctypes.c_uint64(address), ctypes.c_size_t(size))
         return room.raw
 
+    def used_bytes(self) -> int:
+        """Bytes of the device that any process uses."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._must("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return total.value - free.value
+
+    def copy_seconds(self, size: int, *, is_pinned: bool) -> float:
+        """The time of a copy of that size to the device. All pages of the source exist."""
+        to, pinned = ctypes.c_uint64(), ctypes.c_void_p()
+        self._must("cuMemAlloc_v2", ctypes.byref(to), ctypes.c_size_t(size))
+        plain = bytearray(b"1") * size if not is_pinned else bytearray()
+        if is_pinned:
+            self._must("cuMemAllocHost_v2", ctypes.byref(pinned), ctypes.c_size_t(size))
+            ctypes.memset(pinned, 1, size)
+        source = pinned if is_pinned else (ctypes.c_char * size).from_buffer(plain)
+        start = time.perf_counter()
+        self._must("cuMemcpyHtoD_v2", to, source, ctypes.c_size_t(size))
+        seconds = time.perf_counter() - start
+        self._must("cuMemFree_v2", to)
+        if is_pinned:
+            self._must("cuMemFreeHost", pinned)
+        return seconds
+
     def close(self) -> None:
         """Releases the context."""
         self._must("cuCtxSetCurrent", None)

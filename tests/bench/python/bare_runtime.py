@@ -18,6 +18,7 @@ API_VERSION = 17
 ERROR_MESSAGE, CREATE_ENVIRONMENT, CREATE_SESSION, RUN, CREATE_OPTIONS = 2, 3, 7, 9, 10
 DISABLE_ARENA, SET_OPTIMIZATION, SET_THREADS, CREATE_TENSOR = 19, 23, 24, 49
 CREATE_MEMORY_INFO, RELEASE_VALUE, RELEASE_SESSION, ADD_CONFIG = 69, 96, 95, 130
+APPEND_CUDA, CREATE_CUDA_OPTIONS, UPDATE_CUDA_OPTIONS = 204, 205, 206
 FATAL, EXTENDED = 4, 2
 KINDS = {"float32": 1, "int64": 7}
 
@@ -41,10 +42,10 @@ class Base(ctypes.Structure):
 
 
 class Runtime:
-    """The library, with an environment."""
+    """The library, with an environment. path is its file; None: that of the installed package."""
 
-    def __init__(self) -> None:
-        library = ctypes.CDLL(library_path())
+    def __init__(self, path: str | None = None) -> None:
+        library = ctypes.CDLL(path or library_path())
         library.OrtGetApiBase.restype = ctypes.POINTER(Base)
         base = library.OrtGetApiBase().contents
         self.version = base.version().decode()
