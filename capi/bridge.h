@@ -33,8 +33,11 @@ enum fm_inside {
 
 /** The kind that this thread runs now: an enum fm_inside. */
 int32_t fm_inside_now(void);
-/** The token of the callback that runs on this thread, or 0. */
-uint64_t fm_token_now(void);
+/** Whether this thread runs the callback with a token. */
+int32_t fm_is_inside(uint64_t token);
+/** Copies the tokens of the callbacks that this thread runs, the innermost first.
+ *  Returns their number. */
+size_t fm_tokens_now(uint64_t *tokens, size_t capacity);
 
 /** Restores the process's limit on open files to its value before the Go
  *  runtime started. */
@@ -75,7 +78,8 @@ ferrum_status fm_call_placement(ferrum_placement_fn callback,
 /** Returns 0 if the load or call continues. */
 int32_t fm_call_weights_progress(ferrum_weights_progress_fn progress,
                                  ferrum_weights_progress *now,
-                                 uintptr_t user_data, uint64_t token);
+                                 uintptr_t user_data, uint64_t *tokens,
+                                 size_t token_count);
 int32_t fm_call_weights_recognises(ferrum_weights_recognises_fn recognises,
                                    void *start, size_t start_bytes,
                                    uint64_t file_bytes, uintptr_t user_data,
@@ -89,7 +93,8 @@ ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
 /** Returns 0 if the build continues. now has no text. */
 int32_t fm_call_build_progress(ferrum_build_progress_fn progress,
                                ferrum_build_progress *now, char *operation,
-                               uintptr_t user_data, uint64_t token);
+                               uintptr_t user_data, uint64_t *tokens,
+                               size_t token_count);
 
 /** The texts of a ferrum_pass_call, and its number. */
 struct fm_pass_texts {

@@ -140,18 +140,20 @@ enum fm_dlpack_fault fm_dlpack_read(uintptr_t managed, int32_t is_versioned,
 
 /* The deleter may run on the thread of a stream, like fm_call_release. */
 void fm_dlpack_release(uintptr_t managed, int32_t is_versioned) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_HOST_FUNCTION, NULL, 0);
     struct dl_plain *plain = (struct dl_plain *)managed;
     struct dl_versioned *versioned = (struct dl_versioned *)managed;
     if (is_versioned && versioned->deleter != NULL)
         versioned->deleter(versioned);
     if (!is_versioned && plain->deleter != NULL)
         plain->deleter(plain);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }
 
 void fm_call_release(ferrum_release_fn release, uintptr_t user_data) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_HOST_FUNCTION, NULL, 0);
     release((void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }

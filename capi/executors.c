@@ -20,11 +20,13 @@ ferrum_status ferrum_executor_run(ferrum_executor executor,
 
 int32_t fm_call_build_progress(ferrum_build_progress_fn progress,
                                ferrum_build_progress *now, char *operation,
-                               uintptr_t user_data, uint64_t token) {
+                               uintptr_t user_data, uint64_t *tokens,
+                               size_t token_count) {
     now->struct_size = sizeof *now;
     now->operation = operation;
-    struct fm_mark before = fm_mark_work(token);
+    struct fm_mark mark;
+    fm_mark_work(&mark, tokens, token_count);
     int32_t stops = progress(now, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return stops;
 }

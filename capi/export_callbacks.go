@@ -8,6 +8,7 @@ import "C"
 import (
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -19,6 +20,24 @@ import (
 var lastToken atomic.Uint64
 
 func newToken() uint64 { return lastToken.Add(1) }
+
+// newWork returns the tokens of the callbacks of work that the calling thread begins: a new one, and then those of
+// the callbacks that the thread runs. Such a callback may wait for the work, so it must not be waited for in a
+// callback of the work, which may run on another thread.
+func newWork() []uint64 { return append([]uint64{newToken()}, runningTokens()...) }
+
+// runningTokens returns the tokens of the callbacks that the calling thread runs.
+func runningTokens() []uint64 {
+	count := C.fm_tokens_now(nil, 0)
+	if count == 0 {
+		return nil
+	}
+	tokens := make([]uint64, count)
+	C.fm_tokens_now(tokensOf(tokens), count)
+	return tokens
+}
+
+func tokensOf(list []uint64) *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(list)) }
 
 //export fmgo_device_pressure_callback_add
 func fmgo_device_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
@@ -77,5 +96,5 @@ func fmgo_fallback_manager_pressure_callback_add(handle C.uint64_t, callback C.f
 //export fmgo_registration_remove
 func fmgo_registration_remove(handle C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.RegistrationRemove(uint64(handle), uint64(C.fm_token_now())))
+	return done(lib.RegistrationRemove(uint64(handle), runningTokens()))
 }

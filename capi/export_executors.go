@@ -16,7 +16,7 @@ import (
 )
 
 // buildProgressOf converts a progress callback of the caller; NULL: there is none.
-func buildProgressOf(progress C.ferrum_build_progress_fn, data C.uintptr_t, token uint64) func(model.Progress) bool {
+func buildProgressOf(progress C.ferrum_build_progress_fn, data C.uintptr_t, tokens []uint64) func(model.Progress) bool {
 	if progress == nil {
 		return nil
 	}
@@ -30,17 +30,17 @@ func buildProgressOf(progress C.ferrum_build_progress_fn, data C.uintptr_t, toke
 		if p.RemainingSeconds != nil {
 			now.remaining_seconds = C.double(*p.RemainingSeconds)
 		}
-		return C.fm_call_build_progress(progress, &now, operation, data, C.uint64_t(token)) == 0
+		return C.fm_call_build_progress(progress, &now, operation, data, tokensOf(tokens), C.size_t(len(tokens))) == 0
 	}
 }
 
 //export fmgo_executor_build
 func fmgo_executor_build(request *C.ferrum_build_request, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	f := fields{argument: "request"}
+	f, tokens := fields{argument: "request"}, newWork()
 	r := library.BuildRequest{
 		Weights: uint64(request.weights.id), Compute: uint64(request.compute.id), ElasticPool: uint64(request.elastic_pool.id),
-		Token: newToken(),
+		Token: tokens[0],
 	}
 	f.reserved(uint64(request.reserved), "reserved")
 	f.text(&r.Model, request.model, "model")
@@ -57,7 +57,7 @@ func fmgo_executor_build(request *C.ferrum_build_request, out *C.uint64_t) (stat
 	if request.path != nil && r.Path == "" {
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.request", "request->path is empty"))
 	}
-	r.Progress = buildProgressOf(request.progress, dataOf(&request.user_data), r.Token)
+	r.Progress = buildProgressOf(request.progress, dataOf(&request.user_data), tokens)
 	executor, err := executors.Build(r)
 	return give(out, executor, err)
 }

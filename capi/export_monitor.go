@@ -18,7 +18,7 @@ func fmgo_monitor_destroy(handle C.uint64_t) (status C.int32_t) {
 	if err != nil {
 		return fail(err)
 	}
-	return done(object.Destroy(uint64(C.fm_token_now())))
+	return done(object.Destroy(runningTokens()))
 }
 
 //export fmgo_monitor_set_callback
@@ -38,7 +38,7 @@ func fmgo_monitor_set_callback(handle C.uint64_t, callback C.ferrum_monitor_fn, 
 			C.fm_call_monitor(callback, handle, unsafe.SliceData(given), C.size_t(len(given)), userData)
 		}
 	}
-	return done(object.SetCallback(uint64(C.fm_token_now()), hear))
+	return done(object.SetCallback(runningTokens(), hear))
 }
 
 //export fmgo_memory_show

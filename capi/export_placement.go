@@ -63,5 +63,5 @@ func fmgo_placement_destroy(handle C.uint64_t) (status C.int32_t) {
 	if err != nil {
 		return fail(err)
 	}
-	return done(object.Destroy(uint64(C.fm_token_now())))
+	return done(object.Destroy(runningTokens()))
 }

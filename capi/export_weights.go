@@ -22,11 +22,11 @@ func progressOf(progress C.ferrum_weights_progress_fn, data C.uintptr_t) *librar
 	if progress == nil {
 		return nil
 	}
-	token := newToken()
-	return &library.WeightCallback{Token: token, Tell: func(p weights.Progress) bool {
+	tokens := newWork()
+	return &library.WeightCallback{Token: tokens[0], Tell: func(p weights.Progress) bool {
 		var now C.ferrum_weights_progress
 		putWeightsProgress(&now, &p)
-		return C.fm_call_weights_progress(progress, &now, data, C.uint64_t(token)) == 0
+		return C.fm_call_weights_progress(progress, &now, data, tokensOf(tokens), C.size_t(len(tokens))) == 0
 	}}
 }
 

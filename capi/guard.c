@@ -10,7 +10,8 @@
 _Atomic int32_t fm_gate;
 _Thread_local int32_t fm_inside;
 
-static _Thread_local uint64_t fm_token;
+/* The innermost callback that this thread runs. */
+static _Thread_local const struct fm_mark *fm_marks;
 
 /*
  * The error record is too large for static TLS, so each thread has a pointer
@@ -228,68 +229,91 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size) {
 /* ------------------------------------------------- the caller's functions */
 
 int32_t fm_inside_now(void) { return fm_inside; }
-uint64_t fm_token_now(void) { return fm_token; }
 
-struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token) {
-    struct fm_mark before = {fm_inside, fm_token};
-    fm_inside = (int32_t)inside;
-    fm_token = token;
-    return before;
+int32_t fm_is_inside(uint64_t token) {
+    for (const struct fm_mark *mark = fm_marks; mark != NULL;
+         mark = mark->outer)
+        for (size_t i = 0; i < mark->count; i++)
+            if (mark->tokens[i] == token)
+                return 1;
+    return 0;
 }
 
-struct fm_mark fm_mark_work(uint64_t token) {
+size_t fm_tokens_now(uint64_t *tokens, size_t capacity) {
+    size_t count = 0;
+    for (const struct fm_mark *mark = fm_marks; mark != NULL;
+         mark = mark->outer)
+        for (size_t i = 0; i < mark->count; i++, count++)
+            if (count < capacity)
+                tokens[count] = mark->tokens[i];
+    return count;
+}
+
+void fm_mark_set(struct fm_mark *mark, enum fm_inside inside,
+                 const uint64_t *tokens, size_t count) {
+    *mark = (struct fm_mark){tokens, count, fm_marks, fm_inside};
+    fm_marks = mark;
+    fm_inside = (int32_t)inside;
+}
+
+void fm_mark_work(struct fm_mark *mark, const uint64_t *tokens, size_t count) {
     enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
                                 ? (enum fm_inside)fm_inside
                                 : FM_INSIDE_WEIGHTS;
-    return fm_mark_set(inside, token);
+    fm_mark_set(mark, inside, tokens, count);
 }
 
-void fm_mark_restore(struct fm_mark before) {
-    fm_inside = before.inside;
-    fm_token = before.token;
+void fm_mark_restore(const struct fm_mark *mark) {
+    fm_inside = mark->inside_before;
+    fm_marks = mark->outer;
 }
 
 void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,
                  uintptr_t user_data, uint64_t token) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_LOG, token);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_LOG, &token, 1);
     callback(level, message, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }
 
 void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
                       ferrum_pressure_level level, uintptr_t user_data,
                       uint64_t token) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_PRESSURE, token);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_PRESSURE, &token, 1);
     callback((ferrum_device){device}, level, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }
 
 uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
                          uint64_t needed_bytes, uintptr_t user_data,
                          uint64_t token) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_RECLAIM, &token, 1);
     uint64_t freed =
         callback((ferrum_device){device}, needed_bytes, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return freed;
 }
 
 uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
                                char *model, uint64_t needed_bytes,
                                uintptr_t user_data, uint64_t token) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_RECLAIM, &token, 1);
     uint64_t freed = callback((ferrum_elastic_pool){pool}, model, needed_bytes,
                               (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return freed;
 }
 
 void fm_call_monitor(ferrum_monitor_fn callback, uint64_t monitor,
                      ferrum_device_level *levels, size_t count,
                      uintptr_t user_data) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_MONITOR, monitor);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_MONITOR, &monitor, 1);
     callback((ferrum_monitor){monitor}, levels, count, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }
 
 ferrum_status fm_call_placement(ferrum_placement_fn callback,
@@ -308,15 +332,17 @@ ferrum_status fm_call_placement(ferrum_placement_fn callback,
     enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
                                 ? (enum fm_inside)fm_inside
                                 : FM_INSIDE_PLACEMENT;
-    struct fm_mark before = fm_mark_set(inside, token);
+    struct fm_mark mark;
+    fm_mark_set(&mark, inside, &token, 1);
     ferrum_status status =
         callback(&full, options, count, chosen_out, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data) {
-    struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
+    struct fm_mark mark;
+    fm_mark_set(&mark, FM_INSIDE_HOST_FUNCTION, NULL, 0);
     function((void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }

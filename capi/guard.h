@@ -44,19 +44,22 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size);
  *  must stay small: all of it is static TLS, because Go's is. */
 extern _Thread_local int32_t fm_inside;
 
-/** The kind of callback that a thread runs, and its token. Callbacks nest: one callback may
- *  lead to another on the same thread. */
+/** A callback that a thread runs: its tokens, and the mark before it. Callbacks nest:
+ *  one callback may lead to another on the same thread. */
 struct fm_mark {
-    int32_t inside;
-    uint64_t token;
+    const uint64_t *tokens;
+    size_t count;
+    const struct fm_mark *outer;
+    int32_t inside_before;
 };
-/** Marks the thread, and returns the mark before. */
-struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token);
+/** Marks the thread until fm_mark_restore. The tokens stay where they are until then. */
+void fm_mark_set(struct fm_mark *mark, enum fm_inside inside,
+                 const uint64_t *tokens, size_t count);
 /** Marks the thread of a call or of the library that runs a function of a load or a
  *  build. In a call from a callback or a host function, the restrictions of that
  *  function apply. */
-struct fm_mark fm_mark_work(uint64_t token);
-void fm_mark_restore(struct fm_mark before);
+void fm_mark_work(struct fm_mark *mark, const uint64_t *tokens, size_t count);
+void fm_mark_restore(const struct fm_mark *mark);
 
 #define FM_ENTER_IN(name, keep)                                   \
     do {                                                          \

@@ -104,7 +104,7 @@ func insideCallback(token uint64) bool {
 	if token == 0 {
 		return C.fm_inside_now() != C.FM_INSIDE_NOTHING
 	}
-	return uint64(C.fm_token_now()) == token
+	return C.fm_is_inside(C.uint64_t(token)) != 0
 }
 
 // mayNotWait states whether the calling thread runs a reclaim callback or a host function.

@@ -28,10 +28,9 @@ static ferrum_pass_call full_of(const struct fm_pass_texts *of) {
     return call;
 }
 
-/* A call that belongs to no build keeps the token of the callback that makes
- * it. */
-static struct fm_mark mark(uint64_t token) {
-    return fm_mark_work(token != 0 ? token : fm_token_now());
+/* The token is 0 for a call that belongs to no build. */
+static void mark_pass(struct fm_mark *mark, const uint64_t *token) {
+    fm_mark_work(mark, token, *token != 0);
 }
 
 ferrum_status
@@ -40,10 +39,11 @@ fm_call_pass_is_applicable(ferrum_pass_is_applicable_fn is_applicable,
                            uintptr_t user_data, uint64_t token) {
     ferrum_pass_call call = full_of(&of);
     *is_applicable_out = 0;
-    struct fm_mark before = mark(token);
+    struct fm_mark mark;
+    mark_pass(&mark, &token);
     ferrum_status status =
         is_applicable(&call, is_applicable_out, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
@@ -51,15 +51,17 @@ ferrum_status fm_call_pass_apply(ferrum_pass_apply_fn apply,
                                  struct fm_pass_texts of, uintptr_t user_data,
                                  uint64_t token) {
     ferrum_pass_call call = full_of(&of);
-    struct fm_mark before = mark(token);
+    struct fm_mark mark;
+    mark_pass(&mark, &token);
     ferrum_status status = apply(&call, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
 void fm_call_optimized(ferrum_optimized_fn optimized, char *result,
                        uint64_t result_bytes, uintptr_t user_data) {
-    struct fm_mark before = mark(0);
+    struct fm_mark mark;
+    fm_mark_work(&mark, NULL, 0);
     optimized(result, result_bytes, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /* A function may run on the thread of a stream, so the restrictions of a host
- * function apply. In a call from a callback, the thread keeps its token. */
-static struct fm_mark mark(void) {
-    return fm_mark_set(FM_INSIDE_HOST_FUNCTION, fm_token_now());
+ * function apply. */
+static void mark_function(struct fm_mark *mark) {
+    fm_mark_set(mark, FM_INSIDE_HOST_FUNCTION, NULL, 0);
 }
 
 /* The lists and texts are not in the struct of Go, which must not contain
@@ -32,9 +32,10 @@ ferrum_status fm_call_compute_plan(ferrum_compute_plan_fn plan,
                                    uintptr_t user_data) {
     ferrum_compute_call full = full_of(call, &lists);
     *plan_out = (ferrum_compute_plan)FERRUM_COMPUTE_PLAN_INIT;
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status = plan(&full, plan_out, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
@@ -43,19 +44,21 @@ ferrum_status fm_call_compute_run(ferrum_compute_run_fn run,
                                   struct fm_compute_lists lists,
                                   uintptr_t user_data) {
     ferrum_compute_call full = full_of(call, &lists);
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status = run(&full, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
 ferrum_status
 fm_call_compute_synchronize(ferrum_compute_synchronize_fn synchronize,
                             uint64_t device, uintptr_t user_data) {
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status =
         synchronize((ferrum_device){device}, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
@@ -66,9 +69,10 @@ ferrum_status fm_call_layer_infer(ferrum_layer_infer_fn infer,
                                   uintptr_t user_data) {
     ferrum_compute_call full = full_of(call, &lists);
     full.outputs = outputs_out;
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status = infer(&full, outputs_out, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
@@ -84,10 +88,11 @@ ferrum_status fm_call_layer_parameters(ferrum_layer_parameters_fn parameters,
                                        struct fm_compute_lists lists,
                                        uint64_t list, uintptr_t user_data) {
     ferrum_compute_call full = full_of(call, &lists);
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status =
         parameters(&full, layer_take, list, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
@@ -96,9 +101,10 @@ ferrum_status fm_call_layer_initialize(ferrum_layer_initialize_fn initialize,
                                        struct fm_compute_lists lists,
                                        char *parameter, uintptr_t user_data) {
     ferrum_compute_call full = full_of(call, &lists);
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status = initialize(&full, parameter, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }
 
@@ -131,9 +137,10 @@ fm_call_layer_forward(ferrum_compute_run_fn forward, ferrum_compute_call *call,
     lists.message = message;
     ferrum_compute_call full = full_of(call, &lists);
     full.workspace = full.workspace_bytes > 0 ? workspace : 0;
-    struct fm_mark before = mark();
+    struct fm_mark mark;
+    mark_function(&mark);
     ferrum_status status = forward(&full, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     struct fm_layer_outcome outcome = {status, NULL};
     if (status != FERRUM_OK && message[0] != 0) {
         message[FERRUM_COMPUTE_MESSAGE_MAX - 1] = 0;

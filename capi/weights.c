@@ -21,11 +21,13 @@ static ferrum_status weights_describe(uint64_t file, const char *json,
 
 int32_t fm_call_weights_progress(ferrum_weights_progress_fn progress,
                                  ferrum_weights_progress *now,
-                                 uintptr_t user_data, uint64_t token) {
+                                 uintptr_t user_data, uint64_t *tokens,
+                                 size_t token_count) {
     now->struct_size = sizeof *now;
-    struct fm_mark before = fm_mark_work(token);
+    struct fm_mark mark;
+    fm_mark_work(&mark, tokens, token_count);
     int32_t stops = progress(now, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return stops;
 }
 
@@ -33,9 +35,10 @@ int32_t fm_call_weights_recognises(ferrum_weights_recognises_fn recognises,
                                    void *start, size_t start_bytes,
                                    uint64_t file_bytes, uintptr_t user_data,
                                    uint64_t token) {
-    struct fm_mark before = fm_mark_work(token);
+    struct fm_mark mark;
+    fm_mark_work(&mark, &token, 1);
     int32_t is = recognises(start, start_bytes, file_bytes, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return is;
 }
 
@@ -49,8 +52,9 @@ ferrum_status fm_call_weights_decode(ferrum_weights_decode_fn decode,
     given.name = name;
     given.read_at = weights_read_at;
     given.describe = weights_describe;
-    struct fm_mark before = fm_mark_work(token);
+    struct fm_mark mark;
+    fm_mark_work(&mark, &token, 1);
     ferrum_status status = decode(&given, (void *)user_data);
-    fm_mark_restore(before);
+    fm_mark_restore(&mark);
     return status;
 }

@@ -1,6 +1,8 @@
 package library
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pressure"
@@ -61,11 +63,11 @@ func (l *Library) register(
 }
 
 // RegistrationRemove removes a callback: it is not called again. It waits for a running
-// call, unless the call comes from inside that callback. runningToken is the token of
-// the callback that the calling thread runs (0: none). It returns CodeBusy for a compute
+// call, unless the call comes from inside that callback. running has the tokens of the
+// callbacks that the calling thread runs. It returns CodeBusy for a compute
 // backend that is open, for a layer type that models and operations use, and for a pass
 // that a build uses.
-func (l *Library) RegistrationRemove(id, runningToken uint64) error {
+func (l *Library) RegistrationRemove(id uint64, running []uint64) error {
 	const op = "callback.remove"
 	if _, err := l.started(op); err != nil {
 		return err
@@ -77,6 +79,6 @@ func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	if err != nil {
 		return err
 	}
-	entry.callback.Remove(runningToken != 0 && entry.token == runningToken)
+	entry.callback.Remove(slices.Contains(running, entry.token))
 	return nil
 }

@@ -28,8 +28,8 @@ func TestPressureCallbacksHearOfTheirDevice(t *testing.T) {
 	addr, err := b.PoolAlloc(p, capacity/100*90, 0)
 	require.NoError(t, err)
 	require.Equal(t, news{dev, int32(pressure.High)}, <-heard)
-	require.NoError(t, b.RegistrationRemove(first, 0))
-	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(first, 0))
+	require.NoError(t, b.RegistrationRemove(first, nil))
+	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(first, nil))
 	require.NoError(t, b.PoolFree(p, addr, 0))
 	require.NoError(t, at(b.Pool, p).Destroy(false))
 	require.NoError(t, at(b.Device, dev).Close(false))
@@ -43,7 +43,7 @@ func TestPressureCallbackRemovesItself(t *testing.T) {
 	id := make(chan uint64, 1)
 	removed := make(chan error, 1)
 	registration, err := b.PressureCallbackAdd(dev, token, func(uint64, int32) {
-		removed <- b.RegistrationRemove(<-id, token)
+		removed <- b.RegistrationRemove(<-id, []uint64{token})
 	})
 	require.NoError(t, err)
 	id <- registration
@@ -73,7 +73,7 @@ func TestReclaimCallbackFreesForAnAllocation(t *testing.T) {
 	_, err = b.PoolAlloc(p, capacity/4*3, 0)
 	require.NoError(t, err)
 	require.Len(t, asked, 1)
-	require.NoError(t, b.RegistrationRemove(id, 0))
+	require.NoError(t, b.RegistrationRemove(id, nil))
 }
 
 func TestCallbacksRefuseBadArguments(t *testing.T) {
@@ -85,7 +85,7 @@ func TestCallbacksRefuseBadArguments(t *testing.T) {
 	requireCode(t, device.CodeNullPointer, err)
 	_, err = b.PressureCallbackAdd(0, 1, func(uint64, int32) {})
 	requireCode(t, device.CodeInvalidHandle, err)
-	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(0, 0))
-	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(dev, 0))
+	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(0, nil))
+	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(dev, nil))
 	require.NoError(t, at(b.Device, dev).Close(false))
 }

@@ -63,7 +63,7 @@ var closables = map[string]closable{
 			},
 			func(b *bench, id uint64) (func() error, error) {
 				r, err := b.PressureCallbackAdd(id, 0, func(uint64, int32) {})
-				return ending(r, err, func(r uint64) error { return b.RegistrationRemove(r, 0) })
+				return ending(r, err, func(r uint64) error { return b.RegistrationRemove(r, nil) })
 			},
 			func(b *bench, id uint64) (func() error, error) {
 				p, err := b.PoolCreate(id, smallPool())
@@ -369,7 +369,7 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	for range 5 {
 		id, err := b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
 		require.NoError(t, err)
-		defer func() { requireCode(t, device.CodeNotInitialized, b.RegistrationRemove(id, 0)) }()
+		defer func() { requireCode(t, device.CodeNotInitialized, b.RegistrationRemove(id, nil)) }()
 	}
 	ended := fmt.Sprintf("registration %#x: %s, which has ended; ", reclaim, about)
 	err = at(b.Device, dev).Close(false)
@@ -389,8 +389,8 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	require.NoError(t, at(b.FallbackManager, m).Destroy(false))
 	require.ErrorContains(t, at(b.Device, dev).Close(false),
 		fmt.Sprintf("registration %#x: pressure callback of fallback manager %#x, which has ended", onPressure, m))
-	require.NoError(t, b.RegistrationRemove(onPressure, 0))
-	require.NoError(t, b.RegistrationRemove(reclaim, 0))
+	require.NoError(t, b.RegistrationRemove(onPressure, nil))
+	require.NoError(t, b.RegistrationRemove(reclaim, nil))
 	require.NoError(t, b.Shutdown(true))
 }
 

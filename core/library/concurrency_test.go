@@ -174,7 +174,7 @@ func (h *hammer) step(r *rand.Rand) error {
 			})
 			return h.registrations.put(r, id, err)
 		},
-		func() error { return h.RegistrationRemove(h.registrations.any(r), 0) },
+		func() error { return h.RegistrationRemove(h.registrations.any(r), nil) },
 		func() error { return h.SetLog(library.LogDebug, func(int32, string) {}, true) },
 		func() error { return h.SetLog(library.LogDebug, nil, true) },
 		func() error { return h.Init(nil) },

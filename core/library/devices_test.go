@@ -121,7 +121,7 @@ func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 				return b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
 			},
 			func(*bench, uint64) error { return nil },
-			func(b *bench, r uint64) error { return b.RegistrationRemove(r, 0) }, "1 registration",
+			func(b *bench, r uint64) error { return b.RegistrationRemove(r, nil) }, "1 registration",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -273,7 +273,7 @@ func TestFallbackManagerNotifiesPressure(t *testing.T) {
 	_, err = at(f.FallbackManager, m).Shrink()
 	require.NoError(t, err)
 	require.EqualValues(t, pressure.Low, <-heard)
-	require.NoError(t, f.RegistrationRemove(registration, 0))
+	require.NoError(t, f.RegistrationRemove(registration, nil))
 	require.NoError(t, at(f.FallbackManager, m).Destroy(false))
 }
 

@@ -23,4 +23,4 @@ func (m *Monitor) known() (uint64, *engine.Engine) { return m.id(), nil }
 func (m *Monitor) of(d *Device) bool               { return d == nil }
 func (m *Monitor) leak() leak                      { return m.alive("monitor", nil) }
 
-func (m *Monitor) endByForce(*Library, uint64) error { return m.Destroy(0) }
+func (m *Monitor) endByForce(*Library, uint64) error { return m.Destroy(nil) }

@@ -31,7 +31,7 @@ func (p *Placement) leak() leak {
 	return found
 }
 
-func (p *Placement) endByForce(*Library, uint64) error { return p.Destroy(0) }
+func (p *Placement) endByForce(*Library, uint64) error { return p.Destroy(nil) }
 
 // end stops further calls of the strategy and waits for running calls, unless it is
 // called from inside one.

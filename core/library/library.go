@@ -59,7 +59,7 @@ type Options struct {
 	// to ReportHandler. With leave it changes none. nil: no watch.
 	WatchHandlers func(leave bool)
 	// InsideCallback reports whether the calling thread runs the callback with that
-	// token. For 0 it reports whether the thread runs any callback of the library: a
+	// token, also around another one, or a callback of work that was begun in it. For 0 it reports whether the thread runs any callback of the library: a
 	// registered callback, the receiver of the log or a host function. nil: never.
 	InsideCallback func(token uint64) bool
 	// MayNotWait reports whether the calling thread must not wait for memory, because

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -62,14 +63,14 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 }
 
 // Destroy destroys the monitor. Its callback is not called again. Destroy waits for a
-// running call, unless runningToken is the handle of the monitor, which is the token of
-// its callback. runningToken is the token of the callback that the calling thread runs
-// (0: none). The managers do not change.
-func (m *Monitor) Destroy(runningToken uint64) error {
+// running call, unless running has the handle of the monitor, which is the token of its
+// callback. running has the tokens of the callbacks that the calling thread runs. The
+// managers do not change.
+func (m *Monitor) Destroy(running []uint64) error {
 	if _, err := m.library.registry.monitors.Remove(m.id()); err != nil {
 		return err
 	}
-	m.Close(runningToken == m.id())
+	m.Close(slices.Contains(running, m.id()))
 	return nil
 }
 
@@ -103,9 +104,9 @@ func (m *Monitor) UnregisterDevice(deviceID uint64) error {
 
 // SetCallback registers fn for every change of the levels; nil removes the present
 // callback. It waits for a running call of the previous callback, unless it is called
-// from that call: runningToken is as for Destroy.
-func (m *Monitor) SetCallback(runningToken uint64, fn func(levels []DeviceLevel)) error {
-	l, inside := m.library, runningToken == m.id()
+// from that call: running is as for Destroy.
+func (m *Monitor) SetCallback(running []uint64, fn func(levels []DeviceLevel)) error {
+	l, inside := m.library, slices.Contains(running, m.id())
 	if fn == nil {
 		return CallError(m.Monitor.SetCallback(nil, inside), m)
 	}

@@ -38,7 +38,7 @@ func TestAMonitorTellsTheLevelsOfItsDevices(t *testing.T) {
 	requireCode(t, device.CodeAlreadyExists, at(b.Monitor, m).Register(first))
 	require.NoError(t, at(b.Monitor, m).Register(second))
 	heard := make(chan []library.DeviceLevel, 8)
-	require.NoError(t, at(b.Monitor, m).SetCallback(0, func(levels []library.DeviceLevel) { heard <- levels }))
+	require.NoError(t, at(b.Monitor, m).SetCallback(nil, func(levels []library.DeviceLevel) { heard <- levels }))
 	b.others(1, there, 96)
 	want := []library.DeviceLevel{{Device: here, Level: pressure.Low}, {Device: there, Level: pressure.Critical}}
 	require.Equal(t, want, <-heard)
@@ -55,8 +55,8 @@ func TestAMonitorTellsTheLevelsOfItsDevices(t *testing.T) {
 	requireCode(t, device.CodeNotFound, at(b.Monitor, m).Unregister(first))
 	require.NoError(t, at(b.Monitor, m).UnregisterDevice(there))
 	require.Empty(t, <-heard)
-	require.NoError(t, at(b.Monitor, m).Destroy(0))
-	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Destroy(0) }))
+	require.NoError(t, at(b.Monitor, m).Destroy(nil))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Destroy(nil) }))
 }
 
 // A registration is weak: the close of the manager or its device does not wait for the
@@ -67,7 +67,7 @@ func TestMonitorDoesNotKeepManagersOpen(t *testing.T) {
 	first := b.manager(dev)
 	m := b.monitor()
 	require.NoError(t, at(b.Monitor, m).Register(first))
-	require.NoError(t, at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) {}))
+	require.NoError(t, at(b.Monitor, m).SetCallback(nil, func([]library.DeviceLevel) {}))
 	require.NoError(t, at(b.Manager, first).Destroy(false))
 	levels := at(b.Monitor, m).Levels(0)
 	require.Empty(t, levels)
@@ -92,7 +92,7 @@ func TestMonitorCallbackEndsItsMonitor(t *testing.T) {
 	m := b.monitor()
 	require.NoError(t, at(b.Monitor, m).Register(b.manager(dev)))
 	done := make(chan error, 1)
-	require.NoError(t, at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) { done <- at(b.Monitor, m).Destroy(m) }))
+	require.NoError(t, at(b.Monitor, m).SetCallback(nil, func([]library.DeviceLevel) { done <- at(b.Monitor, m).Destroy([]uint64{m}) }))
 	b.others(0, dev, 99)
 	require.NoError(t, <-done)
 }
@@ -183,13 +183,13 @@ func TestMonitorRefusesBadArguments(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Register(dev) }))
 	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Unregister(0) }))
 	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.UnregisterDevice(mine) }))
-	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, 0, func(o *library.Monitor) error { return o.SetCallback(0, nil) }))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, 0, func(o *library.Monitor) error { return o.SetCallback(nil, nil) }))
 	err = do(b.Monitor, dev, func(o *library.Monitor) error {
 		_, _, err := o.Collect(8)
 		return err
 	})
 	requireCode(t, device.CodeInvalidHandle, err)
-	require.NoError(t, at(b.Monitor, m).SetCallback(0, nil), "there is none to remove")
+	require.NoError(t, at(b.Monitor, m).SetCallback(nil, nil), "there is none to remove")
 }
 
 func TestThreadsMayRegisterAndDestroyBesideAMonitor(t *testing.T) {
@@ -211,7 +211,7 @@ func TestThreadsMayRegisterAndDestroyBesideAMonitor(t *testing.T) {
 				if err := do(b.Monitor, m, func(o *library.Monitor) error { o.Pressure(time.Duration(step%2) * time.Hour); return nil }); err != nil {
 					panic(err)
 				}
-				if err := at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) {}); err != nil {
+				if err := at(b.Monitor, m).SetCallback(nil, func([]library.DeviceLevel) {}); err != nil {
 					panic(err)
 				}
 			}

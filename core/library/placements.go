@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -82,13 +83,13 @@ func (l *Library) addPlacement(op string, build func(*Placement) (*placement.Str
 }
 
 // Destroy destroys the strategy. It waits for running calls of a strategy of the
-// caller, unless it is called from one: runningToken, the token of the callback that
-// the calling thread runs (0: none), is then the handle of the strategy.
-func (p *Placement) Destroy(runningToken uint64) error {
+// caller, unless it is called from one: running, the tokens of the callbacks that the
+// calling thread runs, then has the handle of the strategy.
+func (p *Placement) Destroy(running []uint64) error {
 	if _, err := p.library.registry.placements.Remove(p.id()); err != nil {
 		return err
 	}
-	p.end(runningToken == p.id())
+	p.end(slices.Contains(running, p.id()))
 	return nil
 }
 

@@ -46,8 +46,8 @@ func TestAStrategyIsNamedAndChosenByHandle(t *testing.T) {
 		if name != placement.Original {
 			require.Equal(t, there, chosen)
 		}
-		require.NoError(t, at(b.Placement, s).Destroy(0))
-		requireCode(t, device.CodeInvalidHandle, do(b.Placement, s, func(o *library.Placement) error { return o.Destroy(0) }))
+		require.NoError(t, at(b.Placement, s).Destroy(nil))
+		requireCode(t, device.CodeInvalidHandle, do(b.Placement, s, func(o *library.Placement) error { return o.Destroy(nil) }))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestCallersPlacementStrategyChooses(t *testing.T) {
 		for i, o := range options {
 			if o.Device == r.Preferred[0] {
 				// The strategy may call the library, and destroy itself.
-				require.NoError(t, at(b.Placement, s).Destroy(s))
+				require.NoError(t, at(b.Placement, s).Destroy([]uint64{s}))
 				return i, nil
 			}
 		}
@@ -151,7 +151,7 @@ func TestPlacementDestroyWaitsForACall(t *testing.T) {
 	})
 	<-entered
 	destroyed := device.Go("destroy", func() {
-		if err := at(b.Placement, s).Destroy(0); err != nil {
+		if err := at(b.Placement, s).Destroy(nil); err != nil {
 			panic(err)
 		}
 	})

@@ -133,7 +133,7 @@ func TestBrokenDefinitionsOfPassesAreRefused(t *testing.T) {
 		for _, says := range c.says {
 			require.ErrorContains(t, err, says)
 		}
-		require.NoError(t, b.RegistrationRemove(id, 0), "a failed call does not use it any more")
+		require.NoError(t, b.RegistrationRemove(id, nil), "a failed call does not use it any more")
 	}
 }
 
@@ -207,7 +207,7 @@ func TestPassInUseIsBusy(t *testing.T) {
 	var released atomic.Int32
 	var id uint64
 	inside := textPass("own", func(text string) string {
-		requireCode(t, device.CodeBusy, b.RegistrationRemove(id, 0))
+		requireCode(t, device.CodeBusy, b.RegistrationRemove(id, nil))
 		// A pass may run passes itself.
 		_, err := b.Executors.OptimizeJSON([]byte(text), []byte(`["merge_same"]`))
 		assert.NoError(t, err)
@@ -219,13 +219,13 @@ func TestPassInUseIsBusy(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, released.Load())
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
-	require.NoError(t, b.RegistrationRemove(id, 0))
+	require.NoError(t, b.RegistrationRemove(id, nil))
 	require.EqualValues(t, 1, released.Load())
-	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(id, 0))
+	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(id, nil))
 	_, err = b.optimize(text, `["own"]`)
 	requireCode(t, device.CodeNotFound, err)
 	id = b.registerPass(textPass("own", strings.TrimSpace))
-	require.NoError(t, b.RegistrationRemove(id, 0))
+	require.NoError(t, b.RegistrationRemove(id, nil))
 }
 
 // A forced stop waits for the running function, and the call fails at its next one.

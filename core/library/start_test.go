@@ -163,7 +163,7 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"MemoryPin":               ofFactory(b.Library, func(f *manager.Factory) error { return second(f.Pin(manager.MemoryHandle(1))) }),
 		"MemoryUnpin":             ofFactory(b.Library, func(f *manager.Factory) error { return f.Unpin(manager.MemoryHandle(1)) }),
 		"PressureCallbackAdd":     second(b.PressureCallbackAdd(1, 0, func(uint64, int32) {})),
-		"RegistrationRemove":      b.RegistrationRemove(1, 0),
+		"RegistrationRemove":      b.RegistrationRemove(1, nil),
 	}
 	for name, err := range calls {
 		require.Equal(t, device.CodeNotInitialized, device.CodeOf(err), "%s: %v", name, err)

@@ -33,7 +33,7 @@ func callPressure(b *bench, dev uint64, running func(remove func() error)) {
 	added := make(chan struct{})
 	id, err := b.PressureCallbackAdd(dev, callToken, func(uint64, int32) {
 		<-added
-		running(func() error { return b.RegistrationRemove(id, callToken) })
+		running(func() error { return b.RegistrationRemove(id, []uint64{callToken}) })
 	})
 	require.NoError(b.t, err)
 	close(added)
@@ -47,7 +47,7 @@ func callReclaim(b *bench, dev uint64, running func(remove func() error)) {
 	short := engine.ReclaimConfig{Deadline: time.Millisecond}
 	id, err := b.ReclaimCallbackAdd(dev, callToken, short, func(uint64, uint64) uint64 {
 		called.Store(true)
-		running(func() error { return b.RegistrationRemove(id, callToken) })
+		running(func() error { return b.RegistrationRemove(id, []uint64{callToken}) })
 		return 0
 	})
 	require.NoError(b.t, err)
@@ -69,7 +69,7 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 	var called atomic.Bool
 	id, err = at(b.ElasticPool, chat.pool).ReclaimCallbackAdd(chat.id, callToken, time.Millisecond, func(uint64) uint64 {
 		called.Store(true)
-		running(func() error { return b.RegistrationRemove(id, callToken) })
+		running(func() error { return b.RegistrationRemove(id, []uint64{callToken}) })
 		return 0
 	})
 	require.NoError(b.t, err)
@@ -84,8 +84,8 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 func callMonitor(b *bench, dev uint64, running func(remove func() error)) {
 	m := b.monitor()
 	require.NoError(b.t, at(b.Monitor, m).Register(b.manager(dev)))
-	require.NoError(b.t, at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) {
-		running(func() error { return at(b.Monitor, m).Destroy(m) })
+	require.NoError(b.t, at(b.Monitor, m).SetCallback(nil, func([]library.DeviceLevel) {
+		running(func() error { return at(b.Monitor, m).Destroy([]uint64{m}) })
 	}))
 	b.others(0, dev, 99)
 }
@@ -93,7 +93,7 @@ func callMonitor(b *bench, dev uint64, running func(remove func() error)) {
 func callPlacement(b *bench, dev uint64, running func(remove func() error)) {
 	var s uint64
 	s, err := b.PlacementCreateOwn("mine", func(library.PlacementRequest, []library.PlacementOption) (int, error) {
-		running(func() error { return at(b.Placement, s).Destroy(s) })
+		running(func() error { return at(b.Placement, s).Destroy([]uint64{s}) })
 		return 0, nil
 	})
 	require.NoError(b.t, err)
@@ -163,7 +163,7 @@ func (b *bench) untilNothingIsMade(dev uint64) {
 		if err != nil {
 			return
 		}
-		if err := b.RegistrationRemove(id, 0); err != nil {
+		if err := b.RegistrationRemove(id, nil); err != nil {
 			return // The stop has removed it.
 		}
 	}

@@ -221,6 +221,226 @@ static void check_a_host_function_never_waits(void) {
     fixture_end(&f);
 }
 
+/* ------------------------------------------------------- nested callbacks */
+
+/* What the innermost callback does. The callbacks around it wait for it. */
+static void (*attempt)(void);
+
+static int32_t attempt_now(const ferrum_build_progress *now, void *data) {
+    (void)now;
+    (void)data;
+    attempt();
+    calls++;
+    return 0;
+}
+
+static int32_t attempt_in_load(const ferrum_weights_progress *now, void *data) {
+    (void)now;
+    (void)data;
+    attempt();
+    calls++;
+    return 0;
+}
+
+/* A build inside of a callback, whose own callback attempts. */
+static void build_inside(void) {
+    ferrum_build_request r = request("inner");
+    r.progress = attempt_now;
+    ferrum_executor executor;
+    MUST(ferrum_executor_build(&r, &executor));
+    MUST(ferrum_executor_destroy(executor, 0));
+}
+
+/* The length of the header, the header, and a tensor of four bytes. */
+static const char FILE_OF_ONE[] = "\x38\0\0\0\0\0\0\0"
+                                  "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],"
+                                  "\"data_offsets\":[0,4]}}   1234";
+
+static ferrum_weights open_one(void) {
+    ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
+    source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
+    source.data = FILE_OF_ONE;
+    source.data_bytes = sizeof FILE_OF_ONE - 1;
+    ferrum_weights weights;
+    MUST(ferrum_weights_open(&source, &weights));
+    return weights;
+}
+
+/* A load, whose callback attempts on a thread of the library. */
+static void load_inside(void) {
+    ferrum_weights weights = open_one();
+    ferrum_weights_memory memory = {.pool = f.pool};
+    ferrum_weights_load_request r = FERRUM_WEIGHTS_LOAD_REQUEST_INIT;
+    r.memories = &memory;
+    r.memory_count = 1;
+    r.progress = attempt_in_load;
+    ferrum_tensor_set set;
+    MUST(ferrum_weights_load(weights, &r, &set));
+    MUST(ferrum_tensor_set_wait(set, FERRUM_WAIT_FOREVER));
+    MUST(ferrum_tensor_set_free(set, 0));
+    MUST(ferrum_weights_close(weights, 0));
+}
+
+static int32_t nested(const ferrum_build_progress *now, void *inside) {
+    if (now->phase == FERRUM_BUILD_OPTIMIZATION)
+        ((void (*)(void))inside)();
+    return 0;
+}
+
+static void end_the_outer_build(void) {
+    EXPECT(ferrum_elastic_pool_unregister_model(
+               f.models, "outer", FERRUM_FORCE) == FERRUM_ERROR_INVALID_STATE);
+    EXPECT(ferrum_elastic_pool_destroy(f.models, FERRUM_FORCE) ==
+           FERRUM_ERROR_INVALID_STATE);
+    EXPECT(ferrum_device_close(f.device, FERRUM_FORCE) ==
+           FERRUM_ERROR_INVALID_STATE);
+    EXPECT(ferrum_shutdown(FERRUM_FORCE) == FERRUM_ERROR_INVALID_STATE);
+}
+
+static void build_outer(ferrum_build_request *r) {
+    calls = 0;
+    ferrum_executor executor;
+    MUST(ferrum_executor_build(r, &executor));
+    EXPECT(calls > 0);
+    MUST(ferrum_executor_destroy(executor, 0));
+}
+
+static ferrum_status build_in_pass(const ferrum_pass_call *call, void *data) {
+    (void)call;
+    (void)data;
+    build_inside();
+    return FERRUM_OK;
+}
+
+static void check_a_nested_callback_ends_the_outer_build(void) {
+    begin();
+    attempt = end_the_outer_build;
+    ferrum_build_request r = request("outer");
+    r.progress = nested;
+    r.user_data = (void *)build_inside;
+    build_outer(&r);
+    r.user_data = (void *)load_inside;
+    build_outer(&r);
+    ferrum_pass pass = FERRUM_PASS_INIT;
+    pass.name = "nests";
+    pass.apply = build_in_pass;
+    ferrum_registration registration;
+    MUST(ferrum_pass_register(&pass, &registration));
+    r.progress = NULL;
+    r.options_json = "{\"passes\":[\"nests\"]}";
+    r.options_bytes = strlen(r.options_json);
+    build_outer(&r);
+    MUST(ferrum_registration_remove(registration));
+    fixture_end(&f);
+}
+
+static ferrum_weights read_by_outer;
+
+static void close_the_weights(void) {
+    EXPECT(ferrum_weights_close(read_by_outer, FERRUM_FORCE) ==
+           FERRUM_ERROR_INVALID_STATE);
+}
+
+static int32_t nested_in_verify(const ferrum_weights_progress *now,
+                                void *inside) {
+    (void)now;
+    ((void (*)(void))inside)();
+    return 0;
+}
+
+static void check_a_nested_callback_closes_the_weights(void) {
+    begin();
+    attempt = close_the_weights;
+    read_by_outer = open_one();
+    void (*const insides[])(void) = {build_inside, load_inside};
+    for (int i = 0; i < 2; i++) {
+        calls = 0;
+        char text[1 << 12];
+        size_t length;
+        MUST(ferrum_weights_verify(read_by_outer, NULL, 0, nested_in_verify,
+                                   (void *)insides[i], text, sizeof text,
+                                   &length));
+        EXPECT(calls > 0);
+    }
+    MUST(ferrum_weights_close(read_by_outer, 0));
+    fixture_end(&f);
+}
+
+/* A function of the program removes its own registration in a nested callback: the
+ * call does not wait for it. */
+static ferrum_registration own;
+static ferrum_placement own_placement;
+
+static void remove_once(void) {
+    if (own.id != 0)
+        MUST(ferrum_registration_remove(own));
+    if (own_placement.id != 0)
+        MUST(ferrum_placement_destroy(own_placement));
+    own.id = own_placement.id = 0;
+}
+
+static int32_t recognise_all(const void *start, size_t start_bytes,
+                             uint64_t file_bytes, void *data) {
+    (void)start;
+    (void)start_bytes;
+    (void)file_bytes;
+    ((void (*)(void))data)();
+    return 0;
+}
+
+static ferrum_status decode_nothing(const ferrum_weights_file *file,
+                                    void *data) {
+    (void)file;
+    (void)data;
+    return FERRUM_ERROR_INVALID_FORMAT;
+}
+
+static ferrum_status place_first(const ferrum_placement_request *asked,
+                                 const ferrum_placement_option *options,
+                                 size_t count, int64_t *chosen_out,
+                                 void *data) {
+    (void)asked;
+    (void)options;
+    (void)count;
+    ((void (*)(void))data)();
+    *chosen_out = 0;
+    return FERRUM_OK;
+}
+
+static void check_a_nested_callback_removes_the_outer_one(void) {
+    begin();
+    attempt = remove_once;
+    void (*const insides[])(void) = {build_inside, load_inside};
+    for (int i = 0; i < 2; i++) {
+        calls = 0;
+        ferrum_weights_decoder decoder = FERRUM_WEIGHTS_DECODER_INIT;
+        decoder.format = "nothing";
+        decoder.recognises = recognise_all;
+        decoder.decode = decode_nothing;
+        decoder.user_data = (void *)insides[i];
+        uint32_t number;
+        MUST(ferrum_weights_decoder_add(&decoder, &number, &own));
+        ferrum_weights_source source = FERRUM_WEIGHTS_SOURCE_INIT;
+        source.kind = FERRUM_WEIGHTS_SOURCE_MEMORY;
+        source.data = "no format of the library";
+        source.data_bytes = strlen(source.data);
+        ferrum_weights weights;
+        EXPECT(ferrum_weights_open(&source, &weights) != FERRUM_OK);
+        EXPECT(calls > 0);
+        EXPECT(own.id == 0);
+        calls = 0;
+        MUST(ferrum_placement_create_own("nested", place_first,
+                                         (void *)insides[i], &own_placement));
+        ferrum_placement_request asked = FERRUM_PLACEMENT_REQUEST_INIT;
+        asked.size_bytes = 4096;
+        ferrum_device chosen;
+        ferrum_placement_select(own_placement, &asked, &chosen);
+        EXPECT(calls > 0);
+        EXPECT(own_placement.id == 0);
+    }
+    fixture_end(&f);
+}
+
 /* ------------------------------------------------------------ forced ends */
 
 static atomic_int is_inside, is_ending;
@@ -499,6 +719,12 @@ int main(int argc, char **argv) {
          NULL, NULL},
         {"a callback closes the backend", check_a_callback_closes_the_backend,
          NULL, NULL},
+        {"a nested callback ends the outer build",
+         check_a_nested_callback_ends_the_outer_build, NULL, NULL},
+        {"a nested callback closes the weights",
+         check_a_nested_callback_closes_the_weights, NULL, NULL},
+        {"a nested callback removes the outer one",
+         check_a_nested_callback_removes_the_outer_one, NULL, NULL},
         {"a host function never waits", check_a_host_function_never_waits, NULL,
          NULL},
         {"a pool ends during a build", check_pool_ends_during_build, NULL,
