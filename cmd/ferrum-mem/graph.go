@@ -17,7 +17,6 @@ import (
 	"ferrum_mem/core/architecture"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
-	"ferrum_mem/core/model"
 	"ferrum_mem/core/passes"
 )
 
@@ -40,9 +39,9 @@ DOT of Graphviz (--dot). MODEL is a folder with a config.json, with weights or w
 config.json, a GGUF file, a file of ONNX, or a file with a definition as --json prints it; the
 page model_definition.md of the documentation describes it. Of weights only headers are read.
 
-With --onnx the model is written as a file of ONNX with the elements of its weights, and nothing
-is printed. The page onnx.md of the documentation describes the file. Parameters that the weights
-do not have are initialised.
+With --onnx the model is written as a file of ONNX with the elements of its weights, and a line
+or an object (--json) states what was written. The page onnx.md of the documentation describes the
+file. Parameters that the weights do not have are initialised.
 
 The definition is checked first. Issues go to the standard error, each with its path in the
 definition and, where there is one, a fix. Exits 1 if one of them is more than a warning; then
@@ -80,31 +79,14 @@ func checkGraphFlags(cmd *cobra.Command, f graphFlags) error {
 		return usagef(cmd, "--json and --dot exclude each other")
 	case f.asJSON && len(f.dims) > 0:
 		return usagef(cmd, "--dim needs the table or --dot: a definition has no lengths of a run")
-	case f.onnx != "" && (f.asJSON || f.asDOT || len(f.dims) > 0):
-		return usagef(cmd, "--onnx prints nothing: --json, --dot and --dim are not possible with it")
+	case f.onnx != "" && (f.asDOT || len(f.dims) > 0):
+		return usagef(cmd, "--onnx prints no graph: --dot and --dim are not possible with it")
 	case f.onnx != "" && len(f.passes) > 0:
 		return usagef(cmd, "--onnx writes the model before the passes: --passes is not possible with it")
 	case f.onnx == "" && (f.external || f.replace):
 		return usagef(cmd, "--external and --replace need --onnx")
 	}
 	return nil
-}
-
-// writeONNX writes the model of a path, or a definition without weights.
-func writeONNX(cmd *cobra.Command, s streams, f graphFlags, path string) error {
-	text, err := definitionText(path)
-	if err != nil {
-		return err
-	}
-	e := model.ONNXExport{Path: path, File: f.onnx, IsExternal: f.external, Replace: f.replace, Options: model.DefaultOptions()}
-	if text != nil {
-		e.Path = ""
-		if e.Definition, err = ir.Parse(text); err != nil {
-			return err
-		}
-	}
-	defer busy(s.progress, "writing "+f.onnx)()
-	return new(model.Builder).ExportONNX(cmd.Context(), e)
 }
 
 func runGraph(cmd *cobra.Command, s streams, f graphFlags, path string) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/ir"
+	"ferrum_mem/core/onnx"
 )
 
 const (
@@ -51,7 +53,16 @@ func TestGraphWritesAFileOfONNX(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "model.onnx")
 	o := invoke(t, "graph", model, "--onnx", file)
-	require.Equal(t, outcome{exitDone, "", ""}, o)
+	require.Equal(t, exitDone, o.status, o.err)
+	size := func(paths ...string) (all int64) {
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			all += info.Size()
+		}
+		return all
+	}
+	assert.Regexp(t, `^`+regexp.QuoteMeta(file)+`: opset 17, \d+ operators, \d+ tensors, `+regexp.QuoteMeta(formatBytes(uint64(size(file))))+`\n$`, o.out)
 	o = invoke(t, "graph", file)
 	require.Equal(t, exitDone, o.status, o.err)
 	assert.Contains(t, o.out, "ids    i64[batch, sequence]  -\n")
@@ -61,10 +72,22 @@ func TestGraphWritesAFileOfONNX(t *testing.T) {
 	assert.Contains(t, o.err, "exists already")
 	o = invoke(t, "graph", model, "--onnx", file, "--replace", "--external")
 	require.Equal(t, exitDone, o.status, o.err)
+	assert.Regexp(t, `, 2 files\n$`, o.out)
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	assert.Len(t, entries, 2)
-	for _, wrong := range [][]string{{"--onnx", file, "--json"}, {"--onnx", file, "--dim", "batch=1"}, {"--external"}, {"--replace"}} {
+	o = invoke(t, "graph", model, "--onnx", file, "--replace", "--external", "--json")
+	require.Equal(t, exitDone, o.status, o.err)
+	var w writtenGraph
+	require.NoError(t, json.Unmarshal([]byte(o.out), &w))
+	read, err := onnx.Open(file)
+	require.NoError(t, err)
+	defer read.Close()
+	both := []string{file, file + ".data"}
+	assert.Equal(t, writtenGraph{
+		Path: model, Output: file, Opset: 17, OperatorCount: len(read.Nodes), TensorCount: len(read.Source.Tensors()), Files: both, SizeBytes: uint64(size(both...)),
+	}, w)
+	for _, wrong := range [][]string{{"--onnx", file, "--dot"}, {"--onnx", file, "--dim", "batch=1"}, {"--external"}, {"--replace"}} {
 		assert.Equal(t, exitUsage, invoke(t, append([]string{"graph", model}, wrong...)...).status)
 	}
 }
