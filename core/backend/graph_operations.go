@@ -172,7 +172,7 @@ func (e *graphOperations) places(what string, operands []compute.Operand, values
 func (p *graphPlan) open() (err error) {
 	if p.session, err = p.engine.graphs.OpenGraph(p.graph); err != nil {
 		p.session = nil
-		return err
+		return device.Errorf(device.CodeOf(err), opRun, "%s: %w", p.graph.Name, err)
 	}
 	e := p.engine
 	e.mu.Lock()

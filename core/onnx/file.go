@@ -3,6 +3,7 @@ package onnx
 import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/protobuf"
+	"ferrum_mem/core/operator"
 	"ferrum_mem/core/weights"
 	"ferrum_mem/core/weights/header"
 )
@@ -70,7 +71,12 @@ func (f *File) Graph() (*Graph, error) {
 		}
 		return to
 	}
-	d.head, d.start = copied(nil, f.head...), copied(nil, f.graph...)
+	if f.IRVersion != 0 {
+		// A runtime that has the operators may be older than the program that wrote the file.
+		version := min(f.IRVersion, int64(irVersion(int(f.Opset(operator.ONNX)))))
+		d.head = protobuf.AppendNumber(d.head, modelIRVersion, uint64(version))
+	}
+	d.head, d.start = copied(d.head, f.head...), copied(nil, f.graph...)
 	for _, s := range f.tensors {
 		t, err := f.Source.Find(s.name)
 		if err != nil {

@@ -168,6 +168,24 @@ func TestASoundFile(t *testing.T) {
 	assert.Len(t, inside.Source.Tensors(), 1)
 }
 
+// A runtime that is older than the program that wrote a file gets the version of the format that it knows with
+// the opset.
+func TestAGraphStatesTheFormatOfItsOpset(t *testing.T) {
+	for _, c := range []struct{ stated, opset, want uint64 }{{14, 17, 8}, {14, 20, 9}, {14, 21, 10}, {11, 23, 11}, {7, 17, 7}} {
+		f := sound()
+		f.model = protobuf.AppendNumber(nil, modelIRVersion, c.stated)
+		f.import_("", c.opset)
+		opened, err := openedBytes(f.bytes())
+		require.NoError(t, err)
+		assert.EqualValues(t, c.stated, opened.IRVersion)
+		g, err := opened.Graph()
+		require.NoError(t, err)
+		inside, err := openedBytes(g.Bytes)
+		require.NoError(t, err)
+		assert.EqualValues(t, c.want, inside.IRVersion)
+	}
+}
+
 // Every beginning of a file is rejected, or is a file.
 func TestTruncatedFiles(t *testing.T) {
 	whole, err := os.ReadFile("testdata/old.onnx")

@@ -77,6 +77,7 @@ func (r *reader) model() {
 		switch f.Number {
 		case modelIRVersion:
 			r.IRVersion = int64(r.Number(f))
+			isCopied = false
 		case modelProducer:
 			r.Producer = r.text("the name of the producer", f)
 		case modelVersion:

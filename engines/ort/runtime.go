@@ -186,7 +186,7 @@ const maxText = 4 << 10
 // statusError turns a status into an error with its text, and releases it.
 func (r *runtimeLibrary) statusError(op string, f function, status uintptr) error {
 	number := int64(int32(dl.CallWord(r.function(errorCode), status)))
-	text := dl.TextAt(dl.CallWord(r.function(errorMessage), status), maxText)
+	text := strings.TrimSpace(dl.TextAt(dl.CallWord(r.function(errorMessage), status), maxText))
 	r.release(releaseStatus, status)
 	return device.Errorf(codeOf(number, text), op, "ONNX Runtime %s: %v: %s", r.version, f, text).WithNative(number)
 }
@@ -194,8 +194,8 @@ func (r *runtimeLibrary) statusError(op string, f function, status uintptr) erro
 // codeOf returns the code for an error of ONNX Runtime.
 func codeOf(number int64, text string) device.Code {
 	switch number {
-	case 2: // ORT_INVALID_ARGUMENT
-		return device.CodeInvalidArgument
+	case 2: // ORT_INVALID_ARGUMENT; up to 1.21 also for a graph that the library cannot read
+		return refusal(text, device.CodeInvalidArgument)
 	case 7: // ORT_INVALID_PROTOBUF
 		return device.CodeInvalidFormat
 	case 9: // ORT_NOT_IMPLEMENTED

@@ -79,6 +79,16 @@ func TestOneLibraryForAProcess(t *testing.T) {
 	assert.Same(t, made, again)
 }
 
+// Older libraries report the same refusals with other numbers.
+func TestCodesOfRefusals(t *testing.T) {
+	for _, number := range []int64{1, 2, 10} {
+		assert.Equal(t, device.CodeUnsupported, codeOf(number, "Unsupported model IR version: 14, max supported IR version: 9"))
+		assert.Equal(t, device.CodeUnsupported, codeOf(number, "Current official support for domain ai.onnx is till opset 20."))
+	}
+	assert.Equal(t, device.CodeInvalidArgument, codeOf(2, "Unexpected input data type"))
+	assert.Equal(t, device.CodeOutOfMemory, codeOf(6, "std::bad_alloc"))
+}
+
 func TestFunctionsHaveNames(t *testing.T) {
 	seen := map[function]bool{}
 	for _, each := range functions() {

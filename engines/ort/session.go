@@ -28,9 +28,11 @@ type session struct {
 	inputs, outputs []compute.GraphValue
 }
 
-// isAboutConstants states whether an error may be that the elements of constants were read.
+// isAboutConstants states whether an error may be that the elements of constants were read. Libraries up to
+// 1.21 lack the path of the model then.
 func isAboutConstants(err error) bool {
-	return strings.Contains(strings.ToLower(err.Error()), "external")
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "external") || strings.Contains(text, "model_path must not be empty")
 }
 
 // settings configure a session.
@@ -92,7 +94,7 @@ func (r *runtimeLibrary) openAt(g compute.Graph, s settings) (*session, error) {
 	if err := made.in(func() error { return made.open(&g, s, stream) }); err != nil {
 		err = memory.takeFailure(err)
 		made.Close()
-		return nil, device.Errorf(device.CodeOf(err), opOpen, "%q: %w", g.Name, err)
+		return nil, err
 	}
 	return made, nil
 }
