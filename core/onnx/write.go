@@ -20,8 +20,11 @@ type WriteOptions struct {
 	// nil: such a parameter is an error.
 	Elements func(p *ir.Parameter, to io.Writer) error
 	// IsExternal writes the elements into a second file beside the model. Its name is that of the model
-	// with the ending .data. Models above MaxInsideBytes always have one.
+	// with the ending .data.
 	IsExternal bool
+	// InsideBytes is the most bytes of elements that the model itself has. A model with more has the second
+	// file too. 0: MaxInsideBytes.
+	InsideBytes uint64
 	// Replace states that files of these names may be replaced.
 	Replace bool
 	// Progress is called with the number of bytes of tensors that are written; nil: it is not reported.
@@ -49,7 +52,11 @@ func Write(ctx context.Context, path string, m *ir.Model, o WriteOptions) error 
 	for i := range d.tensors {
 		inside += d.tensors[i].SizeBytes
 	}
-	isExternal := o.IsExternal || inside > MaxInsideBytes
+	most := uint64(MaxInsideBytes)
+	if o.InsideBytes != 0 {
+		most = min(most, o.InsideBytes)
+	}
+	isExternal := o.IsExternal || inside > most
 	places, end := make([]place, len(d.tensors)), uint64(0)
 	data := weights.Composed{Path: path + DataEnding}
 	for i := range d.tensors {

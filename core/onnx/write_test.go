@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,6 +99,53 @@ func TestWrites(t *testing.T) {
 		require.ErrorIs(t, err, device.CodeAlreadyExists)
 		assert.Equal(t, want, namesIn(t, folder))
 		require.NoError(t, f.Close())
+	}
+}
+
+// A model with more bytes of elements than a file may have gets a second file, at exactly the next byte.
+func TestLargeModelsGetASecondFile(t *testing.T) {
+	m := example(t)
+	g, err := onnx.FromDefinition(m)
+	require.NoError(t, err)
+	inside := uint64(0)
+	for _, of := range g.Initializers {
+		inside += of.SizeBytes
+	}
+	for most, want := range map[uint64][]string{inside: {"example.onnx"}, inside - 1: {"example.onnx", "example.onnx.data"}, 0: {"example.onnx"}} {
+		folder := t.TempDir()
+		path := filepath.Join(folder, "example.onnx")
+		require.NoError(t, onnx.Write(context.Background(), path, m, onnx.WriteOptions{Elements: counted, InsideBytes: most}))
+		require.Equal(t, want, namesIn(t, folder), "at most %d bytes", most)
+		f, err := onnx.Open(path)
+		require.NoError(t, err)
+		table, err := f.Source.Find("table")
+		require.NoError(t, err)
+		assert.Equal(t, len(want) > 1, table.External != nil)
+		require.NoError(t, f.Close())
+	}
+}
+
+// The limit without a setting is that of protocol buffers. The test stops at the first element, so it writes
+// nothing of the 2 GiB.
+func TestModelsAboveTheLimitOfProtocolBuffers(t *testing.T) {
+	text, err := os.ReadFile("../ir/testdata/example.json")
+	require.NoError(t, err)
+	const row, others = 32, 4096
+	for bytes, isExternal := range map[int64]bool{onnx.MaxInsideBytes - others: false, onnx.MaxInsideBytes + row: true} {
+		m, err := ir.Parse([]byte(strings.ReplaceAll(string(text), "[16,8]", fmt.Sprintf("[%d,8]", bytes/row))))
+		require.NoError(t, err)
+		stopped, folder, names := errors.New("stopped"), t.TempDir(), ""
+		err = onnx.Write(context.Background(), filepath.Join(folder, "example.onnx"), m, onnx.WriteOptions{Elements: func(*ir.Parameter, io.Writer) error {
+			names = strings.Join(namesIn(t, folder), " ")
+			return stopped
+		}})
+		if errors.Is(err, device.CodeResourceExhausted) {
+			t.Skipf("the disk has no room for a file of 2 GiB: %v", err)
+		}
+		require.ErrorIs(t, err, stopped)
+		assert.Equal(t, isExternal, strings.Contains(names, "example.onnx.data."), names)
+		assert.Contains(t, names, "example.onnx.")
+		assert.Empty(t, namesIn(t, folder))
 	}
 }
 
