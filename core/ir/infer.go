@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"strings"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/operator"
@@ -98,6 +99,22 @@ func (s *Shapes) input(at int) *mismatch {
 // name quotes the id of a node.
 func (g *Resolved) name(at int) string { return quoted(g.Model.Graph.Nodes[at].ID) }
 
+// nodeText names a node and its layer in messages, the layer only if it has another name. about is what else
+// there is to say, or "".
+func nodeText(id, layer, about string) string {
+	var parts []string
+	if layer != id {
+		parts = append(parts, "layer "+quoted(layer))
+	}
+	if about != "" {
+		parts = append(parts, about)
+	}
+	if len(parts) == 0 {
+		return "the node " + quoted(id)
+	}
+	return fmt.Sprintf("the node %s (%s)", quoted(id), strings.Join(parts, ", "))
+}
+
 // node infers the outputs of a node that is not an input of the model. The outputs of its sources are
 // inferred already.
 func (s *Shapes) node(at int) *mismatch {
@@ -115,7 +132,7 @@ func (s *Shapes) node(at int) *mismatch {
 	}
 	inferred, err := n.Operator.Infer(inputs, wanted)
 	if err != nil {
-		return &mismatch{device.CodeOf(err), elementPath("graph.nodes", at), fmt.Sprintf("the node %s (layer %s): %s", s.Graph.name(at), quoted(l.Name), messageOf(err))}
+		return &mismatch{device.CodeOf(err), elementPath("graph.nodes", at), nodeText(s.Graph.Model.Graph.Nodes[at].ID, l.Name, "") + ": " + messageOf(err)}
 	}
 	outputs := make([]operator.Value, len(l.Outputs))
 	for i := range outputs {
@@ -179,7 +196,7 @@ func (s *Shapes) contradiction(at int, side string, i int, v operator.Value, ori
 	t := &tensors[i]
 	return &mismatch{
 		device.CodeInvalidConfig, elementPath(elementPath("layers", n.Layer)+side, i),
-		fmt.Sprintf("the node %s (layer %s, %s): %s %d %s is declared as %s%s: %s computes %v", s.Graph.name(at), quoted(l.Name), n.Operator.FullName(),
+		fmt.Sprintf("%s: %s %d %s is declared as %s%s: %s computes %v", nodeText(s.Graph.Model.Graph.Nodes[at].ID, l.Name, n.Operator.FullName()),
 			what, i, quoted(t.Name), t.DType, shapeText(t.Shape), origin, v),
 	}
 }

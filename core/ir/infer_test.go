@@ -57,7 +57,7 @@ func TestInferReportsLengths(t *testing.T) {
 		{map[string]uint64{"batch": 1, "sequenc": 1}, device.CodeInvalidArgument, `the dimension "sequenc" is not known: the nearest is "sequence"`},
 		{map[string]uint64{"batch": 1 << 63, "sequence": 1}, device.CodeOverflow, `is 9223372036854775808: it must be below 2^63`},
 		{map[string]uint64{"batch": math.MaxInt64, "sequence": 2}, device.CodeOverflow, `graph.nodes[0]: the input "ids" has the shape [9223372036854775807, 2]`},
-		{map[string]uint64{"batch": 1 << 31, "sequence": 1 << 28}, device.CodeOverflow, `graph.nodes[1]: the node "embedded" (layer "embedded"): Gather: output "output"`},
+		{map[string]uint64{"batch": 1 << 31, "sequence": 1 << 28}, device.CodeOverflow, `graph.nodes[1]: the node "embedded": Gather: output "output"`},
 	} {
 		_, err := small().Infer(c.dims)
 		require.ErrorIs(t, err, c.code)
@@ -112,7 +112,7 @@ func TestNamedDimensionsAgree(t *testing.T) {
 	s.Graph.Nodes[1].Metadata = nil
 	issues = s.Validate()
 	require.Len(t, issues, 1)
-	assert.Contains(t, issues[0].Description, `the node "sum" (layer "sum"): Add: input "A" f32[3, 4] and input "B" f32[2, 4] do not broadcast: dimension -2 differs (for "b.0" = 2, "batch" = 3)`)
+	assert.Contains(t, issues[0].Description, `the node "sum": Add: input "A" f32[3, 4] and input "B" f32[2, 4] do not broadcast: dimension -2 differs (for "b.0" = 2, "batch" = 3)`)
 }
 
 func TestInferReportsContradictions(t *testing.T) {
@@ -122,12 +122,12 @@ func TestInferReportsContradictions(t *testing.T) {
 		says   string
 	}{
 		{func(m *Model) { m.Layers[2].Outputs[0].Shape[2] = 9 },
-			`layers[2].outputs[0]: the node "hidden" (layer "hidden", ferrum.linear): output 0 "out0" is declared as f32[-1, -1, 9]: ferrum.linear computes f32[3, 5, 8]`},
+			`layers[2].outputs[0]: the node "hidden" (ferrum.linear): output 0 "out0" is declared as f32[-1, -1, 9]: ferrum.linear computes f32[3, 5, 8]`},
 		{func(m *Model) { m.Layers[3].Inputs[0].DType = dtype.F16 },
-			`layers[3].inputs[0]: the node "sum" (layer "sum", Add): input 0 "in0" is declared as f16[-1, -1, 8]: output 0 of the node "hidden" computes f32[3, 5, 8]`},
+			`layers[3].inputs[0]: the node "sum" (Add): input 0 "in0" is declared as f16[-1, -1, 8]: output 0 of the node "hidden" computes f32[3, 5, 8]`},
 		{func(m *Model) { m.Parameters[1].Shape[1], m.Layers[2].Inputs[1].Shape[1] = 7, 7 },
-			`graph.nodes[2]: the node "hidden" (layer "hidden"): linear: input "X" f32[3, 5, 8] and input "W" f32[8, 7] do not fit`},
-		{func(m *Model) { m.Parameters[4].Value[0] = 5 }, `graph.nodes[5]: the node "halves" (layer "halves"): Split: input "split" [5, 4] has the sum 9`},
+			`graph.nodes[2]: the node "hidden": linear: input "X" f32[3, 5, 8] and input "W" f32[8, 7] do not fit`},
+		{func(m *Model) { m.Parameters[4].Value[0] = 5 }, `graph.nodes[5]: the node "halves": Split: input "split" [5, 4] has the sum 9`},
 	} {
 		m := small()
 		c.change(m)

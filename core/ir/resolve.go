@@ -300,7 +300,7 @@ func (r *resolver) unconnected() {
 			n.Operands[i], r.isBroken[at] = absent, true
 			l := &r.model.Layers[n.Layer]
 			name := l.Inputs[i].Name
-			issue := r.fault(CategoryGraph, elementPath("graph.nodes", at), "input %d %s of the node %s (layer %s) is not connected", i, quoted(name), quoted(r.nodeNames[at]), quoted(l.Name))
+			issue := r.fault(CategoryGraph, elementPath("graph.nodes", at), "input %d %s of %s is not connected", i, quoted(name), nodeText(r.nodeNames[at], l.Name, ""))
 			if _, isParameter := r.parameters[name]; isParameter {
 				issue.suggest("add %s to the parameters of the layer", quoted(name))
 			} else {

@@ -103,12 +103,12 @@ func (s *space) setClosing(force bool) {
 // may make pages live, and nil otherwise. The caller holds mu.
 func (s *space) inUse(op string) error {
 	if used := s.table.live.Count() + s.table.asleep.Count(); used > 0 {
-		return s.table.extent.Fault(device.CodeBusy, op, "%q has %s of %s of %v, of which %d are asleep", s.table.extent.Name,
+		return s.table.extent.Fault(device.CodeBusy, op, "%s has %s of %s of %v, of which %d are asleep", s.table.extent.Title(),
 			device.Count(s.table.records.count(), "allocation"), device.Count(used, "page"), device.Size(s.table.extent.PageBytes), s.table.asleep.Count())
 	}
 	if s.claims > 0 {
-		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %s that allocate or start a sleep or a wake still running",
-			s.table.extent.Name, device.Count(s.claims, "call"))
+		return s.table.extent.Fault(device.CodeBusy, op, "%s has no allocation yet, and %s that allocate or start a sleep or a wake still running",
+			s.table.extent.Title(), device.Count(s.claims, "call"))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (s *space) drain() error {
 	}
 	s.retirees.closeLeft()
 	if n := len(s.retirees.unclosed); n > 0 {
-		return s.table.extent.Fault(device.CodeBusy, "close", "%s of %q could not be closed", device.Count(n, "event"), s.table.extent.Name)
+		return s.table.extent.Fault(device.CodeBusy, "close", "%s of %s could not be closed", device.Count(n, "event"), s.table.extent.Title())
 	}
 	return nil
 }

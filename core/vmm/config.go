@@ -116,8 +116,7 @@ func checkLimit(op string, e *engine.Engine, limit uint64) error {
 func virtualOf(op string, e *engine.Engine) (device.VirtualMemory, error) {
 	virtual, err := e.VirtualMemory()
 	if err != nil {
-		return nil, device.Errorf(device.CodeUnsupportedDevice, op,
-			"the device %q has no virtual memory: %w", e.Info().Name, err).On(e.ID())
+		return nil, device.Errorf(device.CodeUnsupportedDevice, op, "the device %q has no virtual memory", e.Info().Name).On(e.ID())
 	}
 	return virtual, nil
 }

@@ -38,7 +38,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	short(t, b, 5, 0)
 	_, err = b.Alloc(6 * page)
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory, "without free address space no model is asked for pages")
-	require.ErrorContains(t, err, "the longest free run of \"b\" is "+sized(5*page))
+	require.ErrorContains(t, err, "the longest free run of model \"b\" is "+sized(5*page))
 	p.check(t)
 
 	stats, ok := p.shared.ModelStats("a")

@@ -62,7 +62,7 @@ func (w sleepWait) forKeepers(tag string) error {
 	return w.until(func() (running string) {
 		for of := range w.space.table.keptAwake {
 			if tag == "" || tag == of {
-				return fmt.Sprintf("a load into tag %q of %q is", of, w.space.owner.name)
+				return fmt.Sprintf("a load into tag %q of %s is", of, w.space.table.extent.Title())
 			}
 		}
 		return ""
@@ -75,7 +75,7 @@ func (w sleepWait) forClaims() error {
 		if w.space.claims == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s of %q", device.Count(w.space.claims, "allocation"), w.space.owner.name)
+		return fmt.Sprintf("%s of %s", device.Count(w.space.claims, "allocation"), w.space.table.extent.Title())
 	})
 }
 

@@ -30,7 +30,7 @@ func TestTagsThatMustStayAwake(t *testing.T) {
 		for _, tag := range []string{"a", ""} {
 			_, err := r.pool.Sleep(background, SleepRequest{Tag: tag, NoWait: true})
 			require.ErrorIs(t, err, device.CodeTimeout)
-			require.ErrorContains(t, err, `a load into tag "a" of "p" is still running`)
+			require.ErrorContains(t, err, `a load into tag "a" of virtual pool "p" is still running`)
 			_, err = r.pool.Sleep(short, SleepRequest{Tag: tag})
 			require.ErrorIs(t, err, device.CodeTimeout)
 			require.False(t, r.pool.IsAsleep(tag))

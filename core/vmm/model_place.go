@@ -71,7 +71,7 @@ func (s *space) findPlaces(c *claim, wait *placeWait) (again bool, err error) {
 func (t *pageTable) noPlace(op string, at *target) error {
 	size := at.span.Size
 	return t.extent.Fault(device.CodeOutOfVirtualMemory, op,
-		"size %d: the longest free run of %q is %v of %v, %v are retiring", size, t.extent.Name,
+		"size %d: the longest free run of %s is %v of %v, %v are retiring", size, t.extent.Title(),
 		device.Size(t.free.Longest()*t.extent.PageBytes), device.Size(t.extent.Bytes()),
 		device.Size(t.retiring*t.extent.PageBytes)).
 		Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, t.extent.Bytes()).

@@ -31,7 +31,7 @@ func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	require.Equal(t, 56*page, a.OffsetBytes, "a free address range is used first")
 	free(t, m, a)
 	_, err = m.Alloc(41 * page)
-	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of \"m\" is 0 bytes of 4 MiB, 3 MiB are retiring")
+	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of model \"m\" is 0 bytes of 4 MiB, 3 MiB are retiring")
 	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize), "all that retires would not be enough")
 
 	got := make(chan Allocation)

@@ -23,7 +23,7 @@ func (s *space) unmapJobs(d *sleepCall) error {
 			return err
 		}
 		s.unmapTheRest(d)
-		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q is asleep, but the device did not unmap all of it: %v", s.owner.name, err))
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%s is asleep, but the device did not unmap all of it: %v", s.table.extent.Title(), err))
 		return nil
 	}
 	return nil

@@ -43,7 +43,7 @@ func (s *space) copyOut(ctx context.Context, d *sleepCall) (err error) {
 	} else {
 		left, err = t.ToMemory(d.Streams)
 		if reason := t.Pageable(); reason != nil {
-			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q sleeps in pageable memory, from which it wakes more slowly: %v", s.owner.name, reason))
+			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%s sleeps in pageable memory, from which it wakes more slowly: %v", s.table.extent.Title(), reason))
 		}
 	}
 	s.keepOpen(left)
@@ -82,7 +82,7 @@ func (s *space) releaseUnmapped(jobs []sleep.Job) {
 		}
 		pages := s.takePages(j.Chunk)
 		if err := s.physical.releaseMoving(s.owner, pages); err != nil {
-			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q could not release pages of a sleeping range: %v", s.owner.name, err))
+			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%s could not release pages of a sleeping range: %v", s.table.extent.Title(), err))
 		}
 	}
 }

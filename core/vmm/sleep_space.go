@@ -103,15 +103,15 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, err
 	d.before = s.table.saved.Tags.Clone()
 	switch {
 	case r.Tag == "" && s.table.saved.Tags.All():
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "%q is asleep already", s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "%s is asleep already", s.table.extent.Title())
 	case r.Tag != "" && s.table.saved.Tags.Sleeps(r.Tag):
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q is asleep already", r.Tag, s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %s is asleep already", r.Tag, s.table.extent.Title())
 	}
 	s.table.saved.Tags.Begin(r.Tag)
 	err := w.forClaims()
 	if err == nil {
 		if d.jobs = s.table.awakeJobs(r, s.physical.keepers.MostBytes(r.Backing == SleepToHost)); len(d.jobs) == 0 && r.Tag != "" {
-			err = s.table.extent.Fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
+			err = s.table.extent.Fault(device.CodeNotFound, op, "no allocation of %s has the tag %q", s.table.extent.Title(), r.Tag)
 		}
 	}
 	if err != nil {
@@ -155,13 +155,13 @@ func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Durat
 	if noWait {
 		err := wait(0)
 		if errors.Is(err, device.CodeTimeout) {
-			return s.table.extent.Fault(device.CodeTimeout, op, "%q: queued work may still use the memory, and the call must not wait for it: %w", s.owner.name, err)
+			return s.table.extent.Fault(device.CodeTimeout, op, "%s: queued work may still use the memory, and the call must not wait for it: %w", s.table.extent.Title(), err)
 		}
 		return err
 	}
 	if !s.physical.engine.MayWait() {
 		if err := wait(0); err != nil {
-			return s.table.extent.Fault(device.CodeBusy, op, "%q: queued work may still use the memory, and this thread must not wait for it: %w", s.owner.name, err)
+			return s.table.extent.Fault(device.CodeBusy, op, "%s: queued work may still use the memory, and this thread must not wait for it: %w", s.table.extent.Title(), err)
 		}
 		return nil
 	}

@@ -108,7 +108,7 @@ func (s *space) isAsleep(tag string) bool {
 // otherwise. The caller holds mu.
 func (t *pageTable) sleeping(p placing) error {
 	if tag := t.tagName(p.tag); t.saved.Tags.Any() && t.saved.Tags.Sleeps(tag) {
-		return t.extent.Fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", t.extent.Name, tag, errAsleep)
+		return t.extent.Fault(device.CodeInvalidState, p.op, "%s, tag %q is %w", t.extent.Title(), tag, errAsleep)
 	}
 	if p.anywhere || t.asleep.Count() == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (t *pageTable) sleeping(p placing) error {
 			return nil
 		}
 		return t.extent.Fault(device.CodeInvalidState, p.op,
-			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", t.extent.Name, at.span.Offset,
+			"%s, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", t.extent.Title(), at.span.Offset,
 			at.span.Size, page*t.extent.PageBytes, t.tags.Name(t.records.all[t.allocated[page]-1].tag), errAsleep)
 	})
 }

@@ -29,7 +29,7 @@ func (w sweeping) finish() error {
 		err = kept
 	}
 	for _, failure := range failures {
-		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file with contents of a sleep could not be removed: %v", s.table.extent.Name, failure))
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%s: a file with contents of a sleep could not be removed: %v", s.table.extent.Title(), failure))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

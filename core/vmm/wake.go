@@ -69,9 +69,9 @@ func (s *space) beginWake(r WakeRequest) (*wakeCall, error) {
 	case s.table.state != stateOpen:
 		return nil, s.table.extent.Closed(op)
 	case r.Tag == "" && !s.table.saved.Tags.Any():
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "nothing of %q is asleep", s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "nothing of %s is asleep", s.table.extent.Title())
 	case r.Tag != "" && !s.table.saved.Tags.Sleeps(r.Tag):
-		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q is not asleep", r.Tag, s.owner.name)
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %s is not asleep", r.Tag, s.table.extent.Title())
 	}
 	var jammed func(page uint64) bool
 	if s.table.stillMapped > 0 {

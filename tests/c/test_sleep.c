@@ -210,7 +210,7 @@ static void test_sleep_and_wake_by_tag(void **state) {
     assert_status(
         ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report),
         FERRUM_ERROR_INVALID_STATE);
-    assert_message("tag \"kv\" of \"chat\" is asleep already");
+    assert_message("tag \"kv\" of model \"chat\" is asleep already");
     config = kept(FERRUM_SLEEP_HOST, "none");
     assert_status(
         ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report),

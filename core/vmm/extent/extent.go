@@ -1,6 +1,8 @@
 package extent
 
 import (
+	"fmt"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/vmm/pageset"
 )
@@ -24,6 +26,14 @@ type Span struct{ Offset, Size uint64 }
 // Op returns the name of an operation for errors.
 func (e *Extent) Op(name string) string { return e.Kind + "." + name }
 
+// Title names the space in messages.
+func (e *Extent) Title() string {
+	if e.OfModel {
+		return fmt.Sprintf("model %q", e.Name)
+	}
+	return fmt.Sprintf("virtual pool %q", e.Name)
+}
+
 // Bytes returns the size of the address space.
 func (e *Extent) Bytes() uint64 { return e.Pages * e.PageBytes }
 
@@ -41,7 +51,7 @@ func (e *Extent) Fault(code device.Code, op, format string, args ...any) *device
 
 // Closed returns the error of an operation on a closed space.
 func (e *Extent) Closed(op string) error {
-	return e.Fault(device.CodeInvalidState, op, "%q is closed", e.Name)
+	return e.Fault(device.CodeInvalidState, op, "%s is closed", e.Title())
 }
 
 // BadRange returns the error for an invalid range.

@@ -69,8 +69,8 @@ func newFile(e *extent.Extent, k *Keepers, dir string, jobs []Job) (*savedFile, 
 	}
 	if most := device.FileSizeLimit(); at > most {
 		return nil, e.Fault(device.CodeResourceExhausted, "sleep",
-			"%q: requested a file of %v in the directory %q, available %v: that is the process's limit for the size of files (RLIMIT_FSIZE)",
-			e.Name, device.Size(at), dir, device.Size(most)).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
+			"%s: requested a file of %v in the directory %q, available %v: that is the process's limit for the size of files (RLIMIT_FSIZE)",
+			e.Title(), device.Size(at), dir, device.Size(most)).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
 			WithNative(int64(syscall.EFBIG))
 	}
 	var err error
@@ -99,7 +99,7 @@ func (f *savedFile) fault(op string, err error, format string, args ...any) erro
 	if errors.As(err, &number) {
 		native = int64(number)
 	}
-	return f.extent.Fault(code, op, "%q: "+format+": %w", append(append([]any{f.extent.Name}, args...), err)...).
+	return f.extent.Fault(code, op, "%s: "+format+": %w", append(append([]any{f.extent.Title()}, args...), err)...).
 		WithNative(native)
 }
 
@@ -155,13 +155,13 @@ func (r *checkedRead) read(offset uint64, to []byte) error {
 		return f.fault("wake", err, "chunk %d, %v at %d of the file %q", index, device.Size(entry.size), entry.offset, f.file.Name())
 	}
 	if n < len(to) {
-		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %v", f.extent.Name,
+		return f.extent.Fault(device.CodeCorrupted, "wake", "%s: the file %q ends within chunk %d, after %d of %v", f.extent.Title(),
 			f.file.Name(), index, offset+uint64(n), device.Size(entry.size))
 	}
 	r.sum = crc32.Update(r.sum, castagnoli(), to)
 	if offset+uint64(len(to)) == entry.size && r.sum != entry.sum {
 		return f.extent.Fault(device.CodeCorrupted, "wake",
-			"%q: chunk %d of the file %q, %v at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Name, index,
+			"%s: chunk %d of the file %q, %v at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Title(), index,
 			f.file.Name(), device.Size(entry.size), entry.offset, r.sum, entry.sum)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (f *savedFile) checkHead() error {
 		return f.fault("wake", err, "the header of the file %q", f.file.Name())
 	}
 	if string(found) != string(f.head) {
-		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the header of the file %q is not the one that was written", f.extent.Name, f.file.Name())
+		return f.extent.Fault(device.CodeCorrupted, "wake", "%s: the header of the file %q is not the one that was written", f.extent.Title(), f.file.Name())
 	}
 	return nil
 }

@@ -28,10 +28,10 @@ func (t Turn) Take(ctx context.Context, e *extent.Extent, op string, noWait bool
 	default:
 	}
 	if noWait {
-		return e.Fault(device.CodeTimeout, op, "another sleep or wake of %q is running, and the call must not wait for it", e.Name)
+		return e.Fault(device.CodeTimeout, op, "another sleep or wake of %s is running, and the call must not wait for it", e.Title())
 	}
 	if !mayWait() {
-		return e.Fault(device.CodeBusy, op, "another sleep or wake of %q is running, and this thread must not wait for it", e.Name)
+		return e.Fault(device.CodeBusy, op, "another sleep or wake of %s is running, and this thread must not wait for it", e.Title())
 	}
 	select {
 	case t.taken <- struct{}{}:
@@ -47,7 +47,7 @@ func (t Turn) End() { <-t.taken }
 // Ended returns the error of a call whose context has ended.
 func Ended(ctx context.Context, e *extent.Extent, op string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return e.Fault(device.CodeTimeout, op, "%q: the timeout of the call has expired", e.Name)
+		return e.Fault(device.CodeTimeout, op, "%s: the timeout of the call has expired", e.Title())
 	}
-	return e.Fault(device.CodeCancelled, op, "%q: the call was cancelled", e.Name)
+	return e.Fault(device.CodeCancelled, op, "%s: the call was cancelled", e.Title())
 }
