@@ -184,6 +184,9 @@ func (c *converter) convert() error {
 		if isDone, err := c.special(in); isDone || err != nil {
 			return err
 		}
+		if isDone, err := c.rowwise(in); isDone || err != nil {
+			return err
+		}
 	}
 	return c.ordinary(in)
 }

@@ -55,10 +55,11 @@ type value struct {
 	// sigmoid is the value of which this one is the sigmoid, or nil. at is its node.
 	sigmoid *value
 	at      *Node
-	// grown is the value of which this one is the Expand, or nil. pending adds the nodes of an Expand when
-	// the value is read; nil: they are there.
-	grown   *value
-	pending func() error
+	// grown is the value of which this one is the Expand, and split the value whose leading dimensions are
+	// merged to the rows of this one, or nil. pending adds the nodes for that when the value is read; nil: they
+	// are there.
+	grown, split *value
+	pending      func() error
 }
 
 // numbers returns the elements if all of them are the same in every run.
@@ -150,22 +151,29 @@ func (c *converter) integers(name string, elements ...int64) *value {
 	return v
 }
 
-// filling returns the type of a ConstantOfShape and its element, or why the element is not supported.
-func (c *converter) filling(n *Node) (kind dtype.DType, element int64, wrong string) {
+// filling is the element of a ConstantOfShape: integer, or number if kind is a floating-point type.
+type filling struct {
+	kind    dtype.DType
+	integer int64
+	number  float64
+}
+
+// filling returns the element of a ConstantOfShape, or why it is not supported.
+func (c *converter) filling(n *Node) (f filling, wrong string) {
 	a := n.attribute("value")
 	if a == nil {
-		return dtype.F32, 0, ""
+		return filling{kind: dtype.F32}, ""
 	}
 	if a.Kind != Tensor {
-		return 0, 0, "its value is no tensor"
+		return f, "its value is no tensor"
 	}
 	in := c.Source.Input()
 	t, err := header.ONNXTensor(in, n.Outputs[0], a.at, a.size)
 	if err != nil {
-		return 0, 0, Message(err)
+		return f, Message(err)
 	}
 	if t.Elements != 1 || t.External != nil {
-		return 0, 0, "its value has not one element"
+		return f, "its value has not one element"
 	}
 	var bytes []byte
 	if t.Varints != 0 {
@@ -179,17 +187,17 @@ func (c *converter) filling(n *Node) (kind dtype.DType, element int64, wrong str
 	case t.Type.IsFloat():
 		if err = dtype.Convert(dtype.F64, wide, t.Type, bytes); err == nil {
 			number := math.Float64frombits(binary.NativeEndian.Uint64(wide))
-			if number != 0 && number != 1 {
-				return 0, 0, "its value is a number other than 0 and 1"
+			if float64(float32(number)) != number || math.IsInf(number, 0) {
+				return f, fmt.Sprintf("its value is %v: want a finite number of f32", number)
 			}
-			return t.Type, int64(number), ""
+			return filling{kind: t.Type, number: number}, ""
 		}
 	case t.Type.IsConvertible():
 		if err = dtype.Convert(dtype.I64, wide, t.Type, bytes); err == nil {
-			return t.Type, int64(binary.NativeEndian.Uint64(wide)), ""
+			return filling{kind: t.Type, integer: int64(binary.NativeEndian.Uint64(wide))}, ""
 		}
 	default:
-		return 0, 0, "its value has a type that is not converted"
+		return f, "its value has a type that is not converted"
 	}
-	return 0, 0, Message(err)
+	return f, Message(err)
 }

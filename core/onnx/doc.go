@@ -21,5 +21,6 @@
 // # Files in reading order
 //
 // numbers.go, model.go, graph.go, builder.go, attributes.go, expand.go, definition.go, write.go, expression.go,
-// read.go, check.go, file.go, converter.go, evaluate.go, shapes.go, layers.go, lengths.go, special.go, convert.go.
+// read.go, check.go, file.go, converter.go, evaluate.go, shapes.go, layers.go, lengths.go, rows.go, special.go,
+// convert.go.
 package onnx

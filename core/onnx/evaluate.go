@@ -290,11 +290,11 @@ func selected(in []*value) *value {
 // filled is ConstantOfShape with few elements of a known shape.
 func (c *converter) filled(n *Node, shape *value) *value {
 	lengths, isKnown := shape.numbers()
-	kind, element, wrong := c.filling(n)
-	if !isKnown || wrong != "" || !isInteger(kind) || len(lengths) > operator.MaxRank {
+	of, wrong := c.filling(n)
+	if !isKnown || wrong != "" || !isInteger(of.kind) || len(lengths) > operator.MaxRank {
 		return nil
 	}
-	out := &value{kind: kind, shape: shape.known}
+	out := &value{kind: of.kind, shape: shape.known}
 	count := int64(1)
 	for _, length := range lengths {
 		if length < 0 || length > maxKnown {
@@ -306,7 +306,7 @@ func (c *converter) filled(n *Node, shape *value) *value {
 	}
 	out.known = make([]expression, count)
 	for i := range out.known {
-		out.known[i] = constantOf(element)
+		out.known[i] = constantOf(of.integer)
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func openedBytes(data []byte) (*File, error) {
 // A file has a graph and a definition, or an error that is typed and names the file. Everything that can be
 // read from it has bounds.
 func FuzzFile(f *testing.F) {
-	for _, name := range []string{"testdata/old.onnx", "testdata/new.onnx"} {
+	for _, name := range []string{"testdata/old.onnx", "testdata/new.onnx", "testdata/rows.onnx"} {
 		data, err := os.ReadFile(name)
 		require.NoError(f, err)
 		f.Add(data)

@@ -174,20 +174,24 @@ func (c *converter) flags(length expression, further int) (*value, error) {
 
 // fill converts a ConstantOfShape: a scalar, expanded.
 func (c *converter) fill(shape *value) error {
-	kind, element, wrong := c.filling(c.node)
+	of, wrong := c.filling(c.node)
 	if wrong != "" {
 		return c.unsupported("%s", wrong)
 	}
-	scalar := &value{name: c.node.Outputs[0] + ".element", kind: kind, shape: []expression{}}
+	scalar := &value{name: c.node.Outputs[0] + ".element", kind: of.kind, shape: []expression{}}
 	switch {
-	case isInteger(kind):
-		scalar.known = []expression{constantOf(element)}
-	case element != 0 && element != 1:
-		return c.unsupported("its value is %d of the type %s", element, kind)
+	case isInteger(of.kind):
+		scalar.known = []expression{constantOf(of.integer)}
+	case of.integer != 0 && of.integer != 1:
+		return c.unsupported("its value is %d of the type %s", of.integer, of.kind)
 	default:
-		p := ir.Parameter{Name: unique(c.parameters, scalar.name), Shape: []int64{}, DType: kind, Initialization: ir.Initialization{Strategy: ir.StrategyZeros}}
-		if element == 1 {
+		p := ir.Parameter{Name: unique(c.parameters, scalar.name), Shape: []int64{}, DType: of.kind, Initialization: ir.Initialization{Strategy: ir.StrategyZeros}}
+		switch {
+		case of.integer == 1 || of.number == 1:
 			p.Initialization.Strategy = ir.StrategyOnes
+		case of.number != 0:
+			// A normal distribution whose numbers are all the mean.
+			p.Initialization = ir.Initialization{Strategy: ir.StrategyNormal, Mean: float32(of.number)}
 		}
 		c.m.Parameters = append(c.m.Parameters, p)
 		again := p

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"encoding/json"
+	"slices"
 
 	"ferrum_mem/core/operator"
 )
@@ -85,7 +86,18 @@ func (c *converter) reshape(in []*value) error {
 	return c.reshapeTo(in[0], target, allowsZero)
 }
 
+// reshapeTo adds the Reshape to a shape whose elements may be 0 and -1 as in ONNX.
 func (c *converter) reshapeTo(x *value, target []expression, allowsZero bool) error {
+	if x.split != nil {
+		// The rows are split again: the elements have the same order before they were merged.
+		whole := slices.Clone(target)
+		for i, length := range whole {
+			if length.is(0) && !allowsZero && i < len(x.shape) {
+				whole[i] = x.shape[i]
+			}
+		}
+		target, x = whole, x.split
+	}
 	shape, encoded := make([]expression, len(target)), make([]int64, len(target))
 	open, isCopied, hasZero := -1, false, false
 	others := constantOf(1)
@@ -139,6 +151,13 @@ func (c *converter) reshapeTo(x *value, target []expression, allowsZero bool) er
 		config["allowzero"] = raw(1)
 	}
 	out := []*value{{name: c.node.Outputs[0], kind: x.kind, shape: shape}}
+	if slices.Equal(shape, x.shape) {
+		c.alias(x)
+		return nil
+	}
+	if c.asRows(x, out[0]) {
+		return nil
+	}
 	_, err := c.add(use{id: c.idOf(out), layer: c.node.Name, kind: "Reshape", config: config}, []*value{x, c.integers(c.node.Outputs[0]+".shape", encoded...)}, out)
 	return err
 }

@@ -271,3 +271,32 @@ def steps(opset: int) -> Iterable[tuple[str, Callable[[Graph, str], str], tuple[
             (2, 3, 8),
         )
         yield "rms norm", lambda g, x: g.node("RMSNormalization", x, g.weight(4)), (3, 4)
+
+
+def rows(g: Graph, x: str, width: int) -> str:
+    """x as a matrix: its leading dimensions become one."""
+    return g.node("Reshape", x, g.shape(-1, width))
+
+
+def split_again(g: Graph, matrix: str, like: str, *last: int) -> str:
+    """The rows of a matrix with the leading dimensions of another value."""
+    return g.node("Reshape", matrix, g.shape(g.length(like, 0), g.length(like, 1), *last))
+
+
+def products_of_rows() -> Any:
+    """Products as exporters of TensorFlow and of older layers of PyTorch write them."""
+    g = Graph(17)
+    x = g.input("x", "f4", "batch", "sequence", 8)
+    flat = rows(g, x, 8)
+    product = g.node("Gemm", flat, g.weight(8, 12), g.weight(12))
+    heads = split_again(g, product, x, 3, 4)
+    turned = g.node("Gemm", flat, g.weight(6, 8), g.weight(6), transB=1)
+    bare = g.node("Gemm", g.node("Tanh", turned), g.weight(5, 6), transB=1)
+    added = g.node("Add", g.node("MatMul", flat, g.weight(8, 8)), g.weight(8))
+    summed = g.node("Mul", g.node("Add", added, flat), g.constant(numpy.float32(2)))
+    weighed = g.node("Softmax", summed, axis=1)
+    normal = g.node("LayerNormalization", weighed, g.weight(8), g.weight(8), axis=1)
+    g.output(heads, "f4", "batch", "sequence", 3, 4)
+    g.output(split_again(g, bare, x, 5), "f4", "batch", "sequence", 5)
+    g.output(split_again(g, normal, x, 8), "f4", "batch", "sequence", 8)
+    return g.model()

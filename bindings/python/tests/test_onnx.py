@@ -14,7 +14,7 @@ from typing import Any
 import ferrum_mem as fm
 import pytest
 
-from .onnx_graphs import Graph, encoder, numpy, onnx, steps
+from .onnx_graphs import Graph, encoder, numpy, onnx, products_of_rows, rows, steps
 from .test_layers import definition
 from .test_models import SMALL_MODEL
 
@@ -230,3 +230,61 @@ def test_a_layer_of_the_program_keeps_its_name(tmp_path: Path) -> None:
             assert numpy.array_equal(run(m, {"x": x}), wanted)
     with pytest.raises(fm.FerrumError, match=r"mine\.scale"):
         fm.models.build(path)
+
+
+def test_products_of_rows_keep_their_dimensions(tmp_path: Path) -> None:
+    model = products_of_rows()
+    path = saved(model, tmp_path)
+    definition = json.loads(fm.models.export(path))
+    kinds = [layer["layer_type"] for layer in definition["layers"]]
+    assert kinds.count("Reshape") == 1, "only the split of the last dimension is left"
+    assert kinds.count("ferrum.linear") == 2
+    with fm.models.build(path) as m:
+        for shape in ((1, 1, 8), (2, 3, 8), (4, 1, 8)):
+            feeds = {"x": numpy.random.default_rng(shape[0]).standard_normal(shape).astype("f4")}
+            for found, wanted in zip(run(m, feeds), oracle(model, feeds), strict=True):
+                assert found.shape == wanted.shape
+                assert numpy.allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_that_other_operators_read(tmp_path: Path) -> None:
+    g = Graph(17)
+    x = g.input("x", "f4", "batch", "sequence", 4)
+    y = g.input("y", "f4", "batch", "others", 4)
+    flat, other = rows(g, x, 4), rows(g, y, 4)
+    double = g.node("Add", flat, flat)
+    g.output(double, "f4", "rows", 4)
+    # Rows of one value times those of another one, and a matrix beside all rows.
+    g.output(g.node("MatMul", flat, g.node("Transpose", other, perm=[1, 0])), "f4")
+    g.output(g.node("Gather", double, g.constant(numpy.array([0, -1])), axis=0), "f4")
+    g.output(g.node("Softmax", flat, axis=0), "f4", "rows", 4)
+    g.output(g.node("Add", flat, g.weight(1, 4)), "f4", "rows", 4)
+    g.output(g.node("Gemm", flat, g.weight(4, 2), alpha=0.5), "f4", "rows", 2)
+    path = saved(g.model(), tmp_path)
+    random = numpy.random.default_rng(3)
+    with fm.models.build(path) as m:
+        for batch, sequence, others in ((1, 1, 1), (2, 3, 5)):
+            feeds = {
+                "x": random.standard_normal((batch, sequence, 4)).astype("f4"),
+                "y": random.standard_normal((batch, others, 4)).astype("f4"),
+            }
+            for found, wanted in zip(run(m, feeds), oracle(g.model(), feeds), strict=True):
+                assert found.shape == wanted.shape
+                assert numpy.allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "f2"])
+def test_a_shape_filled_with_a_number(kind: str, tmp_path: Path) -> None:
+    for number in (-10000.0, 0.5, float(numpy.finfo("f2").min)):
+        g = Graph(17)
+        x = g.input("x", kind, "batch", "sequence")
+        value = onnx.numpy_helper.from_array(numpy.array([number], kind))
+        filled = g.node("ConstantOfShape", g.node("Shape", x), value=value)
+        g.output(g.node("Add", x, filled), kind, "batch", "sequence")
+        feeds = {"x": numpy.ones((2, 3), kind)}
+        [found] = outputs_of(saved(g.model(), tmp_path), feeds)
+        assert numpy.array_equal(found, feeds["x"] + numpy.array(number, kind))
+    value = onnx.numpy_helper.from_array(numpy.array([-numpy.inf], kind))
+    g.nodes[-2].attribute[0].CopyFrom(onnx.helper.make_attribute("value", value))
+    with pytest.raises(fm.UnsupportedError, match=r"ConstantOfShape.*-Inf"):
+        fm.models.build(saved(g.model(), tmp_path))

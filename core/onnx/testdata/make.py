@@ -1,4 +1,4 @@
-"""Writes the encoders of bindings/python/tests/onnx_graphs.py as files of this folder. The package
+"""Writes models of bindings/python/tests/onnx_graphs.py as files of this folder. The package
 onnx is needed.
 
   make.py FOLDER
@@ -14,3 +14,5 @@ from bindings.python.tests import onnx_graphs
 for style, opset in (("old", 17), ("new", 21)):
     model = onnx_graphs.encoder(opset, style)
     (Path(sys.argv[1]) / f"{style}.onnx").write_bytes(model.SerializeToString())
+model = onnx_graphs.products_of_rows()
+(Path(sys.argv[1]) / "rows.onnx").write_bytes(model.SerializeToString())
