@@ -48,11 +48,15 @@ func newNap(t *testing.T, pages device.Backing, streams int) *nap {
 }
 
 func newNapIn(t *testing.T, pages device.Backing, streams int, place hostPlace) *nap {
+	return newNapWith(t, pages, streams, place, t.TempDir())
+}
+
+func newNapWith(t *testing.T, pages device.Backing, streams int, place hostPlace, dir string) *nap {
 	n := &nap{
 		party: newPartyWith(t, backed(devicetest.Config{PinnedBytes: place.lockableBytes}), engine.Options{}, ElasticConfig{
 			LimitBytes: 16 * page, Backing: pages, ReadyPages: -1,
 		}, false),
-		dir: t.TempDir(), streams: streams, values: map[uint64]byte{}, lost: map[uint64]bool{}, asleep: map[uint64]SleepBacking{},
+		dir: dir, streams: streams, values: map[uint64]byte{}, lost: map[uint64]bool{}, asleep: map[uint64]SleepBacking{},
 	}
 	n.kept = keep(n.shared.physical, n.dev)
 	n.shared.physical.keepers.ChunkBytes = 2 * page
@@ -204,11 +208,23 @@ func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 		for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 			for _, streams := range []int{1, 3} {
 				t.Run(fmt.Sprint(place.name, " backing ", pages, " streams ", streams), func(t *testing.T) {
-					everyDriverCallOfSleepFailsOnce(t, func() *nap { return newNapIn(t, pages, streams, place) })
+					dir := memoryDir(t)
+					everyDriverCallOfSleepFailsOnce(t, func() *nap { return newNapWith(t, pages, streams, place, dir) })
 				})
 			}
 		}
 	}
+}
+
+// memoryDir is a folder in memory, where the system has one. A file on a disk takes longer to
+// create than to sleep in.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "ferrum-sleep-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 func everyDriverCallOfSleepFailsOnce(t *testing.T, start func() *nap) {
