@@ -2,6 +2,7 @@ package weights
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -28,10 +29,11 @@ func tensorOf(t interface{ Fatal(...any) }, kind dtype.DType, shape ...uint64) *
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(elements, uint64(kind)))
-	data := make([]byte, 16+size)
-	for i := range data {
-		data[i] = byte(random.Uint32())
+	data := make([]byte, 16+size+7)
+	for i := 0; i+8 <= len(data); i += 8 {
+		binary.LittleEndian.PutUint64(data[i:], random.Uint64())
 	}
+	data = data[:16+size]
 	return &Tensor{
 		Tensor: header.Tensor{Name: "t", Type: kind, Shape: shape, Offset: 16, Size: size, Elements: elements},
 		file:   &file{name: "memory", size: uint64(len(data)), reader: bytes.NewReader(data)},

@@ -45,8 +45,8 @@ func jobsOf(t *testing.T) (jobs []*job, want [][]byte) {
 }
 
 func TestLoadsIntoHostMemory(t *testing.T) {
+	jobs, want := jobsOf(t)
 	for threads := range 4 {
-		jobs, want := jobsOf(t)
 		for i := range jobs {
 			jobs[i].host = make([]byte, len(want[i]))
 		}
@@ -161,15 +161,15 @@ func (f failing) ReadAt(out []byte, at int64) (int, error) {
 }
 
 func TestAnyReadFails(t *testing.T) {
+	jobs, want := jobsOf(t)
+	left := &atomic.Int64{}
+	for i := range jobs {
+		jobs[i].host = make([]byte, len(want[i]))
+		of := jobs[i].plan.tensor
+		of.file = &file{name: "memory", size: of.file.size, reader: failing{of.file.reader, left}}
+	}
 	for n := int64(1); n < 6; n++ {
-		jobs, want := jobsOf(t)
-		left := &atomic.Int64{}
 		left.Store(n)
-		for i := range jobs {
-			jobs[i].host = make([]byte, len(want[i]))
-			of := jobs[i].plan.tensor
-			of.file = &file{name: "memory", size: of.file.size, reader: failing{of.file.reader, left}}
-		}
 		err := (&transfer{jobs: jobs, threads: 2}).run(context.Background())
 		require.ErrorIs(t, err, device.CodeIO)
 		assert.ErrorContains(t, err, "the disk is broken")
