@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/architecture"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/ir"
 )
 
@@ -24,6 +25,7 @@ func encoder(t *testing.T, width int, activation string) *ir.Model {
 
 // Each pass, and the passes of each level, keep the outputs of an encoder.
 func TestEncoderComputesTheSame(t *testing.T) {
+	devicetest.SkipShortRace(t)
 	m := encoder(t, 48, "gelu")
 	for _, name := range exact() {
 		changed, _ := applied(t, m, name)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/ir/irtest"
 	"ferrum_mem/tests/mutation"
@@ -67,6 +68,7 @@ func TestApplyEqualsRun(t *testing.T) {
 
 // The bytes of a fuzzer are the choices of a random model.
 func FuzzPasses(f *testing.F) {
+	devicetest.SkipShortRace(f)
 	for _, seed := range []string{"", "\x05\x01\x02\x03\x04\x05\x06\x07", "passes keep what a model computes", "\x0d\x08\x00\x01\x08\x01\x02\x08\x02\x01\x03"} {
 		f.Add([]byte(seed))
 	}

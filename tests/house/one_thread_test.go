@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestTestsWithGoroutinesRunWithTheRaceDetector(t *testing.T) {
 	pattern := regexp.MustCompile("(?m)" + string(found[1]))
 	concurrent := 0
 	for _, p := range packagesOf(t) {
-		if room := p.room(); !strings.HasPrefix(room, "core/") && !strings.HasPrefix(room, "drivers/") {
+		if !slices.Contains([]string{"core", "drivers", "engines", "internal"}, strings.Split(p.room(), "/")[0]) {
 			continue
 		}
 		starts, matches := "", false
@@ -32,7 +33,8 @@ func TestTestsWithGoroutinesRunWithTheRaceDetector(t *testing.T) {
 			source, err := os.ReadFile(path)
 			require.NoError(t, err)
 			matches = matches || pattern.Match(source)
-			if startsGoroutines(t, path) {
+			_, file := parse(t, path)
+			if startsGoroutines(file) {
 				starts = path
 			}
 		}
@@ -44,18 +46,45 @@ func TestTestsWithGoroutinesRunWithTheRaceDetector(t *testing.T) {
 	require.Greater(t, concurrent, 10)
 }
 
-// startsGoroutines states whether a file has a go statement or calls device.Go.
-func startsGoroutines(t *testing.T, path string) (starts bool) {
-	_, file := parse(t, path)
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			starts = true
-		case *ast.SelectorExpr:
-			x, named := n.X.(*ast.Ident)
-			starts = starts || named && x.Name == "device" && n.Sel.Name == "Go"
+// A test that the short run of the race detector skips starts no goroutine.
+func TestTestsThatTheRaceDetectorSkipsStartNoGoroutine(t *testing.T) {
+	skipped := 0
+	for _, p := range packagesOf(t) {
+		for _, path := range p.files(true) {
+			if !strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			_, file := parse(t, path)
+			for _, declared := range file.Decls {
+				f, isFunction := declared.(*ast.FuncDecl)
+				if isFunction && names(f, "devicetest", "SkipShortRace") {
+					skipped++
+					assert.False(t, startsGoroutines(f), "%s: %s starts a goroutine", path, f.Name.Name)
+				}
+			}
+		}
+	}
+	require.GreaterOrEqual(t, skipped, 10)
+}
+
+// startsGoroutines states whether a part of a file has a go statement or calls device.Go.
+func startsGoroutines(part ast.Node) (starts bool) {
+	ast.Inspect(part, func(n ast.Node) bool {
+		_, isGo := n.(*ast.GoStmt)
+		starts = starts || isGo
+		return true
+	})
+	return starts || names(part, "device", "Go")
+}
+
+// names states whether a part of a file names a function of a package.
+func names(part ast.Node, pkg, function string) (isNamed bool) {
+	ast.Inspect(part, func(n ast.Node) bool {
+		if of, isSelector := n.(*ast.SelectorExpr); isSelector {
+			x, isName := of.X.(*ast.Ident)
+			isNamed = isNamed || isName && x.Name == pkg && of.Sel.Name == function
 		}
 		return true
 	})
-	return starts
+	return isNamed
 }

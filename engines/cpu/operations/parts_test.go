@@ -200,9 +200,14 @@ func TestPartsHaveTheBitsOfTheWhole(t *testing.T) {
 // Layers of a usual size: rows that do not fill the tiles of the kernels, and depths of several blocks.
 func TestRowsOfLayersHaveTheBitsOfTheWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, threads := range []int{1, 3} {
+	numbers, kinds := []int{1, 3}, []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64}
+	if testing.Short() {
+		// The race detector does not see the kernels, and takes ten times as long for the inputs.
+		numbers, kinds = numbers[1:], kinds[:1]
+	}
+	for _, threads := range numbers {
 		onEachSet(t, threads, func(t *testing.T, e *Engine) {
-			for _, kind := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64} {
+			for _, kind := range kinds {
 				g := &generator{elements: random}
 				compared := 0
 				for _, rows := range []uint64{3, 65, 131} {
