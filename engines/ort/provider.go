@@ -83,6 +83,12 @@ func (r *runtimeLibrary) check(p *provider, id device.ID, with settings) error {
 	if !slices.Contains(names, p.name) {
 		return device.About(id, unavailable("%s (version %s) was built without %s: it has %s", r.path, r.version, p.name, strings.Join(names, ", ")))
 	}
+	// A provider needs the environment, to which it writes its messages.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.prepare(); err != nil {
+		return device.About(id, err)
+	}
 	options, err := r.cudaOptions(id, with)
 	if err != nil {
 		return device.About(id, err)

@@ -216,7 +216,7 @@ func codeOf(number int64, text string) device.Code {
 func refusal(text string, otherwise device.Code) device.Code {
 	for _, part := range []string{"is not a registered function/op", "No Op registered for", "Could not find an implementation", "No opset import for domain", "is till opset", "Unsupported model IR version",
 		"Failed to load library", "Failed to load shared library", "cannot open shared object file", "is not enabled in this build",
-		"driver version is insufficient", "no kernel image is available", "no CUDA-capable device"} {
+		"driver version is insufficient", "not supported in the installed CUDA driver", "no kernel image is available", "no CUDA-capable device"} {
 		if strings.Contains(text, part) {
 			return device.CodeUnsupported
 		}

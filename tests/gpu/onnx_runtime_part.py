@@ -261,11 +261,11 @@ def outputs() -> None:
                 want = w.run(ours, batch, sequence)
                 for _ in range(2):  # the second run has an output whose shape is known
                     found.append(apart(w.run(model, batch, sequence), want))
-            assert max(found) <= 1e-4, found
             other = peer_states(file, inputs(*SHAPES[1]))
             by_peer = None if other is None else apart(w.run(model, *SHAPES[1]), other)
-            assert by_peer is None or by_peer <= 1e-4, by_peer
             tell(largest_difference=max(found), by_onnxruntime=by_peer)
+            assert max(found) <= 1e-4, found
+            assert by_peer is None or by_peer <= 1e-4, by_peer
 
 
 def tensors_of_the_device() -> None:
@@ -300,13 +300,13 @@ def memory() -> None:
         arena = first.info()["arena_bytes"]
         assert held["first"] <= parameters + arena + (32 << 20), (held, parameters, arena)
         second_beyond = after - ran
-        # Another copy of the weights would be as large as they are.
-        assert SIMULATED or second_beyond < 0.6 * w.bytes, (second_beyond, w.bytes)
         tell(
             weights_bytes=w.bytes, held_bytes=held["first"], arena_bytes=arena,
             library_and_context_bytes=opened - before, first_run_bytes=ran - opened,
             second_model_beyond_pool_bytes=second_beyond,
         )  # fmt: skip
+        # Another copy of the weights would be as large as they are.
+        assert SIMULATED or second_beyond < 0.6 * w.bytes, (second_beyond, w.bytes)
         first.close()
         second.close()
         assert w.pool.info().physical_bytes == 0
@@ -341,7 +341,7 @@ def sleep() -> None:
                 pass
             else:
                 raise bundle.PartError("a sleeping model ran")
-            assert apart(w.run(other, *SHAPES[1]), want) == 0
+            assert apart(w.run(other, *SHAPES[1]), want) <= 1e-5
             start = time.perf_counter()
             model.wake()
             waking.append(time.perf_counter() - start)
@@ -362,7 +362,7 @@ def threads() -> None:
         def many(model: Any) -> None:
             try:
                 for _ in range(10):
-                    if apart(w.run(model, *SHAPES[1]), want) != 0:
+                    if apart(w.run(model, *SHAPES[1]), want) > 1e-5:
                         wrong.append("other states")
             except Exception as problem:  # it is reported by the case
                 wrong.append(problem)

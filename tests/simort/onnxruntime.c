@@ -8,8 +8,8 @@
  *   FERRUM_CUDA_LIBRARY   the simulated driver, which the process has loaded
  *   SIMORT_FAULT     what fails: "load" (the library of the provider)
  *
- * It checks what the real provider needs: a stream that the settings name, a
- * current context where the provider works, and constants on the device.
+ * It checks what the real provider needs: an environment, a stream that the
+ * settings name, and a current context where the provider works.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -24,6 +24,7 @@
 /* The places of the functions in struct OrtApi. */
 enum {
     CREATE_STATUS = 0,
+    CREATE_ENVIRONMENT = 3,
     CREATE_SESSION = 8,
     CREATE_TENSOR = 49,
     TENSOR_DATA = 51,
@@ -98,6 +99,13 @@ static bool has_context(void) {
     int (*current)(void **) =
         (int (*)(void **))(uintptr_t)dlsym(driver, "cuCtxGetCurrent");
     return current != NULL && current(&now) == 0 && now != NULL;
+}
+
+static bool has_environment;
+
+static void *create_environment(void *level, void *name, void *made) {
+    has_environment = true;
+    return call(CREATE_ENVIRONMENT, level, name, made, 0, 0, 0, 0);
 }
 
 static void *create_memory_info(const char *name, uintptr_t kind, uintptr_t id,
@@ -184,6 +192,8 @@ static void *create_cuda(struct cuda_options **made) {
 
 static void *update_cuda(struct cuda_options *options, const char *const *keys,
                          const char *const *values, size_t count) {
+    if (!has_environment)
+        return failed("simulated: a provider needs an environment");
     const char *fault = getenv("SIMORT_FAULT");
     if (fault != NULL && strcmp(fault, "load") == 0)
         return failed("Failed to load library libonnxruntime_providers_cuda.so "
@@ -239,6 +249,7 @@ static void *const *get_api(uint32_t version) {
     if (real == NULL)
         return NULL;
     memcpy(table, real, sizeof table);
+    replace(CREATE_ENVIRONMENT, (uintptr_t)create_environment);
     replace(CREATE_SESSION, (uintptr_t)create_session);
     replace(CREATE_TENSOR, (uintptr_t)create_tensor);
     replace(TENSOR_DATA, (uintptr_t)tensor_data);
