@@ -58,6 +58,25 @@ type UnfilledCreator interface {
 	CreateUnfilled(pages []Page, pageBytes uint64, backing Backing) error
 }
 
+// ContentKeeper is the capability to keep the contents of pages that are unmapped in the
+// address space itself. It is for a device whose memory is memory of the process: a copy
+// elsewhere would need as much of it. Kept contents have no page, and the device does not
+// count them. They end with their reservation. All rules of VirtualMemory hold.
+type ContentKeeper interface {
+	// KeepsContents reports whether pages of a backing can be unmapped in this way.
+	KeepsContents(backing Backing) bool
+	// UnmapKeeping is Unmap, except that the contents are kept under a mark, which is not
+	// 0. If it fails, the pages are still mapped and have their contents. It returns
+	// CodeUnsupported for a page of a backing that is not kept.
+	UnmapKeeping(addr Addr, size uint64, mark uint32) error
+	// MapKept is Map, except that the pages have the contents that are kept there under
+	// the mark, otherwise CodeNotFound. VirtualMemory.Map drops kept contents.
+	MapKept(addr Addr, pages []Page, mark uint32) error
+	// DropKept releases the memory of what is kept in a range under the mark, which may be
+	// nothing. What it fails to release stays kept.
+	DropKept(addr Addr, size uint64, mark uint32) error
+}
+
 // VirtualMemory is the capability of address space that is separate from its physical
 // memory. Info().VirtualMemory states whether the open device has it. Without it every
 // call returns CodeUnsupported. All methods are safe for concurrent use.

@@ -52,14 +52,14 @@ func (s *space) finishClose() error {
 }
 
 // unparkAll unmaps all parked pages, and waits for other threads that unmap parked
-// pages.
+// pages or sweep.
 func (s *space) unparkAll() error {
 	for {
 		if _, err := s.unpark(s.table.extent.Pages); err != nil {
 			return err
 		}
 		s.mu.Lock()
-		for s.unparking > 0 {
+		for s.unparking > 0 || s.table.sweeps > 0 {
 			s.changed.Wait()
 		}
 		left := s.table.parked.Count()

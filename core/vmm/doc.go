@@ -8,7 +8,7 @@
 // models.
 //
 // Allocations may sleep (sleep.go): they keep their addresses, and the contents of their
-// pages are in host memory or a file until they wake.
+// pages are in host memory or a file until they wake, or stay where they are (in_place.go).
 //
 // The package never touches the bytes of a page: the device zeroes pages that pass from
 // one owner to another, except those that a wake overwrites, and copies the contents for
@@ -65,7 +65,7 @@
 //
 // # Files in reading order
 //
-// records.go, table.go, config.go, targets.go, physical.go, space.go, take.go, worker.go, quota.go,
+// records.go, table.go, config.go, targets.go, in_place.go, physical.go, space.go, take.go, worker.go, quota.go,
 // quota_line.go, retire.go, engine_pool.go, place_wait.go, map.go, sleep_request.go,
 // sleep_sweep.go, sleep_state.go, model_place.go, sleep_space.go, free.go, release.go, elastic.go, compact.go,
 // users_wait.go, stats.go, close.go, pool.go, model.go, batch.go, elastic_reclaim.go, ranges.go,

@@ -23,6 +23,7 @@ import (
 type Physical struct {
 	engine    *engine.Engine
 	virtual   device.VirtualMemory
+	mapper    mapper
 	config    PhysicalConfig
 	pageBytes uint64
 	ready     uint64
@@ -102,7 +103,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	ph := &Physical{
 		engine: e, virtual: virtual, config: c, pageBytes: c.PageBytes, ready: c.readyPages(),
 		limitBytes: c.LimitBytes, counters: track.NewCounters(true, e.Totals()),
-		keepers: sleep.NewKeepers(e.Device()),
+		keepers: sleep.NewKeepers(e.Device()), mapper: newMapper(virtual, c.Backing),
 	}
 	ph.owners.Compare = compareOwners
 	ph.spaces.Compare = func(a, b *space) int { return compareOwners(a.owner, b.owner) }

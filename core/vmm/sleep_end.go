@@ -30,17 +30,16 @@ func (s *space) unmapJobs(d *sleepCall) error {
 }
 
 func (s *space) unmapJob(j *sleep.Job) error {
-	r := j.Chunk.Run
-	err := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes)
+	err := s.physical.mapper.unmap(&s.table.extent, j.Chunk.Run, j.Chunk.InPlace())
 	j.Unmapped = err == nil
 	return err
 }
 
 // mapAgain maps jobs again with their pages, and reports whether they are as before.
-// Unmapping loses the bytes of private pages, even if it fails. They are copied back
-// from the copy, if there is one.
+// Unmapping loses the bytes of private pages, even if it fails, unless they are kept in
+// place. They are copied back from the copy, if there is one.
 func (s *space) mapAgain(d *sleepCall, jobs []sleep.Job) bool {
-	lost := s.physical.config.Backing == device.BackingPrivate
+	lost := s.physical.config.Backing == device.BackingPrivate && !s.physical.mapper.keeps(d.Backing)
 	if lost && d.Backing == SleepDiscard {
 		return false
 	}
@@ -50,7 +49,7 @@ func (s *space) mapAgain(d *sleepCall, jobs []sleep.Job) bool {
 			continue
 		}
 		r := j.Chunk.Run
-		if s.physical.virtual.Map(s.table.extent.Addr(r.Start), s.table.numbers[r.Start:r.End()]) != nil {
+		if s.physical.mapper.mapPages(&s.table.extent, r.Start, s.table.numbers[r.Start:r.End()], j.Chunk.InPlace()) != nil {
 			return false
 		}
 		j.Unmapped = false

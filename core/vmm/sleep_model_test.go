@@ -269,7 +269,7 @@ func (n *sleepNaive) wake(t *rapid.T, m *sleeperModel) {
 	armed := 0
 	if rapid.IntRange(0, 2).Draw(t, "fails") == 0 {
 		armed = 1
-		call := rapid.SampledFrom([]devicetest.Call{devicetest.CopyFromHost, devicetest.Map, devicetest.SetAccess}).Draw(t, "call")
+		call := rapid.SampledFrom([]devicetest.Call{devicetest.CopyFromHost, devicetest.Map, devicetest.MapKept, devicetest.SetAccess}).Draw(t, "call")
 		n.dev.FailNth(call, rapid.IntRange(1, 4).Draw(t, "nth"), nil)
 	}
 	report, err := m.Wake(background, WakeRequest{Tag: tag, Streams: rapid.IntRange(0, 3).Draw(t, "streams")})
@@ -390,6 +390,6 @@ func newPartyBacked(t require.TestingT, backing device.Backing, limit uint64) *p
 }
 
 func newPartyIn(t require.TestingT, backing device.Backing, limit uint64, place hostPlace) *party {
-	return newPartyWith(t, backed(devicetest.Config{PinnedBytes: place.lockableBytes}), engine.Options{},
+	return newPartyWith(t, place.config(), engine.Options{},
 		ElasticConfig{LimitBytes: limit * page, Backing: backing}, false)
 }

@@ -18,6 +18,7 @@ import (
 // device fails, the same pages are mapped again (sleep_end.go). Only then are the pages
 // released, in one step for all counters. So no released page is ever needed again. The
 // price is that the bytes exist twice during the call: in the pages and in the copies.
+// Contents that are kept in place (in_place.go) need no copies.
 
 // copyAndUnmap copies and unmaps the jobs of a Sleep, all or none.
 func (s *space) copyAndUnmap(ctx context.Context, d *sleepCall) error {
@@ -31,9 +32,15 @@ func (s *space) copyAndUnmap(ctx context.Context, d *sleepCall) error {
 	return s.unmapJobs(d)
 }
 
-// copyOut copies the bytes of all jobs.
+// copyOut copies the bytes of all jobs, unless they are kept in place.
 func (s *space) copyOut(ctx context.Context, d *sleepCall) (err error) {
 	if d.Backing == SleepDiscard || len(d.jobs) == 0 {
+		return nil
+	}
+	if s.physical.mapper.keeps(d.Backing) {
+		for _, j := range d.jobs {
+			j.Chunk.KeepInPlace()
+		}
 		return nil
 	}
 	t := s.transfer(ctx, "sleep", d.jobs)

@@ -19,16 +19,26 @@ type hostPlace struct {
 	lockableBytes uint64
 	// pinnedBytes and bufferBytes are the fields of sleep.Keepers.
 	pinnedBytes, bufferBytes uint64
+	// keepsContents states that the contents of private pages stay in place.
+	keepsContents bool
 }
 
 var hostPlaces = []hostPlace{
 	{name: "pageable"},
-	{"page-locked", 64 * page, 2 * page, page},
+	{name: "page-locked", lockableBytes: 64 * page, pinnedBytes: 2 * page, bufferBytes: page},
 	// Short chunks are page-locked. The others are pageable, with parts that are shorter
 	// than a page.
-	{"through staging buffers", 3 * page, 4 * page, page / 2},
+	{name: "through staging buffers", lockableBytes: 3 * page, pinnedBytes: 4 * page, bufferBytes: page / 2},
 	// The staging buffers cannot be page-locked either.
-	{"no room", 1, 4 * page, page},
+	{name: "no room", lockableBytes: 1, pinnedBytes: 4 * page, bufferBytes: page},
+	inPlace,
+}
+
+var inPlace = hostPlace{name: "in place", keepsContents: true}
+
+// config returns the config of a backed device with the place.
+func (p hostPlace) config() devicetest.Config {
+	return backed(devicetest.Config{PinnedBytes: p.lockableBytes, KeepsContents: p.keepsContents})
 }
 
 func (p hostPlace) set(ph *Physical) {

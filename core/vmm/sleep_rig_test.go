@@ -72,8 +72,11 @@ func (s *space) auditChunks() error {
 		}
 		asleep += left
 		sum = sum.Plus(c.Held())
-		if c.Discarded() {
-			sum.DiscardedBytes += left * s.table.extent.PageBytes
+		switch bytes := left * s.table.extent.PageBytes; {
+		case c.Discarded():
+			sum.DiscardedBytes += bytes
+		case c.InPlace() != 0:
+			sum.HostBytes += bytes
 		}
 	}
 	if sum != s.table.saved.Held() {

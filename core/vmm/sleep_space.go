@@ -110,7 +110,7 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*sleepCall, err
 	s.table.saved.Tags.Begin(r.Tag)
 	err := w.forClaims()
 	if err == nil {
-		if d.jobs = s.table.awakeJobs(r, s.physical.keepers.MostBytes(r.Backing == SleepToHost)); len(d.jobs) == 0 && r.Tag != "" {
+		if d.jobs = s.table.awakeJobs(r, s.physical.mapper.mostBytes(r.Backing, &s.physical.keepers)); len(d.jobs) == 0 && r.Tag != "" {
 			err = s.table.extent.Fault(device.CodeNotFound, op, "no allocation of %s has the tag %q", s.table.extent.Title(), r.Tag)
 		}
 	}

@@ -35,6 +35,8 @@ type sleeper struct {
 	keptAwake map[string]int
 	// late has the threads that free contents after a Wake. It has a lock of its own.
 	late lateThreads
+	// sweeps counts the sweeps in progress, which may still use the address space.
+	sweeps int
 	// sleepWaits counts the allocations that wait for sleeping ones.
 	sleepWaits int
 	counts     SleepStats
@@ -178,6 +180,7 @@ func (s *space) hold(a engine.Asleep) {
 func (s *space) sweep() error {
 	s.mu.Lock()
 	w := s.table.saved.Take()
+	s.table.sweeps++
 	s.mu.Unlock()
 	return sweeping{s, w}.finish()
 }

@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/pageset"
 	"ferrum_mem/core/vmm/sleep"
 )
 
@@ -24,9 +26,12 @@ func (w sweeping) finish() error {
 	s.mu.Lock()
 	s.table.saved.Settle(w.sweep)
 	s.mu.Unlock()
+	stale := w.sweep.DropStale(func(r pageset.Run, mark uint32) error {
+		return s.physical.mapper.drop(&s.table.extent, r, mark)
+	})
 	failures, kept := w.sweep.Drop()
 	if err == nil {
-		err = kept
+		err = cmp.Or(stale, kept)
 	}
 	for _, failure := range failures {
 		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%s: a file with contents of a sleep could not be removed: %v", s.table.extent.Title(), failure))
@@ -34,6 +39,8 @@ func (w sweeping) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.saved.End(w.sweep)
+	s.table.sweeps--
+	s.changed.Broadcast()
 	return err
 }
 
@@ -59,6 +66,7 @@ func (l *lateThreads) freeLater(s *space) bool {
 		return false
 	}
 	w := sweeping{s, s.table.saved.Take()}
+	s.table.sweeps++
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running = slices.DeleteFunc(l.running, func(ended <-chan struct{}) bool {

@@ -94,93 +94,102 @@ func (n *nap) settle(t *testing.T, backing SleepBacking, slept bool) {
 var everyPage = []device.Backing{device.BackingMovable, device.BackingPrivate}
 var everyBacking = []SleepBacking{SleepToHost, SleepToFile, SleepDiscard}
 
-// For every pair of driver calls of a Sleep and its undo, both fail.
-func TestAnyTwoDriverCallsOfSleepFail(t *testing.T) {
-	for _, pages := range everyPage {
-		for _, backing := range everyBacking {
-			t.Run(fmt.Sprint("pages ", pages, " ", backing), func(t *testing.T) {
-				count := newNap(t, pages, 1)
-				before := count.dev.Calls(devicetest.Any)
-				_, err := count.model.Sleep(background, count.request(backing))
-				require.NoError(t, err)
-				calls := count.dev.Calls(devicetest.Any) - before
-				count.settle(t, backing, true)
-				count.end(t)
-				failed := 0
-				for first := 1; first <= calls; first += devicetest.Step() {
-					// Undoing maps, sets access and copies what was unmapped.
-					for second := first; second <= calls+20; second += devicetest.Step() {
-						n := newNap(t, pages, 1)
-						n.dev.FailNth(devicetest.Any, first, nil)
-						if second > first {
-							n.dev.FailNth(devicetest.Any, second, nil)
-						}
-						err := n.whole(t, func() error {
-							_, err := n.model.Sleep(background, n.request(backing))
-							return err
-						}, allAsleep)
-						if err != nil {
-							failed++
-						}
-						reached := n.unused == 0
-						n.settle(t, backing, err == nil)
-						n.end(t)
-						if !reached {
-							break // The second call comes after the end, and so do later ones.
-						}
-					}
+// eachKind calls a function with each kind of pages and sleep. Contents in place are those
+// of private pages that sleep in host memory.
+func eachKind(t *testing.T, run func(t *testing.T, start func() *nap, backing SleepBacking)) {
+	for _, place := range []hostPlace{hostPlaces[0], inPlace} {
+		for _, pages := range everyPage {
+			for _, backing := range everyBacking {
+				if place.keepsContents && (pages != device.BackingPrivate || backing != SleepToHost) {
+					continue
 				}
-				require.Positive(t, failed)
-			})
+				t.Run(fmt.Sprint(place.name, " pages ", pages, " ", backing), func(t *testing.T) {
+					run(t, func() *nap { return newNapIn(t, pages, 1, place) }, backing)
+				})
+			}
 		}
 	}
 }
 
+// For every pair of driver calls of a Sleep and its undo, both fail.
+func TestAnyTwoDriverCallsOfSleepFail(t *testing.T) {
+	eachKind(t, func(t *testing.T, start func() *nap, backing SleepBacking) {
+		count := start()
+		before := count.dev.Calls(devicetest.Any)
+		_, err := count.model.Sleep(background, count.request(backing))
+		require.NoError(t, err)
+		calls := count.dev.Calls(devicetest.Any) - before
+		count.settle(t, backing, true)
+		count.end(t)
+		failed := 0
+		for first := 1; first <= calls; first += devicetest.Step() {
+			// Undoing maps, sets access and copies what was unmapped.
+			for second := first; second <= calls+20; second += devicetest.Step() {
+				n := start()
+				n.dev.FailNth(devicetest.Any, first, nil)
+				if second > first {
+					n.dev.FailNth(devicetest.Any, second, nil)
+				}
+				err := n.whole(t, func() error {
+					_, err := n.model.Sleep(background, n.request(backing))
+					return err
+				}, allAsleep)
+				if err != nil {
+					failed++
+				}
+				reached := n.unused == 0
+				n.settle(t, backing, err == nil)
+				n.end(t)
+				if !reached {
+					break // The second call comes after the end, and so do later ones.
+				}
+			}
+		}
+		require.Positive(t, failed)
+	})
+}
+
 // The same for a Wake: the copies are kept until everything is awake.
 func TestAnyTwoDriverCallsOfWakeFail(t *testing.T) {
-	for _, pages := range everyPage {
-		for _, backing := range everyBacking {
-			t.Run(fmt.Sprint("pages ", pages, " ", backing), func(t *testing.T) {
-				prepare := func() *nap {
-					n := newNap(t, pages, 1)
-					_, err := n.model.Sleep(background, n.request(backing))
-					require.NoError(t, err)
-					return n
-				}
-				count := prepare()
-				before := count.dev.Calls(devicetest.Any)
-				_, err := count.model.Wake(background, WakeRequest{Streams: 1})
-				require.NoError(t, err)
-				calls := count.dev.Calls(devicetest.Any) - before
-				count.settle(t, backing, true)
-				count.end(t)
-				failed := 0
-				for first := 1; first <= calls; first += devicetest.Step() {
-					for second := first; second <= calls+8; second += devicetest.Step() {
-						n := prepare()
-						n.dev.FailNth(devicetest.Any, first, nil)
-						if second > first {
-							n.dev.FailNth(devicetest.Any, second, nil)
-						}
-						err := n.whole(t, func() error {
-							_, err := n.model.Wake(background, WakeRequest{Streams: 1})
-							return err
-						}, allAwake)
-						if err != nil {
-							failed++
-						}
-						reached := n.unused == 0
-						n.settle(t, backing, true)
-						n.end(t)
-						if !reached {
-							break
-						}
-					}
-				}
-				require.Positive(t, failed)
-			})
+	eachKind(t, func(t *testing.T, start func() *nap, backing SleepBacking) {
+		prepare := func() *nap {
+			n := start()
+			_, err := n.model.Sleep(background, n.request(backing))
+			require.NoError(t, err)
+			return n
 		}
-	}
+		count := prepare()
+		before := count.dev.Calls(devicetest.Any)
+		_, err := count.model.Wake(background, WakeRequest{Streams: 1})
+		require.NoError(t, err)
+		calls := count.dev.Calls(devicetest.Any) - before
+		count.settle(t, backing, true)
+		count.end(t)
+		failed := 0
+		for first := 1; first <= calls; first += devicetest.Step() {
+			for second := first; second <= calls+8; second += devicetest.Step() {
+				n := prepare()
+				n.dev.FailNth(devicetest.Any, first, nil)
+				if second > first {
+					n.dev.FailNth(devicetest.Any, second, nil)
+				}
+				err := n.whole(t, func() error {
+					_, err := n.model.Wake(background, WakeRequest{Streams: 1})
+					return err
+				}, allAwake)
+				if err != nil {
+					failed++
+				}
+				reached := n.unused == 0
+				n.settle(t, backing, true)
+				n.end(t)
+				if !reached {
+					break
+				}
+			}
+		}
+		require.Positive(t, failed)
+	})
 }
 
 // during calls a function once, at the n-th use of host memory from now: in the middle

@@ -123,10 +123,11 @@ func (s *space) supply(_ context.Context, w *wakeCall) error {
 
 // bringBack maps the pages of a Wake and copies the bytes back. While the pages of one job
 // are being mapped, the jobs before are copied. First it makes everything accessible whose
-// contents are not copied: pages that wake as zeros, and pages that are still mapped.
+// contents are not copied: pages that wake as zeros, contents that are kept in place, and
+// pages that are still mapped.
 func (s *space) bringBack(ctx context.Context, w *wakeCall) error {
 	for _, j := range w.Jobs {
-		if j.Chunk.Discarded() {
+		if needsNoCopy(j.Chunk) {
 			if err := s.mapFresh(w, j); err != nil {
 				return err
 			}
@@ -142,7 +143,7 @@ func (s *space) bringBack(ctx context.Context, w *wakeCall) error {
 	}
 	t := s.transfer(ctx, "wake", w.Copies())
 	t.Prepare = func(j sleep.Job) error {
-		if j.Chunk.Discarded() {
+		if needsNoCopy(j.Chunk) {
 			return nil
 		}
 		return s.mapFresh(w, j)
@@ -150,11 +151,14 @@ func (s *space) bringBack(ctx context.Context, w *wakeCall) error {
 	return s.copyBack(t, w.Streams)
 }
 
+// needsNoCopy states that fresh pages of a chunk have its contents.
+func needsNoCopy(c *sleep.Chunk) bool { return c.Discarded() || c.InPlace() != 0 }
+
 // mapFresh maps the fresh pages of a job.
 func (s *space) mapFresh(w *wakeCall, j sleep.Job) error {
 	for _, r := range j.Fresh {
 		pages := w.Next(j, r)
-		if err := s.physical.virtual.Map(s.table.extent.Addr(r.Start), pages); err != nil {
+		if err := s.physical.mapper.mapPages(&s.table.extent, r.Start, pages, j.Chunk.InPlace()); err != nil {
 			return err
 		}
 		w.Map(j, r)

@@ -29,9 +29,10 @@ func (s *space) undoWake(w *wakeCall) {
 }
 
 // unmapRuns unmaps runs, and returns the pages that were unmapped.
-func (s *space) unmapRuns(runs []pageset.Run) (loose []device.Page) {
-	for _, r := range runs {
-		failed := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes) != nil
+func (s *space) unmapRuns(runs []sleep.FreshRun) (loose []device.Page) {
+	for _, fresh := range runs {
+		r := fresh.Run
+		failed := s.physical.mapper.unmap(&s.table.extent, r, fresh.Mark) != nil
 		numbers := s.table.numbers[r.Start:r.End()]
 		s.mu.Lock()
 		if failed {

@@ -14,6 +14,7 @@ type openDevice struct {
 	*segments.Allocator
 	*streams.Set
 	device.VirtualMemory
+	device.ContentKeeper
 	device.Exporter
 
 	driver   *Driver
@@ -22,7 +23,8 @@ type openDevice struct {
 	gate     *gate.Gate
 	// foreign is external memory that was adopted or linked.
 	foreign *segments.Foreign
-	// virtual implements the methods of device.VirtualMemory and device.Exporter.
+	// virtual implements the methods of device.VirtualMemory, device.ContentKeeper and
+	// device.Exporter.
 	virtual *virtual.Memory
 }
 
@@ -31,6 +33,7 @@ var (
 	_ device.Peer          = (*openDevice)(nil)
 	_ device.HostVisible   = (*openDevice)(nil)
 	_ device.VirtualMemory = (*openDevice)(nil)
+	_ device.ContentKeeper = (*openDevice)(nil)
 	_ device.PinnedHost    = (*openDevice)(nil)
 	_ device.Adopter       = (*openDevice)(nil)
 	_ device.Linker        = (*openDevice)(nil)
@@ -46,7 +49,7 @@ func newOpenDevice(d *Driver, index int) *openDevice {
 	o.Allocator = segments.New(id, &d.mapper, d.granularity, capacity, gate, d.system.lockLimits)
 	o.foreign = segments.NewForeign(id, &d.mapper, gate)
 	o.virtual = virtual.New(d.virtual, id, capacity, gate)
-	o.VirtualMemory, o.Exporter = o.virtual, o.virtual
+	o.VirtualMemory, o.ContentKeeper, o.Exporter = o.virtual, o.virtual, o.virtual
 	o.Set = streams.New(id, o, gate, d.start)
 	return o
 }

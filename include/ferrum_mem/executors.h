@@ -415,9 +415,9 @@ FERRUM_API ferrum_status ferrum_executor_report_json(ferrum_executor executor,
                                                      size_t *length_out);
 
 /**
- * Puts a model to sleep: its parameters are copied to host memory or a file, and the pages of
- * parameters and arena are released. Addresses and plans stay. A run waits for the wake, or
- * returns FERRUM_ERROR_BUSY.
+ * Puts a model to sleep: its parameters are kept in host memory or a file, and the pages of
+ * parameters and arena are released (sleep.h). Addresses and plans stay. A run waits for the
+ * wake, or returns FERRUM_ERROR_BUSY.
  *
  * @param config  settings, or NULL for FERRUM_SLEEP_CONFIG_INIT. tag and stream are not set,
  *                and backing is not FERRUM_SLEEP_DISCARD.

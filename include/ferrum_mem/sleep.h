@@ -35,10 +35,15 @@ extern "C" {
  * bytes are copied, and a wake releases no copy before all bytes are back. So a
  * lowered limit, another model or another program cannot prevent that a failed call
  * is undone. The cost: during the call the bytes exist twice, in the memory of the
- * device and in their copy. On a device whose memory is host memory (cpu),
- * FERRUM_SLEEP_HOST needs the same amount of memory again; FERRUM_SLEEP_FILE and
- * FERRUM_SLEEP_DISCARD do not. Others can use the released pages when the sleep
- * ends, all at once.
+ * device and in their copy. Others can use the released pages when the sleep ends,
+ * all at once.
+ *
+ * On a device whose memory is host memory (cpu), the bytes of private pages stay in
+ * place with FERRUM_SLEEP_HOST: nothing is copied, and neither call takes memory
+ * from the system. The pool and the device get the memory back, the machine does
+ * not. Movable pages are copied with FERRUM_SLEEP_HOST, and need the same amount of
+ * memory again. FERRUM_SLEEP_FILE and FERRUM_SLEEP_DISCARD release memory of the
+ * machine.
  *
  * A range that a running call puts to sleep or wakes cannot be freed: the free
  * returns FERRUM_ERROR_BUSY.

@@ -19,6 +19,6 @@
 //
 // # Files in reading order
 //
-// faults.go, state.go, norace.go, one_thread.go, capture.go, virtual.go, virtual_map.go,
+// faults.go, state.go, norace.go, one_thread.go, capture.go, virtual.go, virtual_map.go, keep.go,
 // memory.go, visible.go, sharing.go, device.go, kinds.go, event.go, stream.go, driver.go.
 package devicetest

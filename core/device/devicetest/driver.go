@@ -78,6 +78,7 @@ func (d *Driver) Open(index int) (device.Device, error) {
 func (d *Driver) open(index int) *Device {
 	dev := &Device{driver: d, info: d.info(index), segments: map[device.Addr]segment{},
 		next: firstAddr, virtual: newVirtual()}
+	dev.ContentKeeper = keeper{dev}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	dev.defaultStream = dev.addStream()

@@ -30,6 +30,8 @@ type Config struct {
 	PageRecommendedBytes uint64
 	// PageLargeBytes is the size of pages for long ranges; 0: there is no such size.
 	PageLargeBytes uint64
+	// KeepsContents gives private pages the capability device.ContentKeeper.
+	KeepsContents bool
 	// VirtualBytes bounds the address space that can be reserved; 0 means 128 TiB.
 	VirtualBytes uint64
 	// PinnedBytes bounds the page-locked memory of each device; 0: it has none.
@@ -85,6 +87,8 @@ type segment struct {
 // Device is a test device. It has the methods of the driver interface and the test's
 // controls.
 type Device struct {
+	device.ContentKeeper
+
 	driver *Driver
 	info   device.Info
 
@@ -181,11 +185,21 @@ type hostBuffer struct {
 	bytes []byte
 }
 
-// reservation is reserved address space; mapped has its pages by offset.
+// reservation is reserved address space; mapped has its pages by offset, and kept the
+// contents that are kept without a page.
 type reservation struct {
 	base   device.Addr
 	size   uint64
 	mapped map[uint64]*page
+	kept   map[uint64]keptContents
+}
+
+// keptContents are the contents of a page that was unmapped, with the values of the page.
+type keptContents struct {
+	mark             uint32
+	size             uint64
+	bytes            []byte
+	touched, garbage bool
 }
 
 // page is a physical page. On a backed device its bytes are created by the first write.

@@ -122,7 +122,7 @@ func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
 		v.next += gap
 	}
 	v.reserved += size
-	v.reservations[addr] = &reservation{base: addr, size: size, mapped: map[uint64]*page{}}
+	v.reservations[addr] = &reservation{base: addr, size: size, mapped: map[uint64]*page{}, kept: map[uint64]keptContents{}}
 	return addr, nil
 }
 

@@ -100,52 +100,62 @@ func (d *Device) mappedRange(call Call, addr device.Addr, size uint64, whole boo
 	return r, found, nil
 }
 
-// Map records where the pages are.
+// Map records where the pages are, and drops contents that are kept there.
 func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 	err := d.enterVirtual(Map)
 	defer d.driver.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	found, err := d.find(Map, numbers)
+	r, found, err := d.mapped(Map, addr, numbers)
 	if err != nil {
 		return err
+	}
+	r.drop(found[0].offset, found[0].size*uint64(len(found)), 0)
+	return nil
+}
+
+// mapped maps pages.
+func (d *Device) mapped(call Call, addr device.Addr, numbers []device.Page) (*reservation, []*page, error) {
+	found, err := d.find(call, numbers)
+	if err != nil {
+		return nil, nil, err
 	}
 	pageBytes := found[0].size
 	for i, p := range found {
 		if p.size != pageBytes {
-			return d.refuse(Map, device.CodeInvalidPageSize, "page %d has %v, the first one %v",
+			return nil, nil, d.refuse(call, device.CodeInvalidPageSize, "page %d has %v, the first one %v",
 				numbers[i], device.Size(p.size), device.Size(pageBytes))
 		}
 	}
 	if least := d.driver.config.PageMinimumBytes; uint64(addr)%least != 0 {
-		return d.refuse(Map, device.CodeInvalidOffset, "address %#x is not a multiple of %d", uint64(addr), least)
+		return nil, nil, d.refuse(call, device.CodeInvalidOffset, "address %#x is not a multiple of %d", uint64(addr), least)
 	}
 	// The device holds the pages, so their sum does not overflow.
 	size := pageBytes * uint64(len(found))
 	r := d.reservationOf(addr, size)
 	if r == nil {
-		return d.refuse(Map, device.CodeInvalidAddress, "%v at %#x lie in no reservation", device.Size(size), uint64(addr))
+		return nil, nil, d.refuse(call, device.CodeInvalidAddress, "%v at %#x lie in no reservation", device.Size(size), uint64(addr))
 	}
 	start := uint64(addr - r.base)
 	if start%pageBytes != 0 {
-		return d.refuse(Map, device.CodeInvalidOffset, "offset %d of the reservation is not a multiple of the page size %d",
+		return nil, nil, d.refuse(call, device.CodeInvalidOffset, "offset %d of the reservation is not a multiple of the page size %d",
 			start, pageBytes)
 	}
 	if there := d.overlapping(r, start, size); there != nil {
-		return d.refuse(Map, device.CodeAlreadyMapped, "%v at %#x: a page is mapped at %#x", device.Size(size), uint64(addr),
+		return nil, nil, d.refuse(call, device.CodeAlreadyMapped, "%v at %#x: a page is mapped at %#x", device.Size(size), uint64(addr),
 			uint64(r.base)+there.offset)
 	}
 	for i, p := range found {
 		if p.in != nil {
-			return d.refuse(Map, device.CodeBusy, "page %d is mapped at %#x", numbers[i], uint64(p.in.base)+p.offset)
+			return nil, nil, d.refuse(call, device.CodeBusy, "page %d is mapped at %#x", numbers[i], uint64(p.in.base)+p.offset)
 		}
 	}
 	for i, p := range found {
 		p.in, p.offset, p.access = r, start+uint64(i)*pageBytes, device.AccessNone
 		r.mapped[p.offset] = p
 	}
-	return nil
+	return r, found, nil
 }
 
 // SetAccess records the access. Queued work is known to use its ranges.

@@ -12,7 +12,7 @@ import (
 
 func TestVirtualMemoryConforms(t *testing.T) {
 	virtualtest.Run(t, func(*testing.T) device.Device {
-		return devicetest.Open(devicetest.Config{Backed: true, TotalBytes: 64 << 20})
+		return devicetest.Open(devicetest.Config{Backed: true, KeepsContents: true, TotalBytes: 64 << 20})
 	})
 }
 

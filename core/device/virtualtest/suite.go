@@ -36,6 +36,7 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 		"capacity":        capacity,
 		"new pages":       newPages,
 		"unfilled pages":  unfilledPages,
+		"kept contents":   keptContents,
 		"many pages":      manyPages,
 		"exports":         exports,
 		"close":           closing,
@@ -209,6 +210,75 @@ func unfilledPages(t *testing.T, dev subject) {
 		require.Equal(t, before, free(t, dev), "all memory is back")
 	}
 	require.NoError(t, dev.Unreserve(addr, 4*size))
+}
+
+// keptContents: the contents of private pages outlive their pages, until they get new ones or
+// are dropped.
+func keptContents(t *testing.T, dev subject) {
+	keeper, is := dev.Device.(device.ContentKeeper)
+	if !is || !keeper.KeepsContents(device.BackingPrivate) {
+		t.Skip("this device keeps no contents without pages")
+	}
+	require.False(t, keeper.KeepsContents(device.BackingMovable))
+	size := dev.Granularity().MinimumBytes
+	before := free(t, dev)
+	addr, err := dev.Reserve(4*size, size)
+	require.NoError(t, err)
+	at := func(page int) device.Addr { return addr + device.Addr(page)*device.Addr(size) }
+	pages, movable := make([]device.Page, 4), make([]device.Page, 1)
+	fresh := func() {
+		require.NoError(t, dev.Create(pages, size, device.BackingPrivate))
+	}
+	look := func(page int, value byte, count uint64) {
+		_, other, err := dev.visible.FirstOther(at(page), value, count*size)
+		require.NoError(t, err)
+		require.False(t, other, "page %d", page)
+	}
+	fresh()
+	require.NoError(t, dev.Create(movable, size, device.BackingMovable))
+	require.NoError(t, dev.Map(addr, movable))
+	requireCode(t, device.CodeUnsupported, keeper.UnmapKeeping(addr, size, 1))
+	require.NoError(t, dev.Unmap(addr, size))
+	require.NoError(t, dev.Map(addr, pages))
+	require.NoError(t, dev.SetAccess(addr, 4*size, device.AccessReadWrite))
+	require.NoError(t, dev.visible.FillNow(addr, 7, 4*size))
+	requireCode(t, device.CodeInvalidArgument, keeper.UnmapKeeping(addr, size, 0))
+	requireCode(t, device.CodeInvalidSize, keeper.MapKept(addr, nil, 1))
+
+	// They get new pages.
+	require.NoError(t, keeper.UnmapKeeping(addr, 2*size, 1))
+	require.NoError(t, keeper.UnmapKeeping(at(2), 2*size, 2))
+	require.NoError(t, dev.Release(pages))
+	require.NoError(t, dev.Release(movable))
+	if !dev.shared {
+		require.Equal(t, before, free(t, dev), "kept contents are not counted")
+	}
+	requireCode(t, device.CodeNotMapped, dev.visible.FillNow(addr, 1, 1))
+	fresh()
+	requireCode(t, device.CodeNotFound, keeper.MapKept(addr, pages, 1))
+	requireCode(t, device.CodeInvalidArgument, keeper.MapKept(addr, pages[:2], 0))
+	require.NoError(t, keeper.MapKept(addr, pages[:2], 1))
+	require.NoError(t, keeper.MapKept(at(2), pages[2:], 2))
+	requireCode(t, device.CodePermissionDenied, dev.visible.FillNow(addr, 1, 1))
+	require.NoError(t, dev.SetAccess(addr, 4*size, device.AccessReadWrite))
+	look(0, 7, 4)
+
+	// They are dropped: by their mark, by Map, and with the reservation.
+	require.NoError(t, keeper.UnmapKeeping(addr, 3*size, 3))
+	require.NoError(t, keeper.DropKept(addr, 4*size, 9))
+	require.NoError(t, keeper.DropKept(addr, size, 3))
+	requireCode(t, device.CodeNotFound, keeper.MapKept(addr, pages[:1], 3))
+	require.NoError(t, dev.Map(addr, pages[:2]))
+	require.NoError(t, keeper.MapKept(at(2), pages[2:3], 3))
+	require.NoError(t, dev.SetAccess(addr, 4*size, device.AccessReadWrite))
+	look(0, 0, 2)
+	look(2, 7, 2)
+	require.NoError(t, keeper.UnmapKeeping(addr, 4*size, 4))
+	require.NoError(t, dev.Release(pages))
+	require.NoError(t, dev.Unreserve(addr, 4*size))
+	if !dev.shared {
+		require.Equal(t, before, free(t, dev), "all memory is back")
+	}
 }
 
 // manyPages: no two pages share memory, in whatever order they are mapped.

@@ -2,6 +2,7 @@ package sleep
 
 import (
 	"reflect"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -34,9 +35,11 @@ type Chunk struct {
 	number uint32
 	// uses counts the streams that could not be closed and may still use block.
 	uses int
-	// At most one of block and file is set. Without both, the contents were discarded.
+	// At most one of block, file and mark is set. Without them, the contents were discarded.
 	block *Block
 	file  *savedFile
+	// mark is the mark of contents that are kept in place (device.ContentKeeper).
+	mark uint32
 	// index is the number of the chunk in the file.
 	index int
 }
@@ -45,7 +48,20 @@ type Chunk struct {
 func (c *Chunk) Left() uint64 { return c.left }
 
 // Discarded reports whether the contents were discarded: the pages wake as zeros.
-func (c *Chunk) Discarded() bool { return c.block == nil && c.file == nil }
+func (c *Chunk) Discarded() bool { return c.block == nil && c.file == nil && c.mark == 0 }
+
+// InPlace returns the mark of contents that are kept in place; 0: they are not.
+func (c *Chunk) InPlace() (mark uint32) { return c.mark }
+
+// lastMark is the last mark that a chunk of the process got.
+var lastMark atomic.Uint32
+
+// KeepInPlace gives a chunk a mark: its contents stay where they are.
+func (c *Chunk) KeepInPlace() {
+	for c.mark == 0 {
+		c.mark = lastMark.Add(1)
+	}
+}
 
 // Held returns the bytes in host memory and files that the chunk holds.
 func (c *Chunk) Held() (held engine.Asleep) {
@@ -54,6 +70,16 @@ func (c *Chunk) Held() (held engine.Asleep) {
 	}
 	if c.file != nil {
 		held.FileBytes = c.file.entries[c.index].size
+	}
+	return held
+}
+
+// heldBy returns what pages of a chunk hold whose contents have no block and no file.
+func (c *Chunk) heldBy(bytes uint64) (held engine.Asleep) {
+	if c.mark != 0 {
+		held.HostBytes = bytes
+	} else if c.Discarded() {
+		held.DiscardedBytes = bytes
 	}
 	return held
 }

@@ -84,10 +84,14 @@ func (p *Plan) AlreadyMapped(runs []pageset.Run) (parts []pageset.Run) {
 	return parts
 }
 
-// Copies returns the jobs to copy back. Of a job with discarded contents it has only
-// the parts that were already mapped, because fresh pages are zeros.
+// Copies returns the jobs to copy back. Contents that are kept in place need no copy. Of a
+// job with discarded contents it has only the parts that were already mapped, because fresh
+// pages are zeros.
 func (p *Plan) Copies() (jobs []Job) {
 	for _, j := range p.Jobs {
+		if j.Chunk.InPlace() != 0 {
+			continue
+		}
 		if j.Chunk.Discarded() {
 			if j.Runs = p.AlreadyMapped(j.Runs); len(j.Runs) == 0 {
 				continue
@@ -98,18 +102,31 @@ func (p *Plan) Copies() (jobs []Job) {
 	return jobs
 }
 
-// Fresh returns the runs of its jobs that this Wake has mapped.
-func (p *Plan) Fresh(mapped func(page uint64) bool) (runs []pageset.Run) {
+// Fresh returns the runs of its jobs that this Wake has mapped. Contents that are kept in
+// place have runs of their own.
+func (p *Plan) Fresh(mapped func(page uint64) bool) (fresh []FreshRun) {
 	for _, j := range p.Jobs {
 		for _, r := range j.Runs {
 			for at := r.Start; at < r.End(); at++ {
-				if mapped(at) && !contains(p.Jammed, at) {
-					runs = appendRun(runs, pageset.Run{Start: at, Pages: 1})
+				if !mapped(at) || contains(p.Jammed, at) {
+					continue
+				}
+				last := len(fresh) - 1
+				if last >= 0 && fresh[last].Run.End() == at && fresh[last].Mark == j.Chunk.InPlace() {
+					fresh[last].Run.Pages++
+				} else {
+					fresh = append(fresh, FreshRun{Run: pageset.Run{Start: at, Pages: 1}, Mark: j.Chunk.InPlace()})
 				}
 			}
 		}
 	}
-	return runs
+	return fresh
+}
+
+// FreshRun is a run that a Wake has mapped, with the mark of contents that are kept in place.
+type FreshRun struct {
+	Run  pageset.Run
+	Mark uint32
 }
 
 func contains(runs []pageset.Run, page uint64) bool {

@@ -29,9 +29,9 @@ func TestAPlanMapsAndCopiesWhatIsMissing(t *testing.T) {
 	require.Len(t, copies, 2)
 	require.Equal(t, []pageset.Run{run(0, 6)}, copies[0].Runs)
 	require.Equal(t, []pageset.Run{run(11, 1)}, copies[1].Runs)
-	require.Equal(t, []pageset.Run{run(0, 2), run(4, 2), run(10, 1), run(12, 2)},
+	require.Equal(t, []FreshRun{{Run: run(0, 2)}, {Run: run(4, 2)}, {Run: run(10, 1)}, {Run: run(12, 2)}},
 		p.Fresh(func(uint64) bool { return true }))
-	require.Equal(t, []pageset.Run{run(0, 1)}, p.Fresh(func(page uint64) bool { return page == 0 || page == 2 }))
+	require.Equal(t, []FreshRun{{Run: run(0, 1)}}, p.Fresh(func(page uint64) bool { return page == 0 || page == 2 }))
 
 	p.KeptPages, p.ZeroPages = []device.Page{1, 2, 3, 4}, []device.Page{5, 6, 7}
 	require.Equal(t, []device.Page{1, 2, 3, 4, 5, 6, 7}, p.Unmapped())
@@ -82,4 +82,24 @@ func TestATagSleepsUntilItOrAllWake(t *testing.T) {
 	require.False(t, tags.Sleeps("a"))
 	tags.End("", false)
 	require.False(t, tags.Any())
+}
+
+// Contents in place need pages and no copy, and each chunk has runs of its own.
+func TestContentsInPlaceNeedNoCopy(t *testing.T) {
+	one, two, copied := &Chunk{Run: run(0, 2)}, &Chunk{Run: run(2, 3)}, &Chunk{Run: run(5, 1), block: &Block{}}
+	one.KeepInPlace()
+	two.KeepInPlace()
+	require.NotZero(t, one.InPlace())
+	require.NotEqual(t, one.InPlace(), two.InPlace())
+	require.False(t, one.Discarded())
+	var p Plan
+	for _, c := range []*Chunk{one, two, copied} {
+		p.Add(Job{Chunk: c, Runs: []pageset.Run{c.Run}}, nil)
+	}
+	require.EqualValues(t, 6, p.Kept)
+	require.Zero(t, p.Zeros)
+	require.Equal(t, []Job{p.Jobs[2]}, p.Copies())
+	require.Equal(t, []FreshRun{
+		{Run: run(0, 2), Mark: one.InPlace()}, {Run: run(2, 3), Mark: two.InPlace()}, {Run: run(5, 1)},
+	}, p.Fresh(func(uint64) bool { return true }))
 }

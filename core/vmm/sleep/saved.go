@@ -21,6 +21,14 @@ type Saved struct {
 	// transfers that could not be closed.
 	dropped   []*Chunk
 	leftovers []Leftover
+	// stale has pages that were freed, with their contents kept in place.
+	stale []stalePages
+}
+
+// stalePages are pages that were freed while their contents were kept in place.
+type stalePages struct {
+	run  pageset.Run
+	mark uint32
 }
 
 // Open prepares Saved for an address space in which nothing is asleep.
@@ -53,9 +61,7 @@ func (s *Saved) release(a engine.Asleep) {
 // Add makes all pages of a chunk asleep in it.
 func (s *Saved) Add(c *Chunk) {
 	s.kept.add(c)
-	if c.Discarded() {
-		s.Hold(engine.Asleep{DiscardedBytes: c.Run.Pages * s.extent.PageBytes})
-	}
+	s.Hold(c.heldBy(c.Run.Pages * s.extent.PageBytes))
 }
 
 // Abandon drops the kept contents of a chunk that is not asleep any more, or did not
@@ -68,9 +74,7 @@ func (s *Saved) Abandon(c *Chunk) {
 
 // RemoveAwake removes all sleeping pages of a chunk, because they are awake.
 func (s *Saved) RemoveAwake(j Job) {
-	if j.Chunk.Discarded() {
-		s.release(engine.Asleep{DiscardedBytes: j.Chunk.left * s.extent.PageBytes})
-	}
+	s.release(j.Chunk.heldBy(j.Chunk.left * s.extent.PageBytes))
 	for _, r := range j.Runs {
 		s.kept.remove(r, func(*Chunk, pageset.Run) {})
 	}
@@ -80,8 +84,9 @@ func (s *Saved) RemoveAwake(j Job) {
 // Forget removes freed pages that were asleep.
 func (s *Saved) Forget(r pageset.Run) {
 	s.kept.remove(r, func(c *Chunk, part pageset.Run) {
-		if c.Discarded() {
-			s.release(engine.Asleep{DiscardedBytes: part.Pages * s.extent.PageBytes})
+		s.release(c.heldBy(part.Pages * s.extent.PageBytes))
+		if c.mark != 0 {
+			s.stale = append(s.stale, stalePages{run: part, mark: c.mark})
 		}
 		if c.left == 0 {
 			s.Abandon(c)
@@ -100,7 +105,7 @@ func (s *Saved) Keep(left []Leftover) {
 }
 
 // Clean reports whether nothing has to be freed.
-func (s *Saved) Clean() bool { return len(s.dropped)+len(s.leftovers) == 0 }
+func (s *Saved) Clean() bool { return len(s.dropped)+len(s.leftovers)+len(s.stale) == 0 }
 
 // DroppedPinned returns the size of the page-locked memory that has to be freed.
 func (s *Saved) DroppedPinned() (bytes uint64) {

@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // Leftover has the objects that a lane could not close: its stream, the events and
@@ -49,10 +50,12 @@ func closeEach[T any](items []T, end func(T) error, failed *error) (left []T) {
 	return left
 }
 
-// Sweep frees what is not needed any more, in steps: Take, Close, Settle, Drop and End.
+// Sweep frees what is not needed any more, in steps: Take, Close, Settle, DropStale, Drop and
+// End.
 type Sweep struct {
 	dropped      []*Chunk
 	open, closed []Leftover
+	stale        []stalePages
 
 	mu  sync.Mutex
 	was engine.Asleep
@@ -63,8 +66,8 @@ type Sweep struct {
 
 // Take begins a Sweep with everything that is to be freed.
 func (s *Saved) Take() *Sweep {
-	w := &Sweep{dropped: s.dropped, open: s.leftovers}
-	s.dropped, s.leftovers = nil, nil
+	w := &Sweep{dropped: s.dropped, open: s.leftovers, stale: s.stale}
+	s.dropped, s.leftovers, s.stale = nil, nil, nil
 	return w
 }
 
@@ -92,6 +95,19 @@ func (s *Saved) Settle(w *Sweep) {
 			}
 		}
 	}
+}
+
+// DropStale drops what freed pages keep in place. What fails is kept for the next Sweep. The
+// caller holds no lock.
+func (w *Sweep) DropStale(drop func(r pageset.Run, mark uint32) error) (err error) {
+	left := w.stale[:0]
+	for _, p := range w.stale {
+		if failure := drop(p.run, p.mark); failure != nil {
+			left, err = append(left, p), failure
+		}
+	}
+	w.stale = left
+	return err
 }
 
 // Drop frees the kept contents of chunks. It returns the errors of files that could not
@@ -149,4 +165,5 @@ func (w *Sweep) drop(c *Chunk, failed *error) {
 func (s *Saved) End(w *Sweep) {
 	s.release(w.was)
 	s.dropped = append(s.dropped, w.kept...)
+	s.stale = append(s.stale, w.stale...)
 }

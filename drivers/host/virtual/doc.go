@@ -15,6 +15,9 @@
 // call that meets a mark returns CodeBusy. When the system fails in the middle, the call
 // undoes the earlier steps from its records, which are updated only at the end.
 //
+// The contents of private pages can stay in the reservation when the pages are unmapped
+// (device.ContentKeeper). Such a range has no access and no pages.
+//
 // Queued work holds the pages that it uses (Acquire), so that a page with work in flight
 // is neither unmapped nor loses its access rights.
 //
@@ -24,5 +27,5 @@
 // # Files in reading order
 //
 // reservation.go, mappings.go, store.go, files.go, system.go, pages.go, memory.go, export.go,
-// use.go, runs.go, map.go.
+// use.go, runs.go, keep.go, map.go.
 package virtual

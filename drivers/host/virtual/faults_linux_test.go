@@ -343,3 +343,63 @@ func replaceMemory(t *testing.T, o *opened) {
 	require.NoError(t, o.Unreserve(addr, scriptPage))
 	require.NoError(t, o.Close())
 }
+
+// A system call of keeping, mapping again and dropping fails: the contents are as before, and
+// the next attempt succeeds.
+func TestKeptContentsSurviveFailures(t *testing.T) {
+	const size = 4 * 64 << 10
+	f := &faulty{err: syscall.EPERM}
+	o := openWith(t, f.mapper())
+	addr, err := o.Reserve(size, 64<<10)
+	require.NoError(t, err)
+	pages := make([]device.Page, 4)
+	require.NoError(t, o.Create(pages, size/4, device.BackingPrivate))
+	require.NoError(t, o.Map(addr, pages))
+	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
+	require.NoError(t, o.FillNow(addr, 5, size))
+	holds := func(value byte) {
+		_, other, err := o.FirstOther(addr, value, size)
+		require.NoError(t, err)
+		require.False(t, other)
+	}
+	f.left = 1
+	require.ErrorIs(t, o.UnmapKeeping(addr, size, 1), device.CodeUnmappingFailed)
+	holds(5)
+	require.NoError(t, o.UnmapKeeping(addr, size, 1))
+	require.ErrorIs(t, o.UnmapKeeping(addr, size, 2), device.CodeNotMapped)
+	require.NoError(t, o.MapKept(addr, pages, 1))
+	f.left = 1
+	require.ErrorIs(t, o.SetAccess(addr, size, device.AccessReadWrite), device.CodeMappingFailed)
+	require.NoError(t, o.UnmapKeeping(addr, size, 3))
+	require.NoError(t, o.MapKept(addr, pages, 3))
+	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
+	holds(5)
+
+	// Memory is released with one call, and replaced with a second one if that fails. Both fail.
+	require.NoError(t, o.UnmapKeeping(addr, size, 4))
+	refused := func(call func() error) {
+		calls := mapping.System()
+		real := *calls.Virtual
+		real.Forget = func(uint64, uint64) error { return syscall.EINVAL }
+		real.Clear = func(uint64, uint64) error { return syscall.ENOMEM }
+		calls.Virtual = &real
+		former := o.system.calls
+		o.system.calls = calls
+		require.Error(t, call())
+		o.system.calls = former
+	}
+	refused(func() error { return o.DropKept(addr, size, 4) })
+	refused(func() error { return o.Map(addr, pages) })
+	require.NoError(t, o.MapKept(addr, pages, 4))
+	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
+	holds(5)
+	require.NoError(t, o.UnmapKeeping(addr, size, 5))
+	require.NoError(t, o.DropKept(addr, size, 5))
+	require.NoError(t, o.Map(addr, pages))
+	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
+	holds(0)
+	require.NoError(t, o.Unmap(addr, size))
+	require.NoError(t, o.Release(pages))
+	require.NoError(t, o.Unreserve(addr, size))
+	require.NoError(t, o.Close())
+}

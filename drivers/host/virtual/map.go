@@ -6,61 +6,75 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Map records where the pages are mapped. The system is called when access is set.
+// Map records where the pages are mapped. The system is called when access is set, or to
+// drop contents that are kept there.
 func (v *Memory) Map(addr device.Addr, pages []device.Page) error {
 	const op = "host.map_pages"
-	if _, err := v.supported(op); err != nil {
+	if err := v.usable(op); err != nil {
 		return err
 	}
-	if err := v.gate.Check(op); err != nil {
-		return err
+	keeping, err := v.mapPages(op, addr, pages, 0)
+	if keeping > 0 {
+		if err = v.drop(op, uint64(addr), keeping, 0); err == nil {
+			_, err = v.mapPages(op, addr, pages, 0)
+		}
 	}
-	return v.about(v.mapPages(op, addr, pages))
+	return v.about(err)
 }
 
-func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) error {
+// mapPages maps pages to a range that keeps contents under a mark; 0: that keeps none. With
+// 0 and contents there, it returns an error with the size of the range.
+func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page, mark uint32) (keeping uint64, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	found, err := v.look(op, pages)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	pageBytes := found[0].store.pageBytes
 	for i, l := range found {
 		if l.store.pageBytes != pageBytes {
-			return device.Errorf(device.CodeInvalidPageSize, op,
+			return 0, device.Errorf(device.CodeInvalidPageSize, op,
 				"page %#x, number %d of the list: of %v, the first one of %v", uint64(pages[i]), i, device.Size(l.store.pageBytes), device.Size(pageBytes))
 		}
 	}
 	if err := v.checkAddress(op, addr); err != nil {
-		return err
+		return 0, err
 	}
 	// The pages are within the capacity, so the sum does not overflow.
 	address, size := uint64(addr), pageBytes*uint64(len(pages))
 	r := v.reservationOf(address, size)
 	if r == nil {
-		return device.Errorf(device.CodeInvalidAddress, op,
+		return 0, device.Errorf(device.CodeInvalidAddress, op,
 			"address %#x, %s of %v: not within one reservation", address, device.Count(len(pages), "page"), device.Size(pageBytes))
 	}
 	if offset := address - r.base(); offset%pageBytes != 0 {
-		return device.Errorf(device.CodeInvalidOffset, op,
+		return 0, device.Errorf(device.CodeInvalidOffset, op,
 			"address %#x: its offset %d in the reservation is not a multiple of the page size %d", address, offset, pageBytes)
 	}
 	if there, ok := r.occupied(address, size); ok {
-		return device.Errorf(device.CodeAlreadyMapped, op,
+		return 0, device.Errorf(device.CodeAlreadyMapped, op,
 			"address %#x, size %d: a page is mapped at %#x", address, size, there)
 	}
 	if err := idle(op, found); err != nil {
-		return err
+		return 0, err
 	}
 	t, first := r.table(pageBytes), (address-r.base())/pageBytes
+	if mark == 0 && r.keeps(address, size) {
+		return size, device.Errorf(device.CodeBusy, op, "address %#x, size %d: contents are kept there", address, size)
+	}
+	if mark != 0 {
+		if err := r.takeKept(op, t, found, first, mark); err != nil {
+			return 0, err
+		}
+	}
 	for i, l := range found {
 		l.place().address = address + uint64(i)*pageBytes
 		*t.ensure(first + uint64(i)) = pageSlot{page: pages[i]}
 	}
 	t.mapped += len(pages)
 	r.mapped += len(pages)
-	return nil
+	return 0, nil
 }
 
 // claimRange marks a completely mapped range as changing to a new access. For pages for
@@ -118,10 +132,7 @@ func (v *Memory) claimRange(
 // pages, to exclude it from child processes.
 func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.set_access"
-	if _, err := v.supported(op); err != nil {
-		return err
-	}
-	if err := v.gate.Check(op); err != nil {
+	if err := v.usable(op); err != nil {
 		return err
 	}
 	if access < device.AccessNone || access > device.AccessReadWrite {
@@ -162,18 +173,23 @@ func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) 
 // Unmap removes access to the whole range and then releases the memory of private pages.
 // The release cannot be undone, so it comes last.
 func (v *Memory) Unmap(addr device.Addr, size uint64) error {
-	const op = "host.unmap_pages"
-	if _, err := v.supported(op); err != nil {
-		return err
-	}
-	if err := v.gate.Check(op); err != nil {
+	return v.unmap("host.unmap_pages", addr, size, 0)
+}
+
+// unmap keeps the contents of private pages under a mark, if that is not 0.
+func (v *Memory) unmap(op string, addr device.Addr, size uint64, mark uint32) error {
+	if err := v.usable(op); err != nil {
 		return err
 	}
 	if err := v.checkRange(op, addr, size); err != nil {
 		return err
 	}
 	v.mu.Lock()
-	c, err := v.claimRange(op, uint64(addr), size, device.AccessNone, func(pageSlot) bool { return true })
+	var c claimed
+	err := v.checkKeeping(op, uint64(addr), size, mark)
+	if err == nil {
+		c, err = v.claimRange(op, uint64(addr), size, device.AccessNone, func(pageSlot) bool { return true })
+	}
 	if err != nil {
 		v.mu.Unlock()
 		return v.about(err)
@@ -183,7 +199,7 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 	v.mu.Unlock()
 	v.loosen(files)
 	done, err := v.apply(c.space, runs)
-	if err == nil {
+	if err == nil && mark == 0 {
 		err = v.forget(runs)
 	}
 	if err != nil {
@@ -199,13 +215,39 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 			s.pages[index].address = 0
 		}
 		clear(part.slots)
-		c.space.table(part.pageBytes).mapped -= len(part.slots)
+		t := c.space.table(part.pageBytes)
+		t.mapped -= len(part.slots)
 		c.space.mapped -= len(part.slots)
+		if mark != 0 {
+			t.keep(part.slots, mark)
+		}
 		return true
 	})
 	v.returnList(files)
 	v.returnList(runs)
 	return nil
+}
+
+// UnmapKeeping removes access to the whole range.
+func (v *Memory) UnmapKeeping(addr device.Addr, size uint64, mark uint32) error {
+	const op = "host.unmap_keeping"
+	if mark == 0 {
+		return v.errorf(device.CodeInvalidArgument, op, "mark 0: another value is required")
+	}
+	return v.unmap(op, addr, size, mark)
+}
+
+// MapKept records where the pages are mapped.
+func (v *Memory) MapKept(addr device.Addr, pages []device.Page, mark uint32) error {
+	const op = "host.map_kept"
+	if err := v.usable(op); err != nil {
+		return err
+	}
+	if mark == 0 {
+		return v.errorf(device.CodeInvalidArgument, op, "mark 0: another value is required")
+	}
+	_, err := v.mapPages(op, addr, pages, mark)
+	return v.about(err)
 }
 
 // Resident queries the file of movable pages, and the page tables of private pages.

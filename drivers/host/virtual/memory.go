@@ -54,6 +54,14 @@ func (v *Memory) supported(op string) (*mapping.VirtualCalls, error) {
 		"reserving address space without memory needs memory files with holes, which only Linux has")
 }
 
+// usable returns an error if the system has no virtual memory, or the device is closed.
+func (v *Memory) usable(op string) error {
+	if _, err := v.supported(op); err != nil {
+		return err
+	}
+	return v.gate.Check(op)
+}
+
 // Granularity returns 64 KiB, or the system's page size if that is larger, and the size of
 // a huge page.
 func (v *Memory) Granularity() device.Granularity {
@@ -174,6 +182,9 @@ func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	if r.mapped > 0 {
 		return nil, device.Errorf(device.CodeBusy, op,
 			"address %#x, size %d: mapped there: %s", address, size, device.Count(r.mapped, "page"))
+	}
+	if r.dropping > 0 {
+		return nil, device.Errorf(device.CodeBusy, op, "address %#x, size %d: another call drops contents there", address, size)
 	}
 	at := v.place(r)
 	v.reservations = slices.Delete(v.reservations, at, at+1)

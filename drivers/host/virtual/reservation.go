@@ -21,6 +21,8 @@ type pageSlot struct {
 	counted uint8
 	// changing states that a call is changing the place without a lock.
 	changing bool
+	// kept states that the place has no page and keeps contents. uses is then their mark.
+	kept bool
 }
 
 // slotTable holds the slots for pages of one size. Its chunks stay until the reservation
@@ -29,6 +31,8 @@ type slotTable struct {
 	pageBytes uint64
 	chunks    []*[chunkSlots]pageSlot
 	mapped    int
+	// kept counts the places that keep contents.
+	kept int
 }
 
 // at returns the slot of a place, or nil if there never was a page.
@@ -61,6 +65,8 @@ type reservation struct {
 	tables []*slotTable
 	// mapped counts mapped pages, including changing ones.
 	mapped int
+	// dropping counts the calls that release kept contents now.
+	dropping int
 	// primed states that the address space was prepared for private pages.
 	primed atomic.Bool
 }
@@ -166,4 +172,22 @@ func (r *reservation) occupied(address, size uint64) (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// eachKept visits the places in a range that keep contents.
+func (r *reservation) eachKept(address, size uint64, visit func(t *slotTable, index uint64)) {
+	for _, t := range r.tables {
+		if t.kept == 0 {
+			continue
+		}
+		first, last := (address-r.base())/t.pageBytes, (address+size-1-r.base())/t.pageBytes
+		for index := first; index <= last; index++ {
+			s := t.at(index)
+			if s == nil {
+				index |= chunkSlots - 1
+			} else if s.kept {
+				visit(t, index)
+			}
+		}
+	}
 }

@@ -238,20 +238,31 @@ func (v *Memory) loosen(runs []run) {
 	}
 }
 
-// forget releases the memory of private pages. Locked memory cannot be released in place,
-// so it is replaced. So is memory of a system with strict accounting, which would still
-// count memory without access.
+// forget releases the memory of private pages.
 func (v *Memory) forget(runs []run) error {
-	m := v.system.calls
 	for _, r := range runs {
-		if !r.private() || !v.system.strict && m.Virtual.Forget(r.address, r.size) == nil {
+		if !r.private() {
 			continue
 		}
-		if err := m.Virtual.Clear(r.address, r.size); err != nil {
+		if err := v.forgetRange(r.address, r.size); err != nil {
 			return err
 		}
-		m.AdviseHuge(r.address, r.size)
 	}
+	return nil
+}
+
+// forgetRange releases the memory of a range of private memory without access. Locked memory
+// cannot be released in place, so it is replaced. So is memory of a system with strict
+// accounting, which would still count memory without access.
+func (v *Memory) forgetRange(address, size uint64) error {
+	m := v.system.calls
+	if !v.system.strict && m.Virtual.Forget(address, size) == nil {
+		return nil
+	}
+	if err := m.Virtual.Clear(address, size); err != nil {
+		return err
+	}
+	m.AdviseHuge(address, size)
 	return nil
 }
 

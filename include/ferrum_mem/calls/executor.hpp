@@ -88,9 +88,9 @@ template <class Self> class executor_calls {
     std::string report_json() const { return try_report_json().value(); }
 
     /**
-     * Puts a model to sleep: its parameters are copied to host memory or a
-     * file, and the pages of parameters and arena are released. Addresses and
-     * plans stay. A run waits for the wake, or returns FERRUM_ERROR_BUSY.
+     * Puts a model to sleep: its parameters are kept in host memory or a file,
+     * and the pages of parameters and arena are released (sleep.h). Addresses
+     * and plans stay. A run waits for the wake, or returns FERRUM_ERROR_BUSY.
      */
     result<ferrum_sleep_report>
     try_sleep(const ferrum_sleep_config *config = nullptr) const {

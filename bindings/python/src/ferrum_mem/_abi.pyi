@@ -4204,9 +4204,9 @@ class Functions:
     # (executor, buffer, capacity, length_out) Returns what the build of an executor did, as JSON:
     # warnings, the result of each pass, the time of each part and its estimate.
     ferrum_executor_report_json: Callable[..., int]
-    # (executor, config, report_out) Puts a model to sleep: its parameters are copied to host memory
-    # or a file, and the pages of parameters and arena are released. Addresses and plans stay. A run
-    # waits for the wake, or returns FERRUM_ERROR_BUSY.
+    # (executor, config, report_out) Puts a model to sleep: its parameters are kept in host memory
+    # or a file, and the pages of parameters and arena are released (sleep.h). Addresses and plans
+    # stay. A run waits for the wake, or returns FERRUM_ERROR_BUSY.
     ferrum_executor_sleep: Callable[..., int]
     # (executor, config, report_out) Wakes a sleeping model. Its parameters have the same bits as
     # before.

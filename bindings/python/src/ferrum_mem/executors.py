@@ -476,7 +476,7 @@ class Executor(Resource):
         timeout_s: float | None = None,
         num_streams: int = 0,
     ) -> SleepReport:
-        """Puts the model to sleep: its parameters are copied, and the memory of parameters and
+        """Puts the model to sleep: its parameters are kept, and the memory of parameters and
         arena is released. Addresses and plans stay. A run waits for the wake.
 
         Args:

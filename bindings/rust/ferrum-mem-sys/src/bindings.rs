@@ -9891,9 +9891,9 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Puts a model to sleep: its parameters are copied to host memory or a file, and the pages of
-    /// parameters and arena are released. Addresses and plans stay. A run waits for the wake, or
-    /// returns FERRUM_ERROR_BUSY.
+    /// Puts a model to sleep: its parameters are kept in host memory or a file, and the pages of
+    /// parameters and arena are released (sleep.h). Addresses and plans stay. A run waits for the
+    /// wake, or returns FERRUM_ERROR_BUSY.
     ///
     /// - `config`: settings, or NULL for FERRUM_SLEEP_CONFIG_INIT. tag and stream are not set,
     ///   and backing is not FERRUM_SLEEP_DISCARD.
