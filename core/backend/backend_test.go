@@ -45,7 +45,7 @@ func TestTheCapabilitiesOfAnEngine(t *testing.T) {
 	require.False(t, c.FP16)
 	require.False(t, c.Int8)
 	require.False(t, c.FlashAttention, "the reference makes a matrix of all scores")
-	require.False(t, c.PagedAttention)
+	require.True(t, c.PagedAttention, "it computes ferrum.paged_attention")
 	require.Equal(t, 8, c.MaxTensorDims)
 	require.EqualValues(t, 64, c.AlignmentBytes)
 	require.JSONEq(t, `"plain"`, string(c.Extra["instruction_set"]))

@@ -45,12 +45,16 @@ type Capabilities struct {
 	Extra map[string]json.RawMessage `json:"extra_capabilities"`
 }
 
+// pagedAttention is the operator whose keys and values lie in pages.
+const pagedAttention = "ferrum.paged_attention"
+
 // capabilitiesOf returns the properties of a backend with an engine.
 func capabilitiesOf(c compute.Capabilities, devices Devices) (Capabilities, error) {
 	result := Capabilities{
 		DTypes: slices.Clone(c.Types), Devices: devices, MaxTensorDims: operator.MaxRank,
 		FlashAttention: c.HasTiledAttention, MaxBatchSize: Unbounded, MaxSequenceLength: Unbounded,
 		AlignmentBytes: c.AlignmentBytes, Extra: map[string]json.RawMessage{},
+		PagedAttention: len(c.Operations[pagedAttention]) > 0,
 	}
 	sorting.By(result.DTypes, cmp.Compare)
 	result.FP16, result.BF16, result.Int8 = result.has(dtype.F16), result.has(dtype.BF16), result.has(dtype.I8)

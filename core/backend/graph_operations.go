@@ -46,7 +46,8 @@ func newGraphOperations(graphs compute.GraphEngine) *graphOperations {
 	for _, domain := range []string{operator.ONNX, operator.Ferrum} {
 		for _, name := range operator.Names(domain) {
 			s, err := operator.Find(domain, name, 0)
-			if err != nil || s.FullName() == "ferrum.quantized_linear" { // ONNX has no such product
+			// ONNX has no product with blocks, and no cache with tables.
+			if err != nil || s.FullName() == "ferrum.quantized_linear" || s.FullName() == pagedAttention {
 				continue
 			}
 			e.capabilities.Operations[s.FullName()] = s.Inputs[0].Types.List()

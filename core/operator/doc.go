@@ -21,6 +21,6 @@
 // # Files in reading order
 //
 // types.go, value.go, names.go, schema.go, prepare.go, call.go, axes.go, shapes.go, origins.go, arithmetic.go,
-// movement.go, slicing.go, reduction.go, order.go, product.go, normalisation.go, rotary.go, attention.go, fused.go,
-// registry.go, custom.go, infer.go.
+// movement.go, slicing.go, reduction.go, order.go, product.go, normalisation.go, rotary.go, attention.go, paged.go,
+// fused.go, registry.go, custom.go, infer.go.
 package operator

@@ -52,6 +52,7 @@ func FuzzInfer(f *testing.F) {
 		`linear|0||{"activation":"gelu_tanh"}|f32[2, 3] f32[4, 3] f32[4] f32[2, 4]`,
 		`layer_norm_residual|0|10|{"epsilon":1e-6}|f32[2, 3] f32[2, 3] f32[3] f32[3]`,
 		`self_attention|0||{"num_heads":4,"kv_num_heads":2,"is_causal":1}|f32[1, 3, 64] bool[1, 1, 1, 3]`,
+		`paged_attention|0||{"left_window_size":3}|f32[2, 5, 24] f16[9, 2, 16, 6] f16[9, 2, 16, 3] i32[2, 7] i32[2]`,
 		`rms_norm_residual|0|01|{"epsilon":1e-6}|f32[2, 3] f32[2, 3] f32[3]`,
 	} {
 		f.Add(seed)

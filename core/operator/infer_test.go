@@ -156,6 +156,7 @@ func TestShapes(t *testing.T) {
 		{name: "self_attention", attributes: `{"num_heads":3}`, inputs: "f16[2, 5, 18] bool[2, 1, 1, 5]", expects: "f16[2, 5, 6]"},
 		{name: "self_attention", attributes: `{"num_heads":4,"kv_num_heads":2}`, inputs: "f32[2, 5, 16] f32[3]", expects: "f32[2, 5, 8]"},
 		{name: "quantized_linear", inputs: "bf16[64] q4_0[3, 64]", expects: "bf16[3]"},
+		{name: "paged_attention", inputs: "f32[2, 5, 24] f16[9, 2, 16, 6] f16[9, 2, 16, 3] i32[2, 7] i32[2]", expects: "f32[2, 5, 12]"},
 	} {
 		got, err := c.run(t)
 		assert.NoError(t, err, "%s(%s) %s", c.name, c.inputs, c.attributes)
@@ -270,6 +271,13 @@ func TestWrongInputs(t *testing.T) {
 		{name: "self_attention", attributes: `{"num_heads":2}`, inputs: "f32[2, 3, 10]", expects: `input "QKV" f32[2, 3, 10] has 10 elements in a token: 2 heads of queries, and 2 each of keys and values, do not divide them`},
 		{name: "self_attention", attributes: `{"num_heads":3,"kv_num_heads":2}`, inputs: "f32[2, 3, 7]", expects: `attribute "num_heads" is 3: expected a multiple of attribute "kv_num_heads" 2`},
 		{name: "self_attention", attributes: `{"num_heads":2}`, inputs: "f32[2, 3, 6] bool[3, 4]", expects: `input "attn_mask" bool[3, 4] does not broadcast to the scores of input "QKV" f32[2, 3, 6], which have the shape [2, 2, 3, 3]`},
+		{name: "paged_attention", inputs: "f32[2, 24] f32[9, 2, 16, 6] f32[9, 2, 16, 6] i32[2, 7] i32[2]", expects: `input "Q" f32[2, 24] has 2 dimensions: expected 3`},
+		{name: "paged_attention", inputs: "f32[2, 5, 18] f32[9, 2, 16, 6] f32[9, 2, 16, 6] i32[2, 7] i32[2]", expects: `18 elements of a token are not a multiple of 2 heads of 6`},
+		{name: "paged_attention", inputs: "f32[2, 5, 24] f32[9, 2, 16, 6] f32[9, 1, 16, 6] i32[2, 7] i32[2]", expects: `input "V" f32[9, 1, 16, 6] has another shape`},
+		{name: "paged_attention", inputs: "f32[2, 5, 24] f32[9, 2, 0, 6] f32[9, 2, 0, 6] i32[2, 7] i32[2]", expects: `input "K" f32[9, 2, 0, 6] has blocks without elements`},
+		{name: "paged_attention", inputs: "f32[2, 5, 24] f32[9, 2, 16, 6] f32[9, 2, 16, 6] i32[3, 7] i32[2]", expects: `input "block_tables" i32[3, 7] has another shape`},
+		{name: "paged_attention", inputs: "f32[2, 5, 24] f32[9, 2, 16, 6] f32[9, 2, 16, 6] i32[2, 7] i32[3]", expects: `input "lengths" i32[3] has another shape`},
+		{name: "paged_attention", inputs: "f32[0, 5, 24] f32[0, 2, 4294967296, 6] f32[0, 2, 4294967296, 6] i32[0, 4294967296] i32[0]", expects: `are too many tokens for a sequence`},
 		{name: "quantized_linear", inputs: "f32[2, 33] q8_0[4, 33]", expects: "its last dimension is not a multiple of 32"},
 		{name: "quantized_linear", inputs: "f32[2, 32] f32[4, 32]", expects: "expected q4_0, q8_0"},
 	}

@@ -47,6 +47,7 @@ func TestOrigins(t *testing.T) {
 		{"RotaryEmbedding", `{"num_heads": 2}`, "f32[4, 3, 16] f32[4, 3, 4] f32[4, 3, 4]", "[0 0 0] [1 1 1] no"},
 		{"Attention", "", "f32[4, 2, 3, 8] f32[4, 2, 5, 8] f32[4, 2, 5, 8] f32[3, 5]", "[0 0 0 -] no no no"},
 		{"Attention", "", "f32[4, 2, 3, 8] f32[4, 2, 5, 8] f32[4, 2, 5, 8] f32[4, 1, 1, 5]", "[0 0 0 0] no no no"},
+		{"ferrum.paged_attention", "", "f32[4, 3, 16] f32[9, 2, 16, 8] f32[9, 2, 16, 8] i32[4, 5] i32[4]", "[0 - - 0 0] no no"},
 		{"ferrum.self_attention", `{"num_heads": 2}`, "f32[4, 3, 24] f32[1, 1, 1, 3]", "[0 -] no no"},
 	} {
 		domain, name := SplitName(one.full)

@@ -44,6 +44,7 @@ func entriesOf(domain string) []entry {
 var ferrumEntries = []entry{
 	{"layer_norm_residual", []int{1}, layerNormResidual},
 	{"linear", []int{1}, linear},
+	{"paged_attention", []int{1}, pagedAttention},
 	{"quantized_linear", []int{1}, quantizedLinear},
 	{"rms_norm_residual", []int{1}, rmsNormResidual},
 	{"self_attention", []int{1}, selfAttention},

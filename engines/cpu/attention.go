@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 
@@ -56,6 +57,14 @@ type Attention struct {
 	// Lengths is the address of an I64 for each batch, or 0: how many of the keys are valid.
 	Lengths uint64
 
+	// Tables is the address of an I32 for each batch and page, or 0. With it the keys and values are in pages of
+	// PageTokens tokens, and KBatch and VBatch are the distances of the pages. Key j of a batch is row
+	// j % PageTokens of the page Tables[batch * TableRow + j / PageTokens], of Pages pages. Lengths then has I32, Keys
+	// is TableRow * PageTokens, and a length above Keys, or a number that is no page, is CodeInvalidArgument if a query
+	// sees a key of the page. Other pages are not read.
+	Tables                      uint64
+	TableRow, PageTokens, Pages int64
+
 	// If HasLast is 1, query i sees the keys up to i + Last; if HasFirst is 1, those from
 	// i + First on. If FollowsLength is 1, the length minus Queries is added to both.
 	HasLast, Last, HasFirst, First, FollowsLength int64
@@ -102,7 +111,7 @@ func (r *Attention) isFew() bool {
 func (r *Attention) address() unsafe.Pointer { return unsafe.Pointer(r) }
 
 func (r *Attention) layout() (uintptr, []*uint64) {
-	return unsafe.Sizeof(*r), []*uint64{&r.Q, &r.K, &r.V, &r.Y, &r.Mask, &r.Lengths, &r.Scores}
+	return unsafe.Sizeof(*r), []*uint64{&r.Q, &r.K, &r.V, &r.Y, &r.Mask, &r.Lengths, &r.Tables, &r.Scores}
 }
 
 func (r *Attention) clone() Request { c := *r; return &c }
@@ -121,8 +130,24 @@ func (r *Attention) check() error {
 	case r.Stage < 0 || r.Stage > 3:
 		return invalid("attention with the scores of stage %d", r.Stage)
 	}
+	if r.Tables != 0 {
+		if r.PageTokens < 1 || r.TableRow < 0 || r.Keys != r.TableRow*r.PageTokens || r.Pages < 0 || r.Lengths == 0 {
+			return invalid("attention to %d keys in %d pages of %d tokens, of %d pages", r.Keys, r.TableRow, r.PageTokens, r.Pages)
+		}
+	}
 	if err := checkInputs("attention", r.QType, r.KType, r.VType); err != nil {
 		return err
 	}
 	return checkOutputs("attention", r.YType, r.ScoresType)
+}
+
+func (r *Attention) indices() uint64 { return r.Tables }
+
+func (r *Attention) outOfRange(place int64, tables uint64) error {
+	if place < r.Batch {
+		return invalid("the length of sequence %d is out of the %d tokens of its blocks", place, r.Keys)
+	}
+	place -= r.Batch
+	page := int32(binary.NativeEndian.Uint32(bytesAt(tables+uint64(4*place), 4)))
+	return invalid("block %d of sequence %d is %d, which is out of the %d blocks", place%r.TableRow, place/r.TableRow, page, r.Pages)
 }

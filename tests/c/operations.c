@@ -41,6 +41,8 @@ const operation operations[] = {
     {"Where", "", "b3 f2,3 f2,1", 1},
     {"ferrum.layer_norm_residual", "", "f2,3 f2,3 f3 f3", 2},
     {"ferrum.linear", "{\"activation\":\"gelu\"}", "f2,3 f4,3 f4 f2,4", 1},
+    {"ferrum.paged_attention", "",
+     "f2,1,16 f3,1,4,8 f3,1,4,8 n2,2:2,0,1,-1 n2:5,3", 1},
     {"ferrum.quantized_linear", "", "f2,32 q4,32 f4", 1},
     {"ferrum.rms_norm_residual", "", "f2,3 f2,3 f3", 2},
     {"ferrum.self_attention", "{\"num_heads\":2}", "f1,4,48 b1,1,1,4", 1},
@@ -60,6 +62,8 @@ static ferrum_dtype type_of(char letter) {
     switch (letter) {
     case 'i':
         return FERRUM_DTYPE_I64;
+    case 'n':
+        return FERRUM_DTYPE_I32;
     case 'b':
         return FERRUM_DTYPE_BOOL;
     case 'q':
@@ -85,6 +89,7 @@ uint64_t make_inputs(const operation *of, const ferrum_weights_memory *memory,
     union {
         float f[1024];
         int64_t i[512];
+        int32_t n[1024];
         unsigned char bytes[4096];
     } values;
     uint64_t count = 0;
@@ -97,7 +102,9 @@ uint64_t make_inputs(const operation *of, const ferrum_weights_memory *memory,
             values.f[i] = (float)((i * 7 + (int)count) % 11) / 4 + 0.5f;
         if (*at == ':') {
             at++;
-            numbers(&at, values.i);
+            uint64_t given = numbers(&at, values.i);
+            for (uint64_t i = 0; letter == 'n' && i < given; i++)
+                values.n[i] = (int32_t)values.i[i];
         }
         ferrum_tensor_desc desc = FERRUM_TENSOR_DESC_INIT;
         must(ferrum_tensor_create(memory, type_of(letter), shape, rank, none,

@@ -6,12 +6,12 @@
 
 #include "ferrum_mem.h"
 
-enum { OPERATION_INPUTS = 4, OPERATION_OUTPUTS = 4 };
+enum { OPERATION_INPUTS = 5, OPERATION_OUTPUTS = 4 };
 
 typedef struct {
     const char *name, *attributes;
-    /** For each input its type (f: F32, i: I64, b: BOOL, q: Q8_0), its shape,
-     *  and after a colon its elements, otherwise small numbers. */
+    /** For each input its type (f: F32, i: I64, n: I32, b: BOOL, q: Q8_0), its
+     *  shape, and after a colon its elements, otherwise small numbers. */
     const char *inputs;
     uint64_t output_count;
 } operation;

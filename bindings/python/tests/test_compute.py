@@ -613,9 +613,10 @@ def test_backends_and_requirements():
     assert found["best"] == found["candidates"][0]["name"] == "cpu"
     assert all(each["meets"] != bool(each["reasons"]) for each in found["candidates"])
     assert fm.find_compute()["best"] == "cpu"
-    found = fm.find_compute({"requires_paged_attention": True})
+    assert fm.find_compute({"requires_paged_attention": True})["best"] == "cpu"
+    found = fm.find_compute({"extra_requirements": {"tensor_cores": True}})
     assert found["best"] == ""
     (cpu,) = (each for each in found["candidates"] if each["name"] == "cpu")
-    assert "paged" in cpu["reasons"][0]
+    assert "tensor_cores" in cpu["reasons"][0]
     with pytest.raises(fm.InvalidFormatError, match='"required_dtype"'):
         fm.find_compute(required_dtype=["bf16"])

@@ -49,6 +49,8 @@ func Small(name string) (attributes, inputs string) {
 		return "", "1,1,2,4 3,2 3,2 1,2"
 	case "Attention":
 		return "", "1,2,2,4 1,1,3,4 1,1,3,4 2,3"
+	case "paged_attention":
+		return "", "2,1,8 2,1,1,4 2,1,1,4 2,1 2"
 	case "rms_norm_residual":
 		return "", "2,3 2,3 3"
 	case "layer_norm_residual":

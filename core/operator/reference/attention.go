@@ -142,11 +142,8 @@ func (r *run) bias(index []uint64, key uint64) float64 {
 		offset = length - int64(h.Queries)
 	}
 	distance := int64(token) + offset - int64(key) // above 0: the key is before the query
-	left, right := int64(-1), int64(-1)
-	if r.op.Since >= 25 {
-		left, right = r.op.Int("left_window_size"), r.op.Int("right_window_size")
-	}
-	isHidden := r.op.Int("is_causal") == 1 && distance < 0 ||
+	isCausal, left, right := r.sight()
+	isHidden := isCausal && distance < 0 ||
 		left >= 0 && distance > left || right >= 0 && -distance > right
 	if isHidden {
 		return math.Inf(-1)

@@ -11,6 +11,8 @@ func (r *run) compute() error {
 		return r.gather()
 	case "RotaryEmbedding":
 		return r.rotate()
+	case "paged_attention":
+		return r.pagedAttention()
 	}
 	if !r.isElementwise() && !r.move() && !r.combine() {
 		return device.Errorf(device.CodeInternal, opRun, "%s has no reference", r.op.Name)

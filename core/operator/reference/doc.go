@@ -20,5 +20,5 @@
 // # Files in reading order
 //
 // index.go, tensor.go, run.go, cast.go, arithmetic.go, movement.go, reduction.go, order.go, product.go,
-// normalisation.go, rotary.go, attention.go, compute.go.
+// normalisation.go, rotary.go, attention.go, paged.go, compute.go.
 package reference

@@ -15,7 +15,7 @@ const struct fk_kernel fk_generals[FK_GENERALS] = {
                          NULL},
     [FK_GENERAL_ATTENTION] = {fk_general_attention_parts,
                               fk_general_attention_workspace,
-                              fk_general_attention_run, NULL},
+                              fk_general_attention_run, fk_attention_check},
     [FK_GENERAL_REDUCE] = {fk_general_reduce_parts, fk_nothing,
                            fk_general_reduce_run, NULL},
     [FK_GENERAL_TOP] = {fk_general_top_parts, fk_top_workspace,

@@ -5,6 +5,7 @@
 #ifndef FK_GENERAL_SCORES_H
 #define FK_GENERAL_SCORES_H
 
+#include "../kernels/pages.h"
 #include "elements.h"
 
 /* One byte for each key states whether the query ignores the key. */
@@ -32,7 +33,7 @@ static int fk_is_unseen(const struct fk_query *q, int64_t key) {
     const struct fk_attention *r = q->request;
     int64_t shift = 0;
     if (r->lengths) {
-        int64_t length = fk_get_integer(r->lengths, FK_I64, q->batch);
+        const int64_t length = fk_length_of(r, q->batch);
         if (key >= length)
             return 1;
         if (r->follows_length)
@@ -73,8 +74,13 @@ static void fk_compute_products(const struct fk_query *q, int64_t key_head) {
     const int64_t query =
         q->batch * r->q_batch + q->head * r->q_head + q->row * r->q_row;
     for (int64_t j = 0; j < r->keys; j++) {
-        const int64_t key =
-            q->batch * r->k_batch + key_head * r->k_head + j * r->k_row;
+        /* A key that no query sees may have no page. */
+        if (r->tables && fk_is_unseen(q, j)) {
+            q->scores[j] = 0;
+            continue;
+        }
+        const int64_t key = fk_page_of(r, q->batch, j) * r->k_batch +
+                            key_head * r->k_head + fk_row_of(r, j) * r->k_row;
         double sum = 0;
         for (int64_t d = 0; d < r->depth; d++)
             sum += fk_get_float(r->q, r->q_type, query + d * r->q_step) *
@@ -133,9 +139,12 @@ static void fk_general_attention_run(const void *request, int64_t part,
             continue;
         memset(q.output, 0, 8 * (size_t)r->value_depth);
         for (int64_t j = 0; j < r->keys; j++) {
-            const int64_t value =
-                q.batch * r->v_batch + key_head * r->v_head + j * r->v_row;
-            for (int64_t d = 0; d < r->value_depth && !q.is_hidden[j]; d++)
+            if (q.is_hidden[j])
+                continue;
+            const int64_t value = fk_page_of(r, q.batch, j) * r->v_batch +
+                                  key_head * r->v_head +
+                                  fk_row_of(r, j) * r->v_row;
+            for (int64_t d = 0; d < r->value_depth; d++)
                 q.output[d] +=
                     q.scores[j] *
                     fk_get_float(r->v, r->v_type, value + d * r->v_step);

@@ -15,43 +15,56 @@
 #define FK_ATTENTION_H
 
 #include "matmul.h"
+#include "pages.h"
 #include "rows.h"
 #include "turn.h"
 
 #define FK_KEYS 128
 
-/* A tile like those of tile.h. The rows of a are adjacent columns of a matrix
- * whose rows are `row` floats apart. */
-typedef void fk_columns_run(int64_t k, const float *a, int64_t row,
-                            const float *b, float *y);
+/* Rows of a matrix, the same distance apart: those of one page. */
+struct fk_span {
+    const float *rows;
+    int64_t count;
+};
 
-FK_INLINE void fk_columns(const int rows, int64_t k, const float *a,
-                          int64_t row, const float *b, float *y) {
+/* A tile like those of tile.h. The rows of a are adjacent columns of a matrix, from
+ * `first` on. Its rows are `row` floats apart within each span. */
+typedef void fk_columns_run(const struct fk_span *spans, int64_t count,
+                            int64_t first, int64_t row, const float *b,
+                            float *y);
+
+FK_INLINE void fk_columns(const int rows, const struct fk_span *spans,
+                          int64_t count, int64_t first, int64_t row,
+                          const float *b, float *y) {
     fk_v sum[FK_ROWS][FK_VECTORS];
     FK_UNROLL for (int r = 0; r < rows; r++)
         FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] =
             fk_load(y + r * FK_WIDTH + v * FK_LANES);
-    for (int64_t i = 0; i < k; i++) {
-        fk_v column[FK_VECTORS];
-        FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) column[v] =
-            fk_load(b + v * FK_LANES);
-        FK_UNROLL for (int r = 0; r < rows; r++) {
-            fk_v left = fk_splat(a[r]);
-            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] +=
-                left * column[v];
+    for (int64_t s = 0; s < count; s++) {
+        const float *a = spans[s].rows + first;
+        for (int64_t i = 0; i < spans[s].count; i++) {
+            fk_v column[FK_VECTORS];
+            FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) column[v] =
+                fk_load(b + v * FK_LANES);
+            FK_UNROLL for (int r = 0; r < rows; r++) {
+                fk_v left = fk_splat(a[r]);
+                FK_UNROLL for (int v = 0; v < FK_VECTORS; v++) sum[r][v] +=
+                    left * column[v];
+            }
+            a += row;
+            b += FK_WIDTH;
         }
-        a += row;
-        b += FK_WIDTH;
     }
     FK_UNROLL for (int r = 0; r < rows; r++)
         FK_UNROLL for (int v = 0; v < FK_VECTORS; v++)
             fk_store(y + r * FK_WIDTH + v * FK_LANES, sum[r][v]);
 }
 
-#define FK_COLUMNS_OF(rows)                                                    \
-    FK_NOINLINE void fk_columns_##rows(int64_t k, const float *a, int64_t row, \
-                                       const float *b, float *y) {             \
-        fk_columns(rows, k, a, row, b, y);                                     \
+#define FK_COLUMNS_OF(n)                                                       \
+    FK_NOINLINE void fk_columns_##n(const struct fk_span *spans,               \
+                                    int64_t count, int64_t first, int64_t row, \
+                                    const float *b, float *y) {                \
+        fk_columns(n, spans, count, first, row, b, y);                         \
     }
 
 FK_COLUMNS_OF(1)
@@ -89,7 +102,8 @@ FK_KEYS_OF(12)
 /* The most rows that one tile computes of those that are left. */
 FK_INLINE int64_t fk_columns_step(int64_t left) {
 #if FK_ROWS >= 12
-    if (left >= 12)
+    /* Two tiles of 8 rows are faster than one of 12 and one of 4. */
+    if (left >= 12 && left != 16)
         return 12;
     if (left >= 8)
         return 8;
@@ -240,27 +254,42 @@ static void fk_load_queries(struct fk_panel *p) {
 /* The scores of keys whose elements are adjacent F32, which are read where they
  * are. */
 static void fk_score_in_place(struct fk_panel *p, const float *keys,
-                              int64_t count) {
+                              int64_t count, float *scores) {
     const struct fk_attention *r = p->request;
     for (int64_t j = 0, step; j < count; j += step) {
         step = fk_columns_step(count - j);
         fk_keys_tiles[step](r->depth, keys + j * r->k_row, r->k_row, p->queries,
-                            p->scores + j * FK_WIDTH);
+                            scores + j * FK_WIDTH);
     }
 }
 
+/* The place of a key. */
+FK_INLINE int64_t fk_key_place(const struct fk_panel *p, int64_t key) {
+    const struct fk_attention *r = p->request;
+    return fk_page_of(r, p->batch, key) * r->k_batch + p->key_head * r->k_head +
+           fk_row_of(r, key) * r->k_row;
+}
+
+/* The place of the value of a key. */
+FK_INLINE int64_t fk_value_place(const struct fk_panel *p, int64_t key) {
+    const struct fk_attention *r = p->request;
+    return fk_page_of(r, p->batch, key) * r->v_batch + p->key_head * r->v_head +
+           fk_row_of(r, key) * r->v_row;
+}
+
 /* The scores of keys of any type and strides, which are copied. */
-static void fk_score_copies(struct fk_panel *p, int64_t index, int64_t keys) {
+static void fk_score_copies(struct fk_panel *p, int64_t key, int64_t keys) {
     const struct fk_attention *r = p->request;
     for (int64_t j = 0; j < keys; j += FK_ROWS) {
         int64_t rows = fk_least(FK_ROWS, keys - j);
         float *scores = p->scores + j * FK_WIDTH;
         for (int64_t d = 0; d == 0 || d < r->depth; d += FK_DEPTH) {
             int64_t depth = fk_least(FK_DEPTH, r->depth - d);
-            int64_t at = index + j * r->k_row + d * r->k_step;
-            for (int64_t i = 0; i < rows; i++, at += r->k_row)
+            for (int64_t i = 0; i < rows; i++)
                 fk_read(p->rows + i * FK_A_ROW, r->k_type,
-                        fk_at(r->k, r->k_type, at), r->k_step, depth);
+                        fk_at(r->k, r->k_type,
+                              fk_key_place(p, key + j + i) + d * r->k_step),
+                        r->k_step, depth);
             fk_tiles[rows](depth, p->rows, p->queries + d * FK_WIDTH, scores,
                            FK_WIDTH, d > 0);
         }
@@ -269,13 +298,17 @@ static void fk_score_copies(struct fk_panel *p, int64_t index, int64_t keys) {
 
 static void fk_compute_scores(struct fk_panel *p, int64_t key, int64_t keys) {
     const struct fk_attention *r = p->request;
-    const int64_t index =
-        p->batch * r->k_batch + p->key_head * r->k_head + key * r->k_row;
-    if (r->k_type == FK_F32 && r->k_step == 1 && r->k % 4 == 0)
-        fk_score_in_place(
-            p, (const float *)(uintptr_t)fk_at(r->k, FK_F32, index), keys);
-    else
-        fk_score_copies(p, index, keys);
+    if (r->k_type != FK_F32 || r->k_step != 1 || r->k % 4 != 0) {
+        fk_score_copies(p, key, keys);
+    } else {
+        for (int64_t j = 0, count; j < keys; j += count) {
+            count = fk_keys_of_page(r, key + j, keys - j);
+            fk_score_in_place(p,
+                              (const float *)(uintptr_t)fk_at(
+                                  r->k, FK_F32, fk_key_place(p, key + j)),
+                              count, p->scores + j * FK_WIDTH);
+        }
+    }
     if (r->softcap > 0) {
         const fk_v cap = fk_splat((float)r->softcap);
         for (int64_t i = 0; i < keys * FK_WIDTH; i += FK_LANES)
@@ -453,13 +486,12 @@ static void fk_add_values_carefully(struct fk_panel *p,
                                     const struct fk_sight *s, int64_t key,
                                     int64_t keys) {
     const struct fk_attention *r = p->request;
-    const int64_t head = p->batch * r->v_batch + p->key_head * r->v_head;
     for (int64_t j = 0; j < keys; j++)
         for (int64_t c = 0; c < p->count; c++) {
             if (fk_is_hidden(p, s, c, key + j))
                 continue;
             const float weight = p->scores[j * FK_WIDTH + c];
-            const int64_t index = head + (key + j) * r->v_row;
+            const int64_t index = fk_value_place(p, key + j);
             for (int64_t d = 0; d < r->value_depth; d++)
                 p->output[d * FK_WIDTH + c] +=
                     weight * fk_get(r->v_type, fk_at(r->v, r->v_type,
@@ -467,24 +499,31 @@ static void fk_add_values_carefully(struct fk_panel *p,
         }
 }
 
+/* Each sum goes along the keys in one order, so the bits do not depend on the
+ * pages. */
 static void fk_add_values(struct fk_panel *p, int64_t key, int64_t keys) {
     const struct fk_attention *r = p->request;
-    const int64_t index =
-        p->batch * r->v_batch + p->key_head * r->v_head + key * r->v_row;
-    const char *from = fk_at(r->v, r->v_type, index);
-    const float *values = (const float *)(const void *)from;
-    int64_t row = r->v_row;
-    if (r->v_type != FK_F32 || r->v_step != 1 || (uintptr_t)from % 4 != 0) {
+    const int is_in_place =
+        r->v_type == FK_F32 && r->v_step == 1 && r->v % 4 == 0;
+    struct fk_span spans[FK_KEYS];
+    spans[0] = (struct fk_span){p->values, keys};
+    int64_t row = is_in_place ? r->v_row : r->value_depth, pages = 1;
+    if (is_in_place) {
+        pages = 0;
+        for (int64_t j = 0; j < keys; j += spans[pages++].count) {
+            spans[pages].rows = (const float *)(uintptr_t)fk_at(
+                r->v, FK_F32, fk_value_place(p, key + j));
+            spans[pages].count = fk_keys_of_page(r, key + j, keys - j);
+        }
+    } else {
         for (int64_t j = 0; j < keys; j++)
             fk_read(p->values + j * r->value_depth, r->v_type,
-                    from + j * r->v_row * fk_bytes(r->v_type), r->v_step,
-                    r->value_depth);
-        values = p->values;
-        row = r->value_depth;
+                    fk_at(r->v, r->v_type, fk_value_place(p, key + j)),
+                    r->v_step, r->value_depth);
     }
     for (int64_t d = 0; d < r->value_depth;) {
         int64_t step = fk_columns_step(r->value_depth - d);
-        fk_columns_tiles[step](keys, values + d, row, p->scores,
+        fk_columns_tiles[step](spans, pages, d, row, p->scores,
                                p->output + d * FK_WIDTH);
         d += step;
     }
@@ -602,9 +641,7 @@ static void fk_attention_run(const void *request, int64_t part, int64_t parts,
         p.keys = r->mask ? fk_least(r->keys, r->mask_keys) : r->keys;
         p.shift = 0;
         if (r->lengths) {
-            int64_t length;
-            memcpy(&length, (const char *)(uintptr_t)r->lengths + 8 * p.batch,
-                   8);
+            const int64_t length = fk_length_of(r, p.batch);
             p.shift = r->follows_length ? length - r->queries : 0;
             p.keys = length < 0 ? 0 : fk_least(length, p.keys);
         }

@@ -12,7 +12,7 @@
 //
 // # Files in reading order
 //
-// interface.h, vector.h, elements.h, math.h, map.h, panels.h, tile.h, vector_product.h, finish.h,
-// matmul.h, rows.h, turn.h, attention.h, few.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h,
+// interface.h, vector.h, elements.h, math.h, map.h, panels.h, tile.h, vector_product.h,
+// fixed_product.h, finish.h, matmul.h, rows.h, turn.h, pages.h, attention.h, few.h, data.h, where.h, order.h, top.h, reduce.h, rotary.h,
 // table.h, and source.go.
 package kernels

@@ -174,6 +174,13 @@ struct fk_rows {
  * from mask_keys on are hidden. The elements of a hidden key do not matter. A query
  * that sees no key has the result 0.
  *
+ * With tables (or 0) the keys and values are in pages of page_tokens tokens, and
+ * k_batch and v_batch are the distances of pages. Key j of a batch is row j %
+ * page_tokens of the page tables[batch * table_row + j / page_tokens]. tables and
+ * lengths have elements of I32, and keys is page_tokens * table_row. check finds
+ * the first length that is not in [0, keys], or the first number that is not in
+ * [0, pages], of the pages of which a query sees a key.
+ *
  * depth is at most 512; general: any. The kernel for few (FK_KERNEL_FEW) takes 1 to
  * 16 keys, depth and value_depth that are multiples of 4, F32 with a step of 1, no
  * mask, no lengths, no softcap, and has_first 0. y overlaps no input. scores (or 0;
@@ -193,6 +200,8 @@ struct fk_attention {
     uint64_t mask;
     int64_t mask_type, mask_batch, mask_head, mask_row, mask_key, mask_keys;
     uint64_t lengths;
+    uint64_t tables;
+    int64_t table_row, page_tokens, pages;
     int64_t has_last, last, has_first, first, follows_length;
     double scale, softcap;
     uint64_t scores;

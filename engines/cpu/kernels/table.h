@@ -25,7 +25,7 @@ const struct fk_table FK_TABLE = {
             [FK_KERNEL_ROWS] = {fk_rows_parts, fk_no_workspace, fk_rows_run,
                                 NULL},
             [FK_KERNEL_ATTENTION] = {fk_attention_parts, fk_attention_workspace,
-                                     fk_attention_run, NULL},
+                                     fk_attention_run, fk_attention_check},
             [FK_KERNEL_FEW] = {fk_one_part, fk_attention_workspace, fk_few_run,
                                NULL},
             [FK_KERNEL_COPY] = {fk_copy_parts, fk_no_workspace, fk_copy_run,

@@ -84,6 +84,32 @@ func (l *lowering) selfAttention() error {
 	return nil
 }
 
+// pagedAttention reads the keys and values in the blocks of a cache. The distance of blocks takes the place of that
+// of sequences.
+func (l *lowering) pagedAttention() error {
+	k, v := l.in(1), l.in(2)
+	tables, err := l.contiguous(l.in(3))
+	if err != nil {
+		return err
+	}
+	valid, err := l.contiguous(l.in(4))
+	if err != nil {
+		return err
+	}
+	h := l.layout.Heads
+	r := l.attend(inHeads(l.in(0), h.Size), inHeads(k, h.Size), inHeads(v, h.ValueSize))
+	y := inHeads(l.out(0), h.ValueSize)
+	r.Y, r.YType, r.YBatch, r.YHead, r.YRow, r.YStep = y.place(), y.cpuType(), y.batch, y.head, y.row, y.step
+	r.Softcap = l.op.Float("softcap")
+	r.Tables, r.TableRow, r.PageTokens, r.Pages = tables.place(), tables.shape[1], k.shape[2], k.shape[0]
+	r.Lengths, r.FollowsLength, r.HasLast = valid.place(), 1, 1
+	if left := l.op.Int("left_window_size"); left >= 0 {
+		r.HasFirst, r.First = 1, -left
+	}
+	l.add(r)
+	return nil
+}
+
 // cache returns the past keys or values, followed by the new ones. If one operand must hold both, they
 // are copied: to the output if it is wanted, otherwise into the workspace.
 func (l *lowering) cache(in, past, present int, size uint64) (headed, error) {

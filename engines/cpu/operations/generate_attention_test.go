@@ -110,3 +110,35 @@ func (g *generator) selfAttention(s *operator.Schema, kind dtype.DType) drawn {
 	}
 	return d
 }
+
+// pagedAttention has sequences of any lengths. Blocks that no query sees have numbers of no block.
+func (g *generator) pagedAttention(s *operator.Schema, kind dtype.DType) drawn {
+	keyHeads, size, valueSize := g.from(1, 2), g.from(1, 20), g.size()
+	heads := keyHeads * g.from(1, 3)
+	sequences, queries := g.from(0, 3), rapid.SampledFrom([]uint64{0, 1, 1, 2, 5, 33}).Draw(g.T, "queries")
+	blocks, most, tokens := g.from(1, 6), g.from(0, 5), rapid.SampledFrom([]uint64{1, 2, 3, 16, 64}).Draw(g.T, "tokens")
+	of := g.kindOf(s.Inputs[1].Types)
+	window := int64(g.from(0, 40)) - 20
+	lengths := g.between(dtype.I32, 0, int64(most*tokens), sequences)
+	tables := g.between(dtype.I32, 0, int64(blocks)-1, sequences, most)
+	for i := range tables.Ints {
+		length, first := lengths.Ints[i/int(most)], int64(i%int(most))*int64(tokens)
+		if first >= length || window >= 0 && first+int64(tokens) <= length-int64(queries)-window {
+			tables.Ints[i] = rapid.SampledFrom([]int64{-1, int64(blocks)}).Draw(g.T, "unused")
+		}
+	}
+	d := drawn{
+		attributes: attributes{"left_window_size": max(-1, window)},
+		inputs: []*argument{
+			g.tensor(kind, sequences, queries, heads*size), g.tensor(of, blocks, keyHeads, tokens, size),
+			g.tensor(of, blocks, keyHeads, tokens, valueSize), tables, lengths,
+		},
+	}
+	if g.flip() {
+		d.attributes["scale"] = 0.5
+	}
+	if g.flip() {
+		d.attributes["softcap"] = 2
+	}
+	return d
+}

@@ -226,6 +226,8 @@ func (g *generator) inputs(s *operator.Schema) drawn {
 		return g.rotation(kind)
 	case "Attention":
 		return g.attention(s, kind)
+	case "paged_attention":
+		return g.pagedAttention(s, kind)
 	case "self_attention":
 		return g.selfAttention(s, kind)
 	case "Expand", "Reshape", "Concat", "Split", "Slice", "Squeeze", "Unsqueeze", "Transpose", "Gather":

@@ -69,7 +69,8 @@ var lowerings = sync.OnceValue(func() map[string]func(*lowering) error {
 		"RotaryEmbedding": (*lowering).rotary, "Attention": (*lowering).attention,
 		"ferrum.rms_norm_residual": normResidual(cpu.RMSNormalization), "ferrum.layer_norm_residual": normResidual(cpu.LayerNormalization),
 		"ferrum.silu_mul": binary(cpu.SiLUMul), "ferrum.self_attention": (*lowering).selfAttention,
-		"ferrum.linear": (*lowering).linear, "ferrum.quantized_linear": (*lowering).linear,
+		"ferrum.paged_attention": (*lowering).pagedAttention, "ferrum.linear": (*lowering).linear,
+		"ferrum.quantized_linear": (*lowering).linear,
 	}
 })
 
@@ -116,7 +117,7 @@ func (l *lowering) hasResult() bool {
 
 // readsIndices states whether the operator checks indices, also for outputs without elements.
 func (l *lowering) readsIndices() bool {
-	return l.op.Name == "Gather" || l.op.Name == "RotaryEmbedding"
+	return l.op.Name == "Gather" || l.op.Name == "RotaryEmbedding" || l.op.Name == "paged_attention"
 }
 
 // in returns an input; it is absent if it was not given.

@@ -43,12 +43,24 @@ func random(kind dtype.DType, shape ...uint64) *argument {
 func TestIndicesOutOfRange(t *testing.T) {
 	e := opened(t, 1)
 	angles := []*argument{random(dtype.F32, 3, 2), random(dtype.F32, 3, 2)}
+	// 3 blocks of 2 tokens, and two sequences with 3 blocks each.
+	paged := func(attributes string, kind dtype.DType, lengths []int64, blocks ...int64) call {
+		cache := random(kind, 3, 1, 2, 4)
+		return callOf(t, operator.Ferrum, "paged_attention", attributes, random(kind, 2, 1, 8), cache, cache,
+			&argument{Tensor: tensorOf(dtype.I32, []uint64{2, 3}, blocks...)}, &argument{Tensor: tensorOf(dtype.I32, []uint64{2}, lengths...)})
+	}
 	for _, c := range []call{
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 3), list(0, 4)),
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 3), list(-5)),
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 0, 3), list(0)),
 		callOf(t, operator.ONNX, "Gather", "", random(dtype.F32, 4, 0), list(9)),
 		callOf(t, operator.ONNX, "RotaryEmbedding", "", random(dtype.F32, 1, 1, 1, 4), angles[0], angles[1], &argument{Tensor: tensorOf(dtype.I64, []uint64{1, 1}, 3)}),
+		paged("", dtype.F32, []int64{7, 0}, 0, 1, 2, 0, 1, 2),
+		paged("", dtype.F32, []int64{6, -1}, 0, 1, 2, 0, 1, 2),
+		paged("", dtype.F32, []int64{6, 1}, 0, 1, 2, 3, 1, 2),
+		paged("", dtype.F16, []int64{6, 1}, 0, -1, 2, 0, 1, 2),
+		paged("", dtype.F64, []int64{6, 5}, 0, 1, 2, 0, 1, 1<<31-1),
+		paged(`{"left_window_size": 3}`, dtype.F32, []int64{6, 6}, -1, 1, 2, 0, -1, 2),
 	} {
 		for _, out := range outputPatterns {
 			x := c.prepare(t, []pattern{sliced}, out)

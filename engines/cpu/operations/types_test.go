@@ -50,7 +50,7 @@ func smallCalls(t *testing.T, s *operator.Schema, visit func(c call, types map[s
 					a := list(elements...)
 					a.Type = types[p.Variable]
 					c.inputs = append(c.inputs, a)
-				case p.Name == "indices" || p.Name == "position_ids" || s.Name == "Pow":
+				case slices.Contains([]string{"indices", "position_ids", "block_tables", "lengths"}, p.Name) || s.Name == "Pow":
 					c.inputs = append(c.inputs, ones(types[p.Variable], sizes))
 				default:
 					c.inputs = append(c.inputs, g.tensor(types[p.Variable], sizes...))

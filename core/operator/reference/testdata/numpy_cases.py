@@ -540,6 +540,36 @@ def self_attention(name):
     return [x, mask], attributes, [y.swapaxes(1, 2).reshape(b, tokens, heads * d)]
 
 
+@operator("paged_attention")
+def paged_attention(name):
+    s, sq, most, kv, group = size(), size(), size(), 1 + size() % 3, one_of(1, 2, 3)
+    tokens, d, dv, pages = 1 + size(), 1 + size(), size(), 1 + size()
+    heads, window = kv * group, int(one_of(-1, -1, 0, 2, 5))
+    q = values((s, sq, heads * d))
+    k, v = values((pages, kv, tokens, d)), values((pages, kv, tokens, dv))
+    tables = RNG.integers(pages, size=(s, most)).astype("i4")
+    lengths = RNG.integers(most * tokens + 1, size=s).astype("i4")
+    scale, cap = float(np.float32(one_of(0.5, 0.1))), float(one_of(0.0, 0.0, 2.0))
+    y = np.zeros((s, sq, heads, dv))
+    for at, query, head in np.ndindex(s, sq, heads):
+        key = head // group
+        keys = k[tables[at], key].reshape(most * tokens, d)
+        vals = v[tables[at], key].reshape(most * tokens, dv)
+        position, tokens_of = lengths[at] - sq + query, np.arange(most * tokens)
+        seen = (tokens_of < lengths[at]) & (tokens_of <= position)
+        if window >= 0:
+            seen &= tokens_of >= position - window
+        row = q[at, query].reshape(heads, d)[head]
+        bias = np.where(seen, 0, -np.inf)
+        y[at, query, head], _ = attended(row, keys, vals, bias, scale, cap)
+    for at, block in np.ndindex(s, most):
+        first = lengths[at] - sq - window if window >= 0 else 0
+        if block * tokens >= lengths[at] or (block + 1) * tokens <= first:
+            tables[at, block] = one_of(-1, pages)
+    attributes = {"scale": scale, "softcap": cap, "left_window_size": window}
+    return [q, k, v, tables, lengths], attributes, [y.reshape(s, sq, heads * dv)]
+
+
 @operator("silu_mul")
 def silu_mul(name):
     gate = values(shape())

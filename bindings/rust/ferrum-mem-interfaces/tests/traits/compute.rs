@@ -118,7 +118,7 @@ fn test_a_backend_starts_and_stops() {
     assert!(has.max_tensor_dims == 8 && has.memory_alignment.is_power_of_two());
     assert!(has.max_batch_size > 0 && has.max_sequence_length > 0);
     assert!(!has.supports_custom_kernels && backend.kernel_executor().is_none());
-    assert!(has.supports_flash_attention && !has.supports_paged_attention);
+    assert!(has.supports_flash_attention && has.supports_paged_attention);
     assert!(!has.supports_tensor_parallelism && !has.supports_pipeline_parallelism);
     assert!(!has.supports_cuda_graphs && has.extra_capabilities.contains_key("operations"));
     let (one, wrong) = (tensor(&*backend, &[1.0], &[1]), CPU);
@@ -757,7 +757,12 @@ fn test_a_registered_backend_starts_and_stops() {
         requires_paged_attention: true,
         ..required
     };
-    assert!(registry.find_best_compute_backend(&paged).is_none());
+    assert!(registry.find_best_compute_backend(&paged).is_some());
+    let other = BackendRequirements {
+        extra_requirements: [("tensor_cores".into(), json!(true))].into(),
+        ..paged
+    };
+    assert!(registry.find_best_compute_backend(&other).is_none());
 }
 
 /// Doubles the elements of its first input.
