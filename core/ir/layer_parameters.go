@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/operator"
 )
 
 // Layer types of the program state the parameters of a layer. A layer that lists no parameters gets them:
@@ -59,6 +60,9 @@ func (m *Model) AddLayerParameters(isStored func(name string) bool) error {
 // statedParameters returns the parameters that the type of a layer states; nil: none, or the layer is not one
 // of the program, or is wrong, which Validate reports.
 func (l *Layer) statedParameters(m *Model) ([]Parameter, error) {
+	if domain, _ := operator.SplitName(l.Type); domain == operator.ONNX || domain == operator.Ferrum {
+		return nil, nil
+	}
 	op, err := l.Operator(m.Operators)
 	if err != nil || op.Custom == nil {
 		return nil, nil

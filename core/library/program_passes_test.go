@@ -276,7 +276,8 @@ func FuzzTextsOfPasses(f *testing.F) {
 	f.Add([]byte(text))
 	f.Add([]byte(strings.Replace(text, `"nodes"`, `"node"`, 1)))
 	f.Add([]byte(nil))
-	// All inputs share one library, which is quick.
+	// All inputs share one library, which is quick. The go command makes an input with new coverage smaller for up
+	// to a minute; scripts/fuzz.sh bounds that by -fuzzminimizetime.
 	var returned []byte
 	var l *library.Library
 	f.Fuzz(mutation.Also(func(t *testing.T, made []byte) {
