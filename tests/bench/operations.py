@@ -1,8 +1,8 @@
 """Operations on tensors: products beside OpenBLAS, attention beside NumPy, and small operations.
 
-The program tests/bench/compute and the scripts steps.py and attention.py measure each row in turns
-with its peer, and check each result in the same process. A row whose result was not checked has no
-error, and the targets do not count it.
+The program tests/bench/compute and the scripts steps.py, layers.py and attention.py measure each
+row in turns with its peer, and check each result in the same process. A row whose result was not
+checked has no error, and the targets do not count it.
 """
 
 from __future__ import annotations
@@ -46,6 +46,12 @@ CANNOT = 3
 QUICK_BYTES = 64 << 20
 PACKAGE = ROOT / "bindings" / "python" / "src"
 OP_RUN = "ferrum_op_run"
+EXECUTOR_RUN = "ferrum_executor_run"
+BARE_LAYER = "the bare function"
+# The language and the engine of each layer, whose name is that of its value.
+LAYERS = {("c", "cpu"): "layer_c", ("c", "onnx_runtime"): "layer_c_runtime",
+          ("python", "cpu"): "layer_python",
+          ("python", "onnx_runtime"): "layer_python_runtime"}  # fmt: skip
 SEQUENCE_RUN = "ferrum_sequence_run"
 
 
@@ -105,6 +111,7 @@ class Operations:
             ("products at the rate of memory", self.stream),
             ("one call", self.call),
             ("steps", self.steps),
+            ("layers", self.layers),
             ("attention", self.attention),
         ):
             progress(f"operations: {what}")
@@ -240,6 +247,30 @@ class Operations:
                 error=max(entry["error"] for entry in answer["steps"]), command=text,
             ),
         ]  # fmt: skip
+
+    def layers(self) -> list[Result]:
+        """The call of a layer of the program in a model, beside the bare function in C."""
+        library = self.harness.folder / "layer.so"
+        compile_program([SOURCES / "layers" / "layer.c"], library, ["-shared", "-fPIC"])
+        command = self.script("layers.py", relative(library), self.rounds)
+        answer = self.answer(command)
+        found = {(entry["language"], entry["engine"]): entry for entry in answer["layers"]}
+        results = []
+        for key, name in LAYERS.items():
+            if key not in found:
+                results.append(nothing(name, "ns", "onnxruntime is not installed"))
+                continue
+            entry = found[key]
+            is_c = key[0] == "c"
+            results.append(
+                result(
+                    name, "ns", summary(entry["ns"]),
+                    summary(answer["bare_ns"]) if is_c else None, ours_name=EXECUTOR_RUN,
+                    peer_name=BARE_LAYER if is_c else None, error=entry["error"],
+                    command=shlex.join(command),
+                )
+            )  # fmt: skip
+        return results
 
     def attention(self) -> list[Result]:
         """Attention of sequences of several lengths, and the memory that it needs."""

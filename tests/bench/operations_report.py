@@ -11,6 +11,10 @@ KINDS = {
     "two_threads_product_": "product, two threads over one, ",
     "stream_": "one row × 4096², matrices in no cache, ",
     "call_add": "addition of 16 elements through the ABI",
+    "layer_c_runtime": "call of a layer of the program in C, in a model of ONNX Runtime",
+    "layer_python_runtime": "call of a layer in Python, in a model of ONNX Runtime",
+    "layer_c": "call of a layer of the program in C, in a model",
+    "layer_python": "call of a layer in Python, in a model",
     "attention_": "attention, tokens: ",
 }
 

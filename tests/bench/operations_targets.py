@@ -7,7 +7,20 @@ from collections.abc import Callable, Iterable
 
 from book import Book, MissingError, Result, number, precise
 from harness import CROSSING, BenchError
-from operations import LOOP, NAIVE, OPENBLAS, SETS, SHAPES, SUM, TILED, TITLES, TOKENS, TYPES
+from operations import (
+    BARE_LAYER,
+    LAYERS,
+    LOOP,
+    NAIVE,
+    OPENBLAS,
+    SETS,
+    SHAPES,
+    SUM,
+    TILED,
+    TITLES,
+    TOKENS,
+    TYPES,
+)
 from verdict import Reading, Target
 
 # If two plain loops do less than this in the time of one, no second core was free.
@@ -146,6 +159,30 @@ def step(book: Book) -> Reading:
     return Reading(value, f"{number(value)} ns ({name}; {slow} of {len(entries)} are slower)")
 
 
+def layer(name: str) -> Callable[[Book], Reading]:
+    """What the call of a layer in C costs beyond the bare function, in microseconds."""
+
+    def read(book: Book) -> Reading:
+        if not any(entry["name"] == name for entry in book.results):
+            raise MissingError("it was not measured")
+        entry = measured(book, name, BARE_LAYER)
+        value = (float(entry["value_ours"]) - float(entry["value_peer"])) / 1000
+        return Reading(value, f"{precise(value)} µs")
+
+    return read
+
+
+def layer_in_python(book: Book) -> Reading:
+    """The call of a layer in Python on the slower engine, in microseconds."""
+    names = [name for name in LAYERS.values() if name.startswith("layer_python")]
+    found = [entry for entry in book.results if entry["name"] in names]
+    if not found:
+        raise MissingError("it was not measured")
+    entry = max(map(checked, found), key=lambda each: float(each["value_ours"]))
+    value = float(entry["value_ours"]) / 1000
+    return Reading(value, f"{precise(value)} µs ({entry['name']})")
+
+
 def warm(book: Book) -> Reading:
     """What warm runs take from the device."""
     entry = measured(book, "warm_bytes")
@@ -187,5 +224,11 @@ TARGETS = (
     Target("call_add", "addition of 16 elements through the ABI ÷ a bare C-to-Go call", call, 6),
     Target("step", "a step on 16 elements in a bound sequence, the slowest", step, STEP_MOST,
            "ns"),
+    Target("layer_c", "a call of a layer of the program in C, in a model, beyond its function",
+           layer("layer_c"), 0.5, "µs"),
+    Target("layer_c_runtime", "the same, in a model of ONNX Runtime", layer("layer_c_runtime"), 3,
+           "µs"),
+    Target("layer_python", "a call of a layer in Python, in a model, on the slower engine",
+           layer_in_python, 15, "µs"),
     Target("warm", "warm runs: memory taken from the device", warm, 0, "B", text="none"),
 )  # fmt: skip

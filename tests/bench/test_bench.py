@@ -159,6 +159,8 @@ def test_every_workload_is_compared_with_everyone_who_takes_part(
         "discovery_cached",
         "stream_q8_0",
         "call_add",
+        "layer_c",
+        "layer_python",
         "step_MatMul",
         "attention_256",
         "attention_256_memory",
