@@ -59,7 +59,8 @@ static double our_wake(const struct row *row, ferrum_vpool vpool) {
     char *memory = (char *)(uintptr_t)address;
     fill(memory, row->bytes);
     must(library.vpool_sleep(vpool, &sleep, NULL), "ferrum_vpool_sleep");
-    /* The wake uses memory that is touched for the first time. */
+    /* Movable pages wake in memory that is touched for the first time. Private
+     * pages have kept their bytes in place. */
     must(library.vpool_trim(vpool, 0, &released), "ferrum_vpool_trim");
     uint64_t start = clock_ns();
     must(library.vpool_wake(vpool, &wake, NULL), "ferrum_vpool_wake");
