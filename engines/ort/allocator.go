@@ -128,3 +128,26 @@ func (a *allocator) close() {
 	calls().known.Delete(a.table)
 	freeTable(a.table)
 }
+
+// checkUnregistered returns an error if another part of the process has registered an allocator for the memory,
+// which a session would then take from it. The library is prepared.
+func (r *runtimeLibrary) checkUnregistered(memoryInfo uintptr) error {
+	if r.api < sharedAllocatorSince {
+		return nil // registerAllocator fails
+	}
+	var found uintptr
+	if err := r.call(opOpen, sharedAllocator, r.environment, memoryInfo, dl.Pointer(&found)); err != nil || found == 0 {
+		return err
+	}
+	// ONNX Runtime has an allocator of its own there from the beginning.
+	theirs := (*struct {
+		version  uint32
+		allocate uintptr
+	})(pointerTo(found))
+	if dl.FileOf(theirs.allocate, "") == r.path {
+		return nil
+	}
+	return device.Errorf(device.CodeUnsupported, opOpen, anotherAllocator)
+}
+
+const anotherAllocator = "another part of the process has an allocator for all sessions of ONNX Runtime"

@@ -65,6 +65,8 @@ const (
 	updateCUDAOptions         function = 206
 	releaseCUDAOptions        function = 208
 	setCUDAOption             function = 263
+	// sharedAllocator exists from table 23 on.
+	sharedAllocator function = 376
 )
 
 // listed is a function with its name in the documentation of ONNX Runtime.
@@ -103,9 +105,13 @@ func functions() []listed {
 	}
 }
 
+// sharedAllocatorSince is the first table with sharedAllocator. From its version on, RegisterAllocator replaces
+// the allocator that is registered; in older ones it fails.
+const sharedAllocatorSince = 23
+
 // String returns the name of the function.
 func (f function) String() string {
-	for _, each := range functions() {
+	for _, each := range append(functions(), listed{sharedAllocator, "GetSharedAllocator"}) {
 		if each.at == f {
 			return each.name
 		}

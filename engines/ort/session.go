@@ -140,10 +140,13 @@ func (s *session) open(g *compute.Graph, with settings, stream uint64) error {
 			return err
 		}
 	}
+	if err := r.checkUnregistered(s.memoryInfo); err != nil {
+		return err
+	}
 	// The session keeps the allocator that is registered now.
 	if err := r.call(opOpen, registerAllocator, r.environment, s.memory.table); err != nil {
 		return device.Errorf(device.CodeUnsupported, opOpen,
-			"another part of the process has an allocator for all sessions of ONNX Runtime: %w", err)
+			anotherAllocator+": %w", err)
 	}
 	err := r.call(opOpen, createSession, r.environment, dl.Pointer(&g.ONNX[0]), uintptr(len(g.ONNX)), options, dl.Pointer(&s.handle))
 	runtime.KeepAlive(g)

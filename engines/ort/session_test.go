@@ -16,6 +16,7 @@ import (
 	"ferrum_mem/core/compute"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/dtype"
+	"ferrum_mem/internal/dl"
 )
 
 // The tests write graphs themselves: fields of protobuf messages by their numbers.
@@ -201,6 +202,30 @@ func TestSessionsHaveTheirOwnMemory(t *testing.T) {
 }
 
 // Memory that fails at each call in turn: an error of the memory, nothing leaked, and the session goes on.
+// An allocator that another part of the process has registered stays registered: a session is refused meanwhile.
+func TestAnAllocatorOfTheProcessIsKept(t *testing.T) {
+	r := installed(t)
+	m := newMemory()
+	g := product(m, diagonal(2))
+	open(t, g).Close()
+	theirs, err := r.newAllocator(m, r.memoryInfo)
+	require.NoError(t, err)
+	defer theirs.close()
+	require.NoError(t, r.call("test", registerAllocator, r.environment, theirs.table))
+	e, err := New(compute.Options{Threads: 1, Level: 2})
+	require.NoError(t, err)
+	_, err = e.OpenGraph(g)
+	require.ErrorIs(t, err, device.CodeUnsupported)
+	require.ErrorContains(t, err, anotherAllocator)
+	if r.api >= sharedAllocatorSince {
+		var registered uintptr
+		require.NoError(t, r.call("test", sharedAllocator, r.environment, r.memoryInfo, dl.Pointer(&registered)))
+		require.Equal(t, theirs.table, registered)
+	}
+	require.NoError(t, r.call("test", unregisterAllocator, r.environment, r.memoryInfo))
+	open(t, g).Close()
+}
+
 func TestMemoryThatFails(t *testing.T) {
 	installed(t)
 	w := diagonal(2)
