@@ -6,7 +6,7 @@ import "ferrum_mem/core/device"
 type Prompts struct {
 	// Tokens has the length of each sequence.
 	Tokens []uint32
-	// HashCounts has the number of hashes of each; nil: none has hashes. Hashes has those of the first
+	// HashCounts has the number of hashes of each; empty: none has hashes. Hashes has those of the first
 	// sequence, then those of the second, and so on. A hash stands for one whole block and all blocks before
 	// it.
 	HashCounts []uint32
@@ -14,7 +14,7 @@ type Prompts struct {
 }
 
 func (p *Prompts) hashesOf(at int) uint32 {
-	if p.HashCounts == nil {
+	if len(p.HashCounts) == 0 {
 		return 0
 	}
 	return p.HashCounts[at]
@@ -22,20 +22,25 @@ func (p *Prompts) hashesOf(at int) uint32 {
 
 // check checks what needs no lock.
 func (p *Prompts) check(op string, config *Config) error {
+	if len(p.HashCounts) > 0 {
+		if err := each(op, "prefix_block_count", len(p.HashCounts), len(p.Tokens)); err != nil {
+			return err
+		}
+	}
 	total := uint64(0)
 	for at, tokens := range p.Tokens {
 		hashes := p.hashesOf(at)
 		switch {
 		case tokens > config.SequenceTokens:
-			return device.Errorf(device.CodeInvalidSize, op, "token_counts[%d] is %d: the cache has sequences of at most %d tokens", at, tokens, config.SequenceTokens)
+			return device.Errorf(device.CodeInvalidSize, op, "lengths[%d] is %d: the cache has sequences of at most %d tokens", at, tokens, config.SequenceTokens)
 		case hashes > tokens/config.BlockTokens:
-			return device.Errorf(device.CodeInvalidArgument, op, "hash_counts[%d] is %d: %d tokens fill %s", at, hashes, tokens,
+			return device.Errorf(device.CodeInvalidArgument, op, "prefix_blocks[%d] is %d: %d tokens fill %s", at, hashes, tokens,
 				device.Count(tokens/config.BlockTokens, "block"))
 		}
 		total += uint64(hashes)
 	}
 	if total != uint64(len(p.Hashes)) {
-		return device.Errorf(device.CodeInvalidArgument, op, "hash_counts are %d hashes in all, and hash_count is %d", total, len(p.Hashes))
+		return device.Errorf(device.CodeInvalidArgument, op, "prefix_blocks are %d hashes in all, and hash_count is %d", total, len(p.Hashes))
 	}
 	return nil
 }
@@ -140,6 +145,9 @@ func (c *Cache) fillTable(i *item) {
 // a sequence that is swapped out.
 func (c *Cache) Publish(ids []Sequence, hashCounts []uint32, hashes []uint64) error {
 	const op = "kv_cache.publish"
+	if err := each(op, "prefix_block_count", len(hashCounts), len(ids)); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.leave()
 	if c.closed {
@@ -152,13 +160,13 @@ func (c *Cache) Publish(ids []Sequence, hashCounts []uint32, hashes []uint64) er
 	for at, count := range hashCounts {
 		s := &c.sequences[c.items[at].place]
 		if whole := s.tokens / c.config.BlockTokens; count > whole-s.published {
-			return device.Errorf(device.CodeInvalidArgument, op, "hash_counts[%d] is %d: the sequence %#x has %s that are not published",
+			return device.Errorf(device.CodeInvalidArgument, op, "prefix_blocks[%d] is %d: the sequence %#x has %s that are not published",
 				at, count, uint64(ids[at]), device.Count(whole-s.published, "whole block"))
 		}
 		total += uint64(count)
 	}
 	if total != uint64(len(hashes)) {
-		return device.Errorf(device.CodeInvalidArgument, op, "hash_counts are %d hashes in all, and hash_count is %d", total, len(hashes))
+		return device.Errorf(device.CodeInvalidArgument, op, "prefix_blocks are %d hashes in all, and hash_count is %d", total, len(hashes))
 	}
 	for at, count := range hashCounts {
 		s, row := &c.sequences[c.items[at].place], c.row(c.items[at].place)

@@ -2,21 +2,26 @@ package kvcache
 
 import "ferrum_mem/core/device"
 
-// Append adds tokens to sequences: to all, or to none. counts has the number of new tokens of each; nil: one
+// Append adds tokens to sequences: to all, or to none. counts has the number of new tokens of each; none: one
 // each. It takes the blocks that the tokens need. A last block that another sequence shares is copied before
 // the append changes it. It releases the blocks that the window of the first new token does not reach.
 //
-// copies gets the copied blocks; a store makes the copies itself. The result is their number. Errors: those
-// of Free; CodeInvalidState for a sequence that is swapped out; CodeInvalidOffset for positions beyond the
-// longest sequence; CodeOutOfMemory; CodeBufferTooSmall if copies is too short, and then the result is their
-// number; CodeBusy while the memory sleeps.
-func (c *Cache) Append(ids []Sequence, counts []uint32, copies []Copy) (copied int, err error) {
+// It returns the copies that the program has to make before it uses the blocks, and their number. A store makes
+// them itself. Errors: those of Free; CodeInvalidState for a sequence that is swapped out; CodeInvalidOffset for
+// positions beyond the longest sequence; CodeOutOfMemory; CodeBufferTooSmall for more copies than most, and then
+// their number is returned too; CodeBusy while the memory sleeps.
+func (c *Cache) Append(ids []Sequence, counts []uint32, most int) (copies []Copy, count int, err error) {
 	const op = "kv_cache.append"
+	if len(counts) > 0 {
+		if err := each(op, "length_count", len(counts), len(ids)); err != nil {
+			return nil, 0, err
+		}
+	}
 	c.mu.Lock()
 	defer c.leave()
 	awake, err := c.awake(op)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	defer awake()
 	toCopy := 0
@@ -24,10 +29,10 @@ func (c *Cache) Append(ids []Sequence, counts []uint32, copies []Copy) (copied i
 		r, toCopy, err = c.planAppend(op, ids, counts)
 		return r, err
 	}); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	if toCopy > len(copies) && c.store == nil {
-		return toCopy, device.Errorf(device.CodeBufferTooSmall, op, "the call copies %s, and there is room for %d", device.Count(toCopy, "block"), len(copies))
+	if err := c.hasSpace(op, toCopy, most); err != nil {
+		return nil, toCopy, err
 	}
 	if c.config.WindowTokens > 0 {
 		for at := range ids {
@@ -36,14 +41,14 @@ func (c *Cache) Append(ids []Sequence, counts []uint32, copies []Copy) (copied i
 	}
 	if toCopy > 0 {
 		if err := c.copyOnWrite(len(ids), toCopy); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		copy(copies, c.copies[:toCopy])
+		copies = c.reported(toCopy)
 	}
 	for at := range ids {
 		c.extend(&c.items[at])
 	}
-	return toCopy, nil
+	return copies, len(copies), nil
 }
 
 // planAppend counts the blocks and the copies of an append.
@@ -56,7 +61,7 @@ func (c *Cache) planAppend(op string, ids []Sequence, counts []uint32) (r room, 
 		i := &c.items[at]
 		s := &c.sequences[i.place]
 		more := uint32(1)
-		if counts != nil {
+		if len(counts) > 0 {
 			more = counts[at]
 		}
 		if more > longest-s.tokens {

@@ -19,7 +19,8 @@ type Cache struct {
 	mu sync.Mutex
 	// changed is signalled when a call has mapped or unmapped chunks.
 	changed sync.Cond
-	closed  bool
+	// closed states that Close was called; released, that it has released the memory.
+	closed, released bool
 	// moving counts the calls that map or unmap chunks.
 	moving int
 	// shy counts down the calls that evict before they map.
@@ -157,11 +158,11 @@ func (m *tables) free(c *Cache) {
 // Config returns the configuration.
 func (c *Cache) Config() Config { return c.config }
 
-// IsClosed reports whether Close has ended the cache.
+// IsClosed reports whether Close has released the memory of the cache.
 func (c *Cache) IsClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.closed
+	return c.released
 }
 
 func (c *Cache) hasEnded(op string) error {
@@ -169,7 +170,7 @@ func (c *Cache) hasEnded(op string) error {
 }
 
 // Close ends the cache and releases its memory. Without force it returns CodeBusy while sequences live.
-// Errors: those of the store; then the cache is unchanged.
+// Errors: those of the store; then the cache has ended, and another Close releases its memory.
 func (c *Cache) Close(force bool) error {
 	const op = "kv_cache.close"
 	c.mu.Lock()
@@ -178,11 +179,13 @@ func (c *Cache) Close(force bool) error {
 		c.changed.Wait()
 	}
 	switch {
-	case c.closed:
+	case c.released:
 		return c.hasEnded(op)
-	case !force && c.counts.live > 0:
+	case !c.closed && !force && c.counts.live > 0:
 		return device.Errorf(device.CodeBusy, op, "%s still live", device.Count(c.counts.live, "sequence"))
 	}
+	c.closed = true
+	c.changed.Broadcast()
 	if c.store != nil {
 		var mapped []uint32
 		for at := range c.chunks {
@@ -194,8 +197,7 @@ func (c *Cache) Close(force bool) error {
 			return err
 		}
 	}
-	c.closed = true
+	c.released = true
 	c.memory.free(c)
-	c.changed.Broadcast()
 	return nil
 }

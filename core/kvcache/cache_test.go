@@ -21,16 +21,15 @@ func TestReportsCopiesOnWrite(t *testing.T) {
 	before := table(t, c, parent)
 	all := append(children, parent)
 
-	copied, err := c.Append(all, nil, make([]Copy, 1))
+	_, copied, err := c.Append(all, nil, 1)
 	requireCode(t, device.CodeBufferTooSmall, err)
 	require.Equal(t, 2, copied)
 	require.Equal(t, before, table(t, c, children[0]), "a call that fails changes nothing")
 
-	copies := make([]Copy, 3)
-	copied, err = c.Append(all, nil, copies)
+	copies, copied, err := c.Append(all, nil, 3)
 	require.NoError(t, err)
 	require.Equal(t, 2, copied, "the last of three owners keeps the block")
-	for at, pair := range copies[:copied] {
+	for at, pair := range copies {
 		assert.Equal(t, before[1], pair.From)
 		assert.Equal(t, pair.To, table(t, c, children[at])[1])
 		assert.Equal(t, before[0], table(t, c, children[at])[0])
@@ -78,12 +77,12 @@ func TestStepFailsAsAWhole(t *testing.T) {
 	c := newCache(t, config, nil)
 	first, _ := allocate(t, c, 8)
 	second, _ := allocate(t, c, 8)
-	_, err := c.Append([]Sequence{first, second}, []uint32{5, 5}, nil)
+	_, _, err := c.Append([]Sequence{first, second}, []uint32{5, 5}, 0)
 	requireCode(t, device.CodeOutOfMemory, err)
 	assert.ErrorContains(t, err, "4 blocks, and 2 can be used")
 	require.Len(t, table(t, c, first), 2)
 	check(t, c)
-	_, err = c.Append([]Sequence{first, second}, []uint32{4, 4}, nil)
+	_, _, err = c.Append([]Sequence{first, second}, []uint32{4, 4}, 0)
 	require.NoError(t, err, "each window releases one block")
 	entries := make([]int32, c.width)
 	require.NoError(t, c.Tables([]Sequence{first}, int(c.width), entries, nil))
@@ -101,7 +100,7 @@ func TestRejectsArguments(t *testing.T) {
 	ids := make([]Sequence, 9)
 	before := c.Stats()
 	appendTo := func(ids []Sequence, counts ...uint32) error {
-		_, err := c.Append(ids, counts, nil)
+		_, _, err := c.Append(ids, counts, 9)
 		return err
 	}
 	swap := func(out bool, ids ...Sequence) error {
@@ -109,7 +108,7 @@ func TestRejectsArguments(t *testing.T) {
 		if out {
 			call = c.SwapOut
 		}
-		_, err := call(ids, make([]Copy, 9))
+		_, _, err := call(ids, 9)
 		return err
 	}
 	for what, wrong := range map[string]struct {
@@ -117,14 +116,18 @@ func TestRejectsArguments(t *testing.T) {
 		code device.Code
 		text string
 	}{
-		"too long":          {c.Allocate(Prompts{Tokens: []uint32{41}}, ids, nil), device.CodeInvalidSize, "token_counts[0] is 41"},
+		"too long":          {c.Allocate(Prompts{Tokens: []uint32{41}}, ids, nil), device.CodeInvalidSize, "lengths[0] is 41"},
 		"a part of a block": {c.Allocate(Prompts{Tokens: []uint32{7}, HashCounts: []uint32{2}, Hashes: []uint64{1, 2}}, ids, nil), device.CodeInvalidArgument, "7 tokens fill 1 block"},
 		"other hashes":      {c.Allocate(Prompts{Tokens: []uint32{8}, HashCounts: []uint32{1}, Hashes: []uint64{1, 2}}, ids, nil), device.CodeInvalidArgument, "hash_count is 2"},
 		"too many":          {c.Allocate(Prompts{Tokens: make([]uint32, 9)}, ids, nil), device.CodeInvalidArgument, "at most 8"},
 		"no place":          {c.Allocate(Prompts{Tokens: make([]uint32, 8)}, ids, nil), device.CodeResourceExhausted, "7 places free"},
 		"no sequence":       {appendTo(none, 1), device.CodeInvalidHandle, "sequences[0]: 0x0"},
 		"a place too high":  {appendTo([]Sequence{1<<32 + 8}, 1), device.CodeInvalidHandle, "0x100000008"},
-		"twice":             {appendTo([]Sequence{id, id}, 1, 1), device.CodeInvalidArgument, "twice"},
+		"other lengths":     {appendTo(one, 1, 1), device.CodeInvalidArgument, "length_count is 2: want 1"},
+		"no lengths":        {c.Truncate(one, nil), device.CodeInvalidArgument, "length_count is 0: want 1"},
+		"no counts":         {c.Publish(one, nil, nil), device.CodeInvalidArgument, "prefix_block_count is 0"},
+		"other counts":      {c.Allocate(Prompts{Tokens: []uint32{8}, HashCounts: []uint32{1, 1}}, ids, nil), device.CodeInvalidArgument, "prefix_block_count is 2"},
+		"twice":             {appendTo([]Sequence{id, id}), device.CodeInvalidArgument, "twice"},
 		"beyond":            {appendTo(one, 35), device.CodeInvalidOffset, "6 tokens and 35 more"},
 		"far beyond":        {appendTo(one, math.MaxUint32), device.CodeInvalidOffset, "at most 40"},
 		"not longer":        {c.Truncate(one, []uint32{7}), device.CodeInvalidOffset, "has 6 tokens"},
@@ -181,17 +184,16 @@ func TestSwapsInByHash(t *testing.T) {
 	c := newCache(t, small(), nil)
 	id, _ := allocate(t, c, 10)
 	require.NoError(t, c.Publish([]Sequence{id}, []uint32{2}, []uint64{5, 6}))
-	copies := make([]Copy, 3)
-	copied, err := c.SwapOut([]Sequence{id}, copies[:2])
+	_, copied, err := c.SwapOut([]Sequence{id}, 2)
 	requireCode(t, device.CodeBufferTooSmall, err)
 	require.Equal(t, 3, copied)
-	_, err = c.SwapOut([]Sequence{id}, copies)
+	_, _, err = c.SwapOut([]Sequence{id}, 3)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, c.Stats().CachedBlocks)
-	copied, err = c.SwapIn([]Sequence{id}, nil)
+	_, copied, err = c.SwapIn([]Sequence{id}, 0)
 	requireCode(t, device.CodeBufferTooSmall, err)
 	require.Equal(t, 1, copied)
-	copied, err = c.SwapIn([]Sequence{id}, copies)
+	_, copied, err = c.SwapIn([]Sequence{id}, 1)
 	require.NoError(t, err)
 	require.Equal(t, 1, copied)
 	assert.Zero(t, c.Stats().HostUsedBlocks)
@@ -247,7 +249,7 @@ func TestThreadsShareACache(t *testing.T) {
 				if c.Allocate(Prompts{Tokens: []uint32{9, 3}}, ids, nil) != nil {
 					continue
 				}
-				_, _ = c.Append(ids, nil, nil)
+				_, _, _ = c.Append(ids, nil, 0)
 				_, _ = c.Reclaim(4)
 				_ = c.Stats()
 				assert.NoError(t, c.Free(ids))
@@ -285,10 +287,10 @@ func (m *lockedMemory) KeepAwake() (func(), error) { return func() {}, nil }
 func TestCallsAreNumberedAgain(t *testing.T) {
 	c := newCache(t, small(), nil)
 	id, _ := allocate(t, c, 6)
-	_, err := c.Append([]Sequence{id}, nil, nil)
+	_, _, err := c.Append([]Sequence{id}, nil, 0)
 	require.NoError(t, err)
 	c.turn = math.MaxUint32
-	_, err = c.Append([]Sequence{id}, nil, nil)
+	_, _, err = c.Append([]Sequence{id}, nil, 0)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, c.turn)
 	c.sequences[0].generation = math.MaxUint32
@@ -303,15 +305,15 @@ func TestMemorySleeps(t *testing.T) {
 	c := newCache(t, small(), m)
 	id, _ := allocate(t, c, 6)
 	m.asleep = true
-	_, err := c.Append([]Sequence{id}, nil, nil)
+	_, _, err := c.Append([]Sequence{id}, nil, 0)
 	requireCode(t, device.CodeBusy, err)
 	requireCode(t, device.CodeBusy, c.Allocate(Prompts{Tokens: []uint32{1}}, make([]Sequence, 1), nil))
-	_, err = c.SwapOut([]Sequence{id}, nil)
+	_, _, err = c.SwapOut([]Sequence{id}, 0)
 	requireCode(t, device.CodeBusy, err)
-	_, err = c.SwapIn([]Sequence{id}, nil)
+	_, _, err = c.SwapIn([]Sequence{id}, 0)
 	requireCode(t, device.CodeBusy, err)
 	m.asleep = false
-	_, err = c.Append([]Sequence{id}, nil, nil)
+	_, _, err = c.Append([]Sequence{id}, nil, 0)
 	require.NoError(t, err)
 }
 
@@ -322,7 +324,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	ids := make([]Sequence, 256)
 	require.NoError(t, c.Allocate(Prompts{Tokens: make([]uint32, 256)}, ids, nil))
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
-		if _, err := c.Append(ids, nil, nil); err != nil {
+		if _, _, err := c.Append(ids, nil, 0); err != nil {
 			t.Fatal(err)
 		}
 	}))
@@ -336,7 +338,7 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, c.Allocate(Prompts{Tokens: lengths}, ids, nil))
 	step := 0
 	for b.Loop() {
-		if _, err := c.Append(ids, nil, nil); err != nil {
+		if _, _, err := c.Append(ids, nil, 0); err != nil {
 			b.Fatal(err)
 		}
 		if step++; step == 1000 {

@@ -7,9 +7,9 @@
 // a shared block before it changes it (copy on write). A published block without references stays cached until
 // the cache needs it (least recently used first).
 //
-// The package owns the tables and the decisions, and no memory of a device. A Store owns the memory, maps
-// chunks of it, and makes the copies. Without a store the cache is the block manager of an inference engine,
-// which makes the copies itself.
+// A Cache owns the tables and the decisions. A Store owns the memory of the blocks, maps chunks of it, and makes
+// the copies. Planes is the store in a pool, a virtual pool or a model of an elastic pool. Without a store the
+// cache is the block manager of an inference engine, which makes the copies itself.
 //
 // A call changes all sequences of its list, or none: it first plans all of them, gets the blocks that are
 // missing, and then makes changes that cannot fail. Where they can (copies), it undoes what it has done. An
@@ -24,5 +24,5 @@
 // # Files in reading order
 //
 // config.go, records.go, store.go, cache.go, stats.go, pressure.go, block.go, room.go, sequence.go, append.go, fork.go,
-// allocate.go, swap.go.
+// allocate.go, swap.go, memory.go.
 package kvcache

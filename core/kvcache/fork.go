@@ -54,6 +54,9 @@ func (c *Cache) fork(place int32) Sequence {
 // present one, or one whose window reaches blocks that were given back.
 func (c *Cache) Truncate(ids []Sequence, lengths []uint32) error {
 	const op = "kv_cache.truncate"
+	if err := each(op, "length_count", len(lengths), len(ids)); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.leave()
 	if c.closed {
@@ -66,10 +69,10 @@ func (c *Cache) Truncate(ids []Sequence, lengths []uint32) error {
 	for at, tokens := range lengths {
 		s := &c.sequences[c.items[at].place]
 		if tokens > s.tokens {
-			return device.Errorf(device.CodeInvalidOffset, op, "token_counts[%d] is %d: the sequence %#x has %d tokens", at, tokens, uint64(ids[at]), s.tokens)
+			return device.Errorf(device.CodeInvalidOffset, op, "lengths[%d] is %d: the sequence %#x has %d tokens", at, tokens, uint64(ids[at]), s.tokens)
 		}
 		if oldest := c.config.reach(tokens); oldest/size < s.first {
-			return device.Errorf(device.CodeInvalidOffset, op, "token_counts[%d] is %d: the window of the next token of the sequence %#x begins at token %d, and blocks before token %d were given back",
+			return device.Errorf(device.CodeInvalidOffset, op, "lengths[%d] is %d: the window of the next token of the sequence %#x begins at token %d, and blocks before token %d were given back",
 				at, tokens, uint64(ids[at]), oldest, s.first*size)
 		}
 	}

@@ -143,7 +143,7 @@ func (n *naive) append() {
 		more[at] = n.some(6)
 		counts[at] = uint32(len(more[at]))
 	}
-	_, err := n.cache.Append(ids, counts, nil)
+	_, _, err := n.cache.Append(ids, counts, 0)
 	if n.failed(err, device.CodeOutOfMemory, device.CodeInvalidOffset) {
 		return
 	}
@@ -205,7 +205,7 @@ func (n *naive) free() {
 
 func (n *naive) swapOut() {
 	list, ids := n.pick(false)
-	_, err := n.cache.SwapOut(ids, nil)
+	_, _, err := n.cache.SwapOut(ids, 0)
 	if n.failed(err, device.CodeResourceExhausted) {
 		return
 	}
@@ -216,7 +216,7 @@ func (n *naive) swapOut() {
 
 func (n *naive) swapIn() {
 	list, ids := n.pick(true)
-	_, err := n.cache.SwapIn(ids, nil)
+	_, _, err := n.cache.SwapIn(ids, 0)
 	if n.failed(err, device.CodeOutOfMemory) {
 		return
 	}
@@ -248,7 +248,7 @@ func (n *naive) hostile() {
 			ids = []Sequence{s.id, freed}
 		}
 	}
-	_, err := n.cache.Append(ids, nil, nil)
+	_, _, err := n.cache.Append(ids, nil, 0)
 	requireCode(n.t, device.CodeInvalidHandle, err)
 	requireCode(n.t, device.CodeInvalidHandle, n.cache.Fork(ids, make([]Sequence, 2)))
 	requireCode(n.t, device.CodeInvalidHandle, n.cache.Free(ids))

@@ -69,7 +69,7 @@ const (
 
 // Sequence is the id of a sequence: its place in the table, and the generation of the place. An id is not
 // used again before a place has had 2^32 sequences. 0 is no sequence.
-type Sequence uint64
+type Sequence = uint64
 
 // sequence is a place for a sequence.
 type sequence struct {

@@ -84,6 +84,14 @@ func (c *Cache) named(op string, ids []Sequence, want where) error {
 	return nil
 }
 
+// each checks that a list has an item for each sequence.
+func each(op, name string, got, want int) error {
+	if got != want {
+		return device.Errorf(device.CodeInvalidArgument, op, "%s is %d: want %d, one for each sequence", name, got, want)
+	}
+	return nil
+}
+
 func unknown(op string, at int, id Sequence) error {
 	return device.Errorf(device.CodeInvalidHandle, op, "sequences[%d]: %#x is not a live sequence of the cache", at, uint64(id))
 }

@@ -1,25 +1,29 @@
 package kvcache
 
-import "ferrum_mem/core/device"
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
 
 // SwapOut moves the contents of sequences to blocks of the host, and releases their blocks of the device: of
 // all, or of none. Sequences of one call that share blocks share the copies.
 //
-// copies gets the copied blocks: from the device to the host. The result is their number. A store makes the
-// copies itself. Errors: those of Free; CodeInvalidState for a sequence that is swapped out;
-// CodeResourceExhausted for too few blocks of the host; CodeBufferTooSmall if copies is too short, and then the
-// result is their number; CodeBusy while the memory sleeps.
-func (c *Cache) SwapOut(ids []Sequence, copies []Copy) (copied int, err error) {
+// It returns the copies that the program has to make, from the device to the host, and their number. A store makes
+// them itself. Errors: those of Free; CodeInvalidState for a sequence that is swapped out; CodeResourceExhausted
+// for too few blocks of the host; CodeBufferTooSmall for more copies than most, and then their number is returned
+// too; CodeBusy while the memory sleeps.
+func (c *Cache) SwapOut(ids []Sequence, most int) (copies []Copy, count int, err error) {
 	const op = "kv_cache.swap_out"
 	c.mu.Lock()
 	defer c.leave()
 	awake, err := c.awake(op)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	defer awake()
 	if err := c.named(op, ids, onDevice); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	needed := 0
 	for at := range ids {
@@ -31,10 +35,10 @@ func (c *Cache) SwapOut(ids []Sequence, copies []Copy) (copied int, err error) {
 		})
 	}
 	if spare := int(c.config.HostBlocks) - c.counts.hostUsed; needed > spare {
-		return 0, device.Errorf(device.CodeResourceExhausted, op, "the sequences have %s: the host has %d of %d free", device.Count(needed, "block"), spare, c.config.HostBlocks)
+		return nil, 0, device.Errorf(device.CodeResourceExhausted, op, "the sequences have %s: the host has %d of %d free", device.Count(needed, "block"), spare, c.config.HostBlocks)
 	}
-	if err := c.hasSpace(op, needed, copies); err != nil {
-		return needed, err
+	if err := c.hasSpace(op, needed, most); err != nil {
+		return nil, needed, err
 	}
 	list := c.copies[:0]
 	for at := range ids {
@@ -51,7 +55,7 @@ func (c *Cache) SwapOut(ids []Sequence, copies []Copy) (copied int, err error) {
 			c.host[list[at].To].refs = 1
 			c.releaseHost(list[at].To)
 		}
-		return 0, err
+		return nil, 0, err
 	}
 	for _, pair := range list {
 		h, b := &c.host[pair.To], &c.blocks[pair.From]
@@ -60,18 +64,26 @@ func (c *Cache) SwapOut(ids []Sequence, copies []Copy) (copied int, err error) {
 	for at := range ids {
 		c.toHost(c.items[at].place)
 	}
-	copy(copies, list)
+	copies = c.reported(needed)
 	c.counts.swappedOut += uint64(needed)
 	c.settle()
-	return needed, nil
+	return copies, len(copies), nil
 }
 
 // hasSpace checks the room for the copies that a call reports.
-func (c *Cache) hasSpace(op string, needed int, copies []Copy) error {
-	if c.store == nil && needed > len(copies) {
-		return device.Errorf(device.CodeBufferTooSmall, op, "the call copies %s, and there is room for %d", device.Count(needed, "block"), len(copies))
+func (c *Cache) hasSpace(op string, needed, most int) error {
+	if c.store == nil && needed > most {
+		return device.Errorf(device.CodeBufferTooSmall, op, "the call copies %s, and there is room for %d", device.Count(needed, "block"), most)
 	}
 	return nil
+}
+
+// reported returns the copies of the present call that the program has to make.
+func (c *Cache) reported(count int) []Copy {
+	if c.store != nil || count == 0 {
+		return nil
+	}
+	return slices.Clone(c.copies[:count])
 }
 
 func (c *Cache) makeCopies(direction Direction, list []Copy) error {
@@ -105,15 +117,15 @@ func (c *Cache) toHost(place int32) {
 }
 
 // SwapIn moves sequences back to the device: all, or none. A block whose hash is published on the device is
-// shared and not copied. copies gets the copied blocks, from the host to the device. Errors: as of SwapOut;
-// CodeInvalidState for a sequence that is not swapped out; CodeOutOfMemory.
-func (c *Cache) SwapIn(ids []Sequence, copies []Copy) (copied int, err error) {
+// shared and not copied. The results are those of SwapOut, with copies from the host to the device. Errors: as of
+// SwapOut; CodeInvalidState for a sequence that is not swapped out; CodeOutOfMemory.
+func (c *Cache) SwapIn(ids []Sequence, most int) (copies []Copy, count int, err error) {
 	const op = "kv_cache.swap_in"
 	c.mu.Lock()
 	defer c.leave()
 	awake, err := c.awake(op)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	defer awake()
 	needed := 0
@@ -122,10 +134,10 @@ func (c *Cache) SwapIn(ids []Sequence, copies []Copy) (copied int, err error) {
 		needed = r.blocks
 		return r, err
 	}); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	if err := c.hasSpace(op, needed, copies); err != nil {
-		return needed, err
+	if err := c.hasSpace(op, needed, most); err != nil {
+		return nil, needed, err
 	}
 	// The shares come first: a block that is shared must not be evicted for another one.
 	for at := range ids {
@@ -152,14 +164,14 @@ func (c *Cache) SwapIn(ids []Sequence, copies []Copy) (copied int, err error) {
 		for at := range ids {
 			c.each(c.items[at].place, func(entry *int32) { c.release(c.host[*entry].partner) })
 		}
-		return 0, err
+		return nil, 0, err
 	}
 	for at := range ids {
 		c.toDevice(c.items[at].place)
 	}
-	copy(copies, list)
 	c.counts.swappedIn += uint64(len(list))
-	return len(list), nil
+	copies = c.reported(len(list))
+	return copies, len(copies), nil
 }
 
 // planSwapIn counts the blocks that come back, and finds those to be shared.
