@@ -12,6 +12,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/library"
 )
 
 // lastToken is the last token in use. A token identifies a callback. While a callback runs,
@@ -62,6 +63,20 @@ func fmgo_device_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_c
 		return uint64(C.fm_call_reclaim(callback, C.uint64_t(dev), C.uint64_t(needed), userData, C.uint64_t(token)))
 	})
 	return give(out, handle, err)
+}
+
+//export fmgo_kv_cache_pressure_callback_add
+func fmgo_kv_cache_pressure_callback_add(cache C.uint64_t, callback C.ferrum_pressure_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	object, err := kvCaches.KVCache("kv_cache.pressure_callback_add", uint64(cache))
+	if err != nil {
+		return fail(err)
+	}
+	token := newToken()
+	registered, err := object.PressureCallbackAdd(token, func(dev uint64, level int32) {
+		C.fm_call_pressure(callback, C.uint64_t(dev), C.int32_t(level), userData, C.uint64_t(token))
+	})
+	return give(out, registered, library.CallError(err, object))
 }
 
 func deadlineOf(config *C.ferrum_reclaim_config) (time.Duration, error) {

@@ -66,6 +66,9 @@ var computes = &lib.Computes
 // executors is the part of the library that builds models.
 var executors = &lib.Executors
 
+// kvCaches is the part of the library that makes KV caches.
+var kvCaches = &lib.KVCaches
+
 // layers is the part of the library that has the layer types of the program.
 var layers = &lib.Layers
 

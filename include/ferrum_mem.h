@@ -90,6 +90,7 @@
 #include "ferrum_mem/sharing.h"
 #include "ferrum_mem/weights.h"
 #include "ferrum_mem/tensor.h"
+#include "ferrum_mem/kv_cache.h"
 #include "ferrum_mem/compute.h"
 #include "ferrum_mem/layers.h"
 #include "ferrum_mem/executors.h"

@@ -24,6 +24,7 @@
 #include "ferrum_mem/fallback_buffer.hpp"
 #include "ferrum_mem/fallback_manager.hpp"
 #include "ferrum_mem/generic_pool.hpp"
+#include "ferrum_mem/kv_cache.hpp"
 #include "ferrum_mem/layer.hpp"
 #include "ferrum_mem/library.hpp"
 #include "ferrum_mem/manager.hpp"

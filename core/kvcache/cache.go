@@ -51,9 +51,9 @@ type Cache struct {
 	counts       counts
 
 	bounds pressure.Bounds
-	// level is the level that was reported last. notifying states that a callback runs.
+	// level is the level that was reported last. notifying states that listeners are called.
 	level     pressure.Level
-	onLevel   func(pressure.Level)
+	listeners []*Listener
 	notifying bool
 }
 
@@ -169,13 +169,14 @@ func (c *Cache) hasEnded(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "the cache is closed")
 }
 
-// Close ends the cache and releases its memory. Without force it returns CodeBusy while sequences live.
+// Close ends the cache and releases its memory. It waits for running listeners, so none of them calls it.
+// Without force it returns CodeBusy while sequences live.
 // Errors: those of the store; then the cache has ended, and another Close releases its memory.
 func (c *Cache) Close(force bool) error {
 	const op = "kv_cache.close"
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.moving > 0 {
+	for c.moving > 0 || c.notifying {
 		c.changed.Wait()
 	}
 	switch {

@@ -85,7 +85,7 @@ func TestStepFailsAsAWhole(t *testing.T) {
 	_, _, err = c.Append([]Sequence{first, second}, []uint32{4, 4}, 0)
 	require.NoError(t, err, "each window releases one block")
 	entries := make([]int32, c.width)
-	require.NoError(t, c.Tables([]Sequence{first}, int(c.width), entries, nil))
+	require.NoError(t, c.Tables([]Sequence{first}, int(c.width), entries))
 	assert.EqualValues(t, none, entries[0])
 	requireCode(t, device.CodeInvalidOffset, c.Truncate([]Sequence{first}, []uint32{4}))
 	require.NoError(t, c.Truncate([]Sequence{first}, []uint32{8}))
@@ -136,15 +136,15 @@ func TestRejectsArguments(t *testing.T) {
 		"fork of none":      {c.Fork(none, ids), device.CodeInvalidHandle, "0x0"},
 		"fork of too many":  {c.Fork(make([]Sequence, 9), ids), device.CodeInvalidArgument, "at most 8"},
 		"not out":           {swap(false, id), device.CodeInvalidState, "is not swapped out"},
-		"tables of none":    {c.Tables(none, 1, ids32(1), nil), device.CodeInvalidHandle, "0x0"},
-		"a narrow table":    {c.Tables(one, 1, ids32(1), nil), device.CodeBufferTooSmall, "2 entries, and width is 1"},
+		"tables of none":    {c.Tables(none, 1, ids32(1)), device.CodeInvalidHandle, "0x0"},
+		"a narrow table":    {c.Tables(one, 1, ids32(1)), device.CodeBufferTooSmall, "2 entries, and width is 1"},
 	} {
 		requireCode(t, wrong.code, wrong.err)
 		assert.ErrorContains(t, wrong.err, wrong.text, what)
 	}
 	assert.Equal(t, before, c.Stats())
 	require.NoError(t, swap(true, id))
-	for _, err := range []error{swap(true, id), appendTo(one, 1), c.Fork(one, ids), c.Publish(one, []uint32{1}, []uint64{1}), c.Tables(one, 9, ids32(9), nil)} {
+	for _, err := range []error{swap(true, id), appendTo(one, 1), c.Fork(one, ids), c.Publish(one, []uint32{1}, []uint64{1}), c.Tables(one, 9, ids32(9))} {
 		requireCode(t, device.CodeInvalidState, err)
 		assert.ErrorContains(t, err, "is swapped out")
 	}
@@ -152,7 +152,7 @@ func TestRejectsArguments(t *testing.T) {
 	require.NoError(t, c.Close(true))
 	require.True(t, c.IsClosed())
 	for _, err := range []error{c.Close(true), c.Allocate(Prompts{}, nil, nil), c.Publish(nil, nil, nil), c.Free(one), c.Fork(one, ids),
-		c.Truncate(nil, nil), swap(true), swap(false), appendTo(nil), c.Tables(nil, 0, nil, nil), last(c.Trim(0))} {
+		c.Truncate(nil, nil), swap(true), swap(false), appendTo(nil), c.Tables(nil, 0, nil), c.Lengths(nil, nil), last(c.Trim(0))} {
 		requireCode(t, device.CodeInvalidState, err)
 		assert.ErrorContains(t, err, "closed")
 	}
@@ -207,7 +207,7 @@ func TestReportsLevels(t *testing.T) {
 	c := newCache(t, config, nil)
 	var levels []pressure.Level
 	var made []Sequence
-	c.OnLevel(false, func(level pressure.Level) {
+	listener := c.OnLevel(func(level pressure.Level) {
 		levels = append(levels, level)
 		if level == pressure.Critical {
 			require.NoError(t, c.Free(made[:1]))
@@ -230,7 +230,7 @@ func TestReportsLevels(t *testing.T) {
 	next := []Sequence{0}
 	require.NoError(t, c.Allocate(Prompts{Tokens: []uint32{8}}, next, nil))
 	assert.Equal(t, []pressure.Level{pressure.Medium, pressure.High, pressure.Critical, pressure.High}, levels)
-	c.OnLevel(false, nil)
+	listener.Remove(false)
 	require.NoError(t, c.Free(next))
 	assert.Len(t, levels, 4)
 }

@@ -21,7 +21,7 @@ func (c *Cache) Fork(parents, children []Sequence) error {
 			return unknown(op, at, id)
 		}
 		if c.sequences[place].swapped {
-			return device.Errorf(device.CodeInvalidState, op, "sequences[%d]: the sequence %#x is swapped out", at, uint64(id))
+			return isOut(op, at, id)
 		}
 		c.items[at].place = place
 	}

@@ -32,6 +32,7 @@ type Planes struct {
 	blockBytes, pitchBytes uint64
 	chunkBlocks            uint32
 	always                 uint32
+	layout                 Layout
 	base                   device.Addr
 
 	host       *pool.Pool
@@ -70,7 +71,7 @@ func newPlanes(c *Config, l *Layout, e *engine.Engine, stream func() device.Stre
 	if l.AlwaysBlocks > c.Blocks {
 		return nil, device.Errorf(device.CodeInvalidConfig, op, "always_blocks is %d: there are %d blocks", l.AlwaysBlocks, c.Blocks).On(e.ID())
 	}
-	return &Planes{engine: e, stream: stream, count: planes, blocks: uint64(c.Blocks), hostBlocks: uint64(c.HostBlocks), blockBytes: bitsOf / 8}, nil
+	return &Planes{engine: e, stream: stream, count: planes, blocks: uint64(c.Blocks), hostBlocks: uint64(c.HostBlocks), blockBytes: bitsOf / 8, layout: *l}, nil
 }
 
 // BlockBytes is the size of a block in all planes.
@@ -88,6 +89,15 @@ func (p *Planes) Plane(layer uint32, values bool) (device.Addr, uint64, error) {
 	}
 	return p.base + device.Addr(at*p.pitchBytes), p.blocks * p.blockBytes, nil
 }
+
+// Heads returns the number of heads of a block in a plane.
+func (p *Planes) Heads() uint32 { return p.layout.Heads }
+
+// HeadDim returns the length of a head.
+func (p *Planes) HeadDim() uint32 { return p.layout.HeadDim }
+
+// Discard releases the memory of planes that have no cache, after an error, which it returns.
+func (p *Planes) Discard(err error) error { return errors.Join(err, p.Close(p.first())) }
 
 // IsWhole reports whether all blocks have memory as long as the cache exists.
 func (p *Planes) IsWhole() bool { return uint64(p.always)*uint64(p.chunkBlocks) >= p.blocks }
@@ -137,12 +147,8 @@ func (p *Planes) Close(mapped []uint32) error {
 
 // open maps the blocks that always have memory, and allocates those of the host, with a tag.
 func (p *Planes) open(host *pool.Pool, tag string) (*Planes, error) {
-	var first []uint32
-	for at := range p.always {
-		first = append(first, at)
-	}
 	if p.always > 0 {
-		if err := p.source.mapChunks(p, first); err != nil {
+		if err := p.source.mapChunks(p, p.first()); err != nil {
 			return nil, err
 		}
 	}
@@ -155,10 +161,19 @@ func (p *Planes) open(host *pool.Pool, tag string) (*Planes, error) {
 	}
 	got, err := host.Alloc(r)
 	if err != nil {
-		return nil, errors.Join(err, p.Close(first))
+		return nil, p.Discard(err)
 	}
 	p.host, p.hostBase = host, got.Addr
 	return p, nil
+}
+
+// first lists the chunks that always have memory.
+func (p *Planes) first() []uint32 {
+	all := make([]uint32, p.always)
+	for at := range all {
+		all[at] = uint32(at)
+	}
+	return all
 }
 
 // Copy implements Store. Adjacent blocks are one copy of each plane.

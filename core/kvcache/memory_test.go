@@ -1,4 +1,4 @@
-package kvcache
+package kvcache_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/kvcache"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/vmm"
 	"ferrum_mem/drivers/testdevice"
@@ -21,7 +22,9 @@ import (
 func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
 
 // kvBytes is a layout of 4 planes, in which a block of 4 tokens has 1 KiB.
-func kvBytes() Layout { return Layout{Layers: 2, Heads: 2, HeadDim: 64, ElementBits: 16} }
+func kvBytes() kvcache.Layout {
+	return kvcache.Layout{Layers: 2, Heads: 2, HeadDim: 64, ElementBits: 16}
+}
 
 // bench is a device with an elastic pool, whose model has a cache.
 type bench struct {
@@ -52,13 +55,13 @@ func newBench(t *testing.T, dev device.Device, limit uint64) *bench {
 }
 
 // fill writes a byte over a token of a sequence in all planes.
-func (b *bench) fill(p *Planes, c *Cache, id Sequence, token int, value byte) {
+func (b *bench) fill(p *kvcache.Planes, c *kvcache.Cache, id kvcache.Sequence, token int, value byte) {
 	for _, at := range b.places(p, c, id, token) {
 		require.NoError(b.t, b.bytes.Fill(at, value, 128))
 	}
 }
 
-func (b *bench) require(p *Planes, c *Cache, id Sequence, token int, value byte) {
+func (b *bench) require(p *kvcache.Planes, c *kvcache.Cache, id kvcache.Sequence, token int, value byte) {
 	b.t.Helper()
 	require.NoError(b.t, b.stream.Synchronize(device.Forever))
 	for _, at := range b.places(p, c, id, token) {
@@ -69,13 +72,13 @@ func (b *bench) require(p *Planes, c *Cache, id Sequence, token int, value byte)
 }
 
 // places returns the addresses of the heads of a token.
-func (b *bench) places(p *Planes, c *Cache, id Sequence, token int) (all []device.Addr) {
-	entry := uint64(table(b.t, c, id)[token/4])
+func (b *bench) places(p *kvcache.Planes, c *kvcache.Cache, id kvcache.Sequence, token int) (all []device.Addr) {
+	entry := uint64(kvcache.TableOf(b.t, c, id)[token/4])
 	for layer := range uint32(2) {
 		for _, values := range []bool{false, true} {
 			plane, size, err := p.Plane(layer, values)
 			require.NoError(b.t, err)
-			require.EqualValues(b.t, uint64(c.config.Blocks)<<10, size)
+			require.EqualValues(b.t, uint64(c.Config().Blocks)<<10, size)
 			for head := range uint64(2) {
 				all = append(all, plane+device.Addr(entry<<10+head<<9+uint64(token%4)<<7))
 			}
@@ -93,32 +96,32 @@ func (b *bench) close() {
 // Blocks keep their bytes through copies, swaps and the sleep of the model, and the pages are of the model.
 func TestBlocksInAModel(t *testing.T) {
 	b := newBench(t, testdevice.Open(t, 256<<20), 16)
-	config := small()
+	config := kvcache.Small()
 	config.Blocks, config.SequenceTokens, config.HostBlocks = 200, 800, 100
-	p, err := InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, b.pool)
+	p, err := kvcache.InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, b.pool)
 	require.NoError(t, err)
 	chunkPages := func() uint64 { return b.model.Stats().MappedPages }
-	c := newCache(t, config, p)
+	c := kvcache.NewCache(t, config, p)
 	require.Zero(t, chunkPages())
-	id, _ := allocate(t, c, 6)
+	id, _ := kvcache.AllocateOne(t, c, 6)
 	require.EqualValues(t, 4, chunkPages(), "one page in each plane")
 	for token := range 6 {
 		b.fill(p, c, id, token, byte(token+1))
 	}
-	child := make([]Sequence, 1)
-	require.NoError(t, c.Fork([]Sequence{id}, child))
+	child := make([]kvcache.Sequence, 1)
+	require.NoError(t, c.Fork([]kvcache.Sequence{id}, child))
 	_, _, err = c.Append(child, nil, 0)
 	require.NoError(t, err)
 	require.NoError(t, b.stream.Synchronize(device.Forever))
 	b.fill(p, c, child[0], 6, 99)
-	_, _, err = c.SwapOut([]Sequence{id, child[0]}, 0)
+	_, _, err = c.SwapOut([]kvcache.Sequence{id, child[0]}, 0)
 	require.NoError(t, err)
-	other, _ := allocate(t, c, 12)
+	other, _ := kvcache.AllocateOne(t, c, 12)
 	require.NoError(t, b.stream.Synchronize(device.Forever))
 	for token := range 12 {
 		b.fill(p, c, other, token, 0xee)
 	}
-	_, _, err = c.SwapIn([]Sequence{child[0], id}, 0)
+	_, _, err = c.SwapIn([]kvcache.Sequence{child[0], id}, 0)
 	require.NoError(t, err)
 	for token := range 6 {
 		b.require(p, c, id, token, byte(token+1))
@@ -129,13 +132,13 @@ func TestBlocksInAModel(t *testing.T) {
 	_, err = b.model.Sleep(context.Background(), vmm.SleepRequest{Tag: "kv"})
 	require.NoError(t, err)
 	_, _, err = c.Append(child, nil, 0)
-	requireCode(t, device.CodeBusy, err)
+	kvcache.RequireCode(t, device.CodeBusy, err)
 	assert.ErrorContains(t, err, "the memory of the cache sleeps")
 	_, err = b.model.Wake(context.Background(), vmm.WakeRequest{Tag: "kv"})
 	require.NoError(t, err)
 	b.require(p, c, child[0], 6, 99)
 
-	require.NoError(t, c.Free([]Sequence{id, child[0], other}))
+	require.NoError(t, c.Free([]kvcache.Sequence{id, child[0], other}))
 	_, err = c.Trim(0)
 	require.NoError(t, err)
 	require.NoError(t, b.model.Synchronize())
@@ -147,42 +150,42 @@ func TestBlocksInAModel(t *testing.T) {
 // A cache gives pages with cached blocks to another model, and grows again.
 func TestCachesShareAnElasticPool(t *testing.T) {
 	b := newBench(t, testdevice.Open(t, 256<<20), 8)
-	config := Config{BlockTokens: 4, Blocks: 128, Sequences: 4, SequenceTokens: 512}
+	config := kvcache.Config{BlockTokens: 4, Blocks: 128, Sequences: 4, SequenceTokens: 512}
 	page := b.shared.PageBytes()
 	if page != pageBytes {
 		t.Skip("the page of the device has another number of blocks")
 	}
-	p, err := InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, nil)
+	p, err := kvcache.InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, nil)
 	require.NoError(t, err)
-	c := newCache(t, config, p)
+	c := kvcache.NewCache(t, config, p)
 	reclaim, err := b.shared.OnReclaim("llama", time.Minute, p.Reclaimer(c))
 	require.NoError(t, err)
-	id, _ := allocate(t, c, 512)
+	id, _ := kvcache.AllocateOne(t, c, 512)
 	hashes := make([]uint64, 128)
 	for at := range hashes {
 		hashes[at] = uint64(at)
 	}
-	require.NoError(t, c.Publish([]Sequence{id}, []uint32{128}, hashes))
+	require.NoError(t, c.Publish([]kvcache.Sequence{id}, []uint32{128}, hashes))
 	other, err := b.shared.Register("other", vmm.ModelConfig{VirtualBytes: 8 * page, GuaranteedBytes: 4 * page, GuaranteeMayWait: true})
 	require.NoError(t, err)
 	_, err = other.Alloc(4 * page)
-	requireCode(t, device.CodeOutOfPhysicalMemory, err)
-	require.NoError(t, c.Free([]Sequence{id}))
+	kvcache.RequireCode(t, device.CodeOutOfPhysicalMemory, err)
+	require.NoError(t, c.Free([]kvcache.Sequence{id}))
 	got, err := other.Alloc(4 * page)
 	require.NoError(t, err)
 	assert.EqualValues(t, 64, c.Stats().UnmappedBlocks)
 	assert.EqualValues(t, 64, c.Find(hashes), "the start of the prefix stays")
-	second, shared := allocate(t, c, 512-256, hashes[:64]...)
+	second, shared := kvcache.AllocateOne(t, c, 512-256, hashes[:64]...)
 	require.EqualValues(t, 256, shared)
-	_, _, err = c.Append([]Sequence{second}, []uint32{4}, 0)
-	requireCode(t, device.CodeOutOfMemory, err)
-	requireCode(t, device.CodeOutOfPhysicalMemory, err)
+	_, _, err = c.Append([]kvcache.Sequence{second}, []uint32{4}, 0)
+	kvcache.RequireCode(t, device.CodeOutOfMemory, err)
+	kvcache.RequireCode(t, device.CodeOutOfPhysicalMemory, err)
 	require.NoError(t, other.Free(got.OffsetBytes, got.SizeBytes, nil))
 	require.NoError(t, other.Synchronize())
 	require.NoError(t, b.shared.Unregister("other", false))
-	_, _, err = c.Append([]Sequence{second}, []uint32{4}, 0)
+	_, _, err = c.Append([]kvcache.Sequence{second}, []uint32{4}, 0)
 	require.NoError(t, err)
-	check(t, c)
+	kvcache.Check(t, c)
 	require.NoError(t, c.Close(true))
 	reclaim.Remove(false)
 	require.NoError(t, b.model.Synchronize())
@@ -191,23 +194,23 @@ func TestCachesShareAnElasticPool(t *testing.T) {
 
 func TestBlocksInAPool(t *testing.T) {
 	b := newBench(t, testdevice.Open(t, 256<<20), 16)
-	config := small()
+	config := kvcache.Small()
 	before := b.pool.Statistics().LiveBlocks.Current
-	p, err := InPool(config, kvBytes(), b.pool, "kv", b.now, b.pool)
+	p, err := kvcache.InPool(config, kvBytes(), b.pool, "kv", b.now, b.pool)
 	require.NoError(t, err)
 	require.True(t, p.IsWhole())
 	require.EqualValues(t, 4<<10, p.BlockBytes())
-	c := newCache(t, config, p)
+	c := kvcache.NewCache(t, config, p)
 	assert.EqualValues(t, before+2, b.pool.Statistics().LiveBlocks.Current)
-	id, _ := allocate(t, c, 6)
+	id, _ := kvcache.AllocateOne(t, c, 6)
 	b.fill(p, c, id, 5, 7)
-	_, _, err = c.SwapOut([]Sequence{id}, 0)
+	_, _, err = c.SwapOut([]kvcache.Sequence{id}, 0)
 	require.NoError(t, err)
-	_, _, err = c.SwapIn([]Sequence{id}, 0)
+	_, _, err = c.SwapIn([]kvcache.Sequence{id}, 0)
 	require.NoError(t, err)
 	b.require(p, c, id, 5, 7)
 	_, _, err = p.Plane(2, false)
-	requireCode(t, device.CodeInvalidArgument, err)
+	kvcache.RequireCode(t, device.CodeInvalidArgument, err)
 	_, err = c.Trim(0)
 	require.NoError(t, err)
 	require.NoError(t, c.Close(true))
@@ -218,27 +221,27 @@ func TestRejectsLayouts(t *testing.T) {
 	b := newBench(t, testdevice.Open(t, 256<<20), 16)
 	defer b.close()
 	for what, wrong := range map[string]struct {
-		change func(*Config, *Layout)
+		change func(*kvcache.Config, *kvcache.Layout)
 		code   device.Code
 	}{
-		"no layer":       {func(_ *Config, l *Layout) { l.Layers = 0 }, device.CodeInvalidConfig},
-		"half a byte":    {func(c *Config, l *Layout) { *l, c.BlockTokens = Layout{1, 1, 1, 4, 0}, 1 }, device.CodeInvalidConfig},
-		"too much":       {func(_ *Config, l *Layout) { l.Heads, l.HeadDim = 1<<31, 1<<31 }, device.CodeOverflow},
-		"always more":    {func(_ *Config, l *Layout) { l.AlwaysBlocks = 25 }, device.CodeInvalidConfig},
-		"no address":     {func(c *Config, _ *Layout) { c.Blocks = 1 << 20 }, device.CodeOutOfVirtualMemory},
-		"no memory":      {func(c *Config, l *Layout) { c.Blocks, l.AlwaysBlocks, l.Layers = 500, 500, 4 }, device.CodeOutOfPhysicalMemory},
-		"no host memory": {func(c *Config, l *Layout) { c.HostBlocks, l.AlwaysBlocks = 1<<22, 24 }, device.CodeOutOfMemory},
+		"no layer":       {func(_ *kvcache.Config, l *kvcache.Layout) { l.Layers = 0 }, device.CodeInvalidConfig},
+		"half a byte":    {func(c *kvcache.Config, l *kvcache.Layout) { *l, c.BlockTokens = kvcache.Layout{1, 1, 1, 4, 0}, 1 }, device.CodeInvalidConfig},
+		"too much":       {func(_ *kvcache.Config, l *kvcache.Layout) { l.Heads, l.HeadDim = 1<<31, 1<<31 }, device.CodeOverflow},
+		"always more":    {func(_ *kvcache.Config, l *kvcache.Layout) { l.AlwaysBlocks = 25 }, device.CodeInvalidConfig},
+		"no address":     {func(c *kvcache.Config, _ *kvcache.Layout) { c.Blocks = 1 << 20 }, device.CodeOutOfVirtualMemory},
+		"no memory":      {func(c *kvcache.Config, l *kvcache.Layout) { c.Blocks, l.AlwaysBlocks, l.Layers = 500, 500, 4 }, device.CodeOutOfPhysicalMemory},
+		"no host memory": {func(c *kvcache.Config, l *kvcache.Layout) { c.HostBlocks, l.AlwaysBlocks = 1<<22, 24 }, device.CodeOutOfMemory},
 	} {
-		config, layout := small(), kvBytes()
+		config, layout := kvcache.Small(), kvBytes()
 		wrong.change(&config, &layout)
-		_, err := InRange(config, layout, b.engine, b.model, 0, "kv", b.now, b.pool)
+		_, err := kvcache.InRange(config, layout, b.engine, b.model, 0, "kv", b.now, b.pool)
 		require.Error(t, err, what)
-		requireCode(t, wrong.code, err)
+		kvcache.RequireCode(t, wrong.code, err)
 	}
 	require.NoError(t, b.model.Synchronize())
 	assert.Zero(t, b.model.Stats().MappedPages)
-	config := small()
-	size, err := RangeBytes(config, kvBytes(), b.engine, b.model.PageBytes())
+	config := kvcache.Small()
+	size, err := kvcache.RangeBytes(config, kvBytes(), b.engine, b.model.PageBytes())
 	require.NoError(t, err)
 	assert.Equal(t, 4*b.model.PageBytes(), size)
 }
@@ -248,7 +251,7 @@ func TestFailingDriver(t *testing.T) {
 	for n := 1; ; n++ {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 << 20, Backed: true, PageMinimumBytes: pageBytes, PageRecommendedBytes: pageBytes})
 		b := newBench(t, dev, 12)
-		dev.FailNth(devicetest.Any, n, errInjected)
+		dev.FailNth(devicetest.Any, n, kvcache.ErrInjected)
 		b.program(dev)
 		left := dev.ClearFaults()
 		require.NoError(t, b.model.Synchronize())
@@ -265,26 +268,26 @@ func TestFailingDriver(t *testing.T) {
 
 // program makes a cache, uses it, and closes it. Each step may fail.
 func (b *bench) program(dev *devicetest.Device) {
-	config := Config{BlockTokens: 4, Blocks: 192, HostBlocks: 8, Sequences: 4, SequenceTokens: 768}
-	p, err := InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, b.pool)
+	config := kvcache.Config{BlockTokens: 4, Blocks: 192, HostBlocks: 8, Sequences: 4, SequenceTokens: 768}
+	p, err := kvcache.InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, b.pool)
 	if err != nil {
 		return
 	}
-	c := newCache(b.t, config, p)
-	ids, child := make([]Sequence, 2), make([]Sequence, 1)
-	if c.Allocate(Prompts{Tokens: []uint32{6, 400}}, ids, nil) == nil {
+	c := kvcache.NewCache(b.t, config, p)
+	ids, child := make([]kvcache.Sequence, 2), make([]kvcache.Sequence, 1)
+	if c.Allocate(kvcache.Prompts{Tokens: []uint32{6, 400}}, ids, nil) == nil {
 		require.NoError(b.t, c.Fork(ids[:1], child))
-		check(b.t, c)
+		kvcache.Check(b.t, c)
 		_, _, _ = c.Append(append(child, ids...), []uint32{1, 1, 300}, 0)
-		check(b.t, c)
+		kvcache.Check(b.t, c)
 		_, _, _ = c.SwapOut(child, 0)
-		check(b.t, c)
+		kvcache.Check(b.t, c)
 		_, _, _ = c.SwapIn(child, 0)
-		check(b.t, c)
+		kvcache.Check(b.t, c)
 		require.NoError(b.t, c.Free(ids))
-		check(b.t, c)
+		kvcache.Check(b.t, c)
 		_, _ = c.Trim(0)
-		check(b.t, c)
+		kvcache.Check(b.t, c)
 	}
 	if c.Close(true) != nil {
 		require.False(b.t, c.IsClosed())

@@ -1,42 +1,77 @@
 package kvcache
 
-import "ferrum_mem/core/pressure"
+import (
+	"slices"
 
-// OnLevel sets the function that is called when the level of the used blocks changes; nil: none. It is called
-// by the thread whose call changed the level, before that call returns, with no lock held, and may call the
-// cache. Calls of it follow each other. OnLevel waits for a running call of the present function, unless
-// inside states that it is called from there.
-func (c *Cache) OnLevel(inside bool, fn func(pressure.Level)) {
+	"ferrum_mem/core/pressure"
+)
+
+// Listener is a function that is called when the level of the used blocks changes.
+type Listener struct {
+	cache *Cache
+	call  func(pressure.Level)
+	// removed is guarded by Cache.mu.
+	removed bool
+}
+
+// OnLevel adds a listener. It is called by the thread whose call changed the level, before that call returns,
+// with no lock held, and may call the cache. The calls of all listeners of a cache follow each other. A closed
+// cache calls none.
+func (c *Cache) OnLevel(call func(pressure.Level)) *Listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l := &Listener{cache: c, call: call}
+	// A call of listeners may go over the list.
+	c.listeners = append(slices.Clone(c.listeners), l)
+	return l
+}
+
+// Remove ends a listener: it is not called again. It waits for running calls of the listeners of the cache,
+// unless inside states that it is called from one of them.
+func (l *Listener) Remove(inside bool) {
+	c := l.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.removed = true
+	c.listeners = slices.DeleteFunc(slices.Clone(c.listeners), func(other *Listener) bool { return other == l })
 	for c.notifying && !inside {
 		c.changed.Wait()
 	}
-	c.onLevel, c.level = fn, c.bounds.LevelOf(uint64(c.counts.used))
 }
 
-// leave releases mu at the end of a call, and reports a change of the level. A call from inside of the
-// function leaves the report to the call that made it.
+// leave releases mu at the end of a call, and reports a change of the level. A call from inside of a listener
+// leaves the report to the call that the listener runs in.
 func (c *Cache) leave() {
-	for c.onLevel != nil && !c.notifying {
+	for !c.notifying && !c.closed {
 		now := c.bounds.Next(c.level, uint64(c.counts.used))
 		if now == c.level {
 			break
 		}
-		c.report(now)
+		if c.level = now; len(c.listeners) > 0 {
+			c.notify(now)
+		}
 	}
 	c.mu.Unlock()
 }
 
-// report calls the function with a level. The caller holds mu, which report releases meanwhile.
-func (c *Cache) report(now pressure.Level) {
-	fn := c.onLevel
-	c.level, c.notifying = now, true
+// notify calls the listeners with a level. The caller holds mu, which notify releases meanwhile.
+func (c *Cache) notify(now pressure.Level) {
+	listeners := c.listeners
+	c.notifying = true
 	defer func() {
-		c.mu.Lock()
 		c.notifying = false
 		c.changed.Broadcast()
 	}()
-	c.mu.Unlock()
-	fn(now)
+	for _, l := range listeners {
+		if !l.removed {
+			l.notify(now)
+		}
+	}
+}
+
+// notify calls the function. The caller holds mu, which notify releases meanwhile.
+func (l *Listener) notify(now pressure.Level) {
+	defer l.cache.mu.Lock()
+	l.cache.mu.Unlock()
+	l.call(now)
 }

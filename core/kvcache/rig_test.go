@@ -249,7 +249,8 @@ func allocate(t *testing.T, c *Cache, tokens uint32, hashes ...uint64) (Sequence
 // table returns the block table of a sequence.
 func table(t require.TestingT, c *Cache, id Sequence) []int32 {
 	entries, length := make([]int32, c.width), make([]uint32, 1)
-	require.NoError(t, c.Tables([]Sequence{id}, int(c.width), entries, length))
+	require.NoError(t, c.Tables([]Sequence{id}, int(c.width), entries))
+	require.NoError(t, c.Lengths([]Sequence{id}, length))
 	return entries[:(length[0]+c.config.BlockTokens-1)/c.config.BlockTokens]
 }
 

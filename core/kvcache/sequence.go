@@ -72,11 +72,11 @@ func (c *Cache) named(op string, ids []Sequence, want where) error {
 		s := &c.sequences[place]
 		switch {
 		case s.turn == c.turn:
-			return device.Errorf(device.CodeInvalidArgument, op, "sequences[%d]: the call names the sequence %#x twice", at, uint64(id))
+			return device.Errorf(device.CodeInvalidArgument, op, "sequences[%d]: the call names the sequence %#x twice", at, id)
 		case s.swapped && want == onDevice:
-			return device.Errorf(device.CodeInvalidState, op, "sequences[%d]: the sequence %#x is swapped out", at, uint64(id))
+			return isOut(op, at, id)
 		case !s.swapped && want == onHost:
-			return device.Errorf(device.CodeInvalidState, op, "sequences[%d]: the sequence %#x is not swapped out", at, uint64(id))
+			return device.Errorf(device.CodeInvalidState, op, "sequences[%d]: the sequence %#x is not swapped out", at, id)
 		}
 		s.turn = c.turn
 		c.items[at].place = place
@@ -92,8 +92,12 @@ func each(op, name string, got, want int) error {
 	return nil
 }
 
+func isOut(op string, at int, id Sequence) error {
+	return device.Errorf(device.CodeInvalidState, op, "sequences[%d]: the sequence %#x is swapped out", at, id)
+}
+
 func unknown(op string, at int, id Sequence) error {
-	return device.Errorf(device.CodeInvalidHandle, op, "sequences[%d]: %#x is not a live sequence of the cache", at, uint64(id))
+	return device.Errorf(device.CodeInvalidHandle, op, "sequences[%d]: %#x is not a live sequence of the cache", at, id)
 }
 
 // places checks that there are places for more sequences.
@@ -176,10 +180,27 @@ func (c *Cache) settle() {
 	}
 }
 
+// Lengths copies the numbers of tokens of sequences. Errors: CodeInvalidHandle.
+func (c *Cache) Lengths(ids []Sequence, lengths []uint32) error {
+	const op = "kv_cache.lengths"
+	c.mu.Lock()
+	defer c.leave()
+	if c.closed {
+		return c.hasEnded(op)
+	}
+	for at, id := range ids {
+		place := c.place(id)
+		if place == none {
+			return unknown(op, at, id)
+		}
+		lengths[at] = c.sequences[place].tokens
+	}
+	return nil
+}
+
 // Tables copies the block tables of sequences: width entries for each, one sequence after the other. An entry
-// without a block is -1. lengths, if it is not nil, gets the number of tokens of each. Errors: CodeInvalidHandle;
-// CodeInvalidState for a sequence that is swapped out; CodeBufferTooSmall for a table with more blocks.
-func (c *Cache) Tables(ids []Sequence, width int, tables []int32, lengths []uint32) error {
+// without a block is -1. Errors: CodeInvalidHandle; CodeInvalidState for a sequence that is swapped out; CodeBufferTooSmall for a table with more blocks.
+func (c *Cache) Tables(ids []Sequence, width int, tables []int32) error {
 	const op = "kv_cache.block_tables"
 	c.mu.Lock()
 	defer c.leave()
@@ -194,7 +215,7 @@ func (c *Cache) Tables(ids []Sequence, width int, tables []int32, lengths []uint
 		s := &c.sequences[place]
 		switch {
 		case s.swapped:
-			return device.Errorf(device.CodeInvalidState, op, "sequences[%d]: the sequence %#x is swapped out", at, uint64(id))
+			return isOut(op, at, id)
 		case int(s.count) > width:
 			return device.Errorf(device.CodeBufferTooSmall, op, "sequences[%d]: the block table has %d entries, and width is %d", at, s.count, width)
 		}
@@ -208,9 +229,6 @@ func (c *Cache) Tables(ids []Sequence, width int, tables []int32, lengths []uint
 		}
 		for i := range to[count:] {
 			to[count+i] = none
-		}
-		if lengths != nil {
-			lengths[at] = s.tokens
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@
 // Log, ReportDefect and LeakReportJSON.
 //
 // A Weights and a TensorSet have locks of their own, which come after object.destroying and
-// before all others: Weights.mu, TensorSet.mu, tensorHolder.mu, sharedSource.mu. Weights.mu
+// before all others: Weights.mu, TensorSet.mu, tensorHolder.mu, sharedSource.mu. KVCache.mu is a leaf. Weights.mu
 // is held while Close waits for readers, on a condition that releases it.
 //
 // Lock order: object.destroying, then Library.mu, then Device.gate, then the locks of the
@@ -52,5 +52,6 @@
 // weight_memories.go, weights.go, weight_loads.go, weight_files.go, weight_decoders.go,
 // kind_tensor.go, tensors.go, tensor_calls.go, dlpack.go,
 // kind_compute.go, computes.go, program_backends.go, program_layers.go, layer_calls.go,
-// kind_executor.go, executors.go, program_passes.go, definitions.go, exports.go.
+// kind_executor.go, executors.go, program_passes.go, definitions.go, exports.go, kind_kv_cache.go,
+// kv_memory.go, kv_caches.go.
 package library

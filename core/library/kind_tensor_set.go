@@ -67,6 +67,7 @@ type tensorHolder struct {
 	mu      sync.Mutex
 	sets    map[*TensorSet]bool
 	tensors map[*Tensor]bool
+	caches  map[*KVCache]bool
 	// models are the models of executors, by their ids.
 	models map[string]*builtModel
 }
@@ -128,6 +129,9 @@ func (h *tensorHolder) await(ctx context.Context, op, model, tag string, noWait 
 // memory. The tensors and sets stay.
 func (h *tensorHolder) vacate(op, model string, force bool) error {
 	if err := h.endExecutors(op, model, force); err != nil {
+		return err
+	}
+	if err := h.endCaches(op, model, force); err != nil {
 		return err
 	}
 	if err := h.vacant(op, model); err != nil && !force {

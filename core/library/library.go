@@ -140,6 +140,8 @@ type Library struct {
 	Executors Executors
 	// Layers has the layer types of the program.
 	Layers Layers
+	// KVCaches makes KV caches.
+	KVCaches KVCaches
 
 	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
@@ -167,6 +169,7 @@ func New(o Options) *Library {
 	l.Executors.library = l
 	l.Executors.builder.Operators = &l.Layers
 	l.Layers.library = l
+	l.KVCaches.library = l
 	l.changed = sync.NewCond(&l.mu)
 	return l
 }

@@ -62,6 +62,7 @@ type registry struct {
 	ops              *handle.Table[*Op]
 	sequences        *handle.Table[*Sequence]
 	executors        *handle.Table[*Executor]
+	kvCaches         *handle.Table[*KVCache]
 	// kinds lists all kinds, including those of the factory. Only New writes it.
 	kinds []kind
 }
@@ -88,6 +89,7 @@ func (g *registry) init() {
 	g.ops = handle.New[*Op](handle.Op)
 	g.sequences = handle.New[*Sequence](handle.Sequence)
 	g.executors = handle.New[*Executor](handle.Executor)
+	g.kvCaches = handle.New[*KVCache](handle.KVCache)
 	g.registerKinds()
 }
 
@@ -126,6 +128,7 @@ func (g *registry) registerKinds() {
 		&shelf[*GenericPool]{kind: handle.GenericPool, table: g.genericPools},
 		&shelf[*Weights]{kind: handle.Weights, table: g.weights, is: calls},
 		&shelf[*TensorSet]{kind: handle.TensorSet, table: g.tensorSets, is: calls},
+		&shelf[*KVCache]{kind: handle.KVCache, table: g.kvCaches, is: calls},
 		&shelf[*Tensor]{kind: handle.Tensor, table: g.tensors, is: traits{calls: true, listed: listedLast}},
 		&shelf[*Compute]{kind: handle.Compute, table: g.computes,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},

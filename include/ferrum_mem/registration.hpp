@@ -51,6 +51,7 @@ class registration {
     friend class device;
     friend class elastic_pool;
     friend class fallback_manager;
+    friend class kv_cache;
     friend class optimization_pass;
     friend class weights;
     friend result<registration> try_register_layer(layer of);

@@ -198,6 +198,12 @@ class c_text {
     const char *text_;
 };
 
+/** The items of a list, for a function that takes no NULL. */
+template <class T> const T *items(const std::vector<T> &list) {
+    static const T none{};
+    return list.empty() ? &none : list.data();
+}
+
 } // namespace detail
 
 /** Waits without a limit. */

@@ -143,7 +143,7 @@ def _list_forms(call: Call, const: str) -> list[str]:
         if argument.element:
             listed = argument.name
             declared.append((f"const std::vector<{argument.element}> &{listed}", ""))
-            passed.append(f"{listed}.data()")
+            passed.append(f"detail::items({listed})")
         else:
             declared.append((argument.declared, argument.default))
             passed.append(argument.name)
@@ -228,10 +228,10 @@ def _two_calls(call: Call, output: Output) -> str:
         init = output.init or f"{output.type}{{}}"
         head, to = f"detail::list<{output.type}>({init}, ", f"{output.type} *to"
     passed = ", ".join(call.passed)
-    if passed == "to, room, count" and output.form == "text":
+    if passed == "to, room, found" and output.form == "text":
         return f"return detail::text({call.function.name});\n"
     return (
-        f"return {head}[&]({to}, std::size_t room, std::size_t *count) {{\n"
+        f"return {head}[&]({to}, std::size_t room, std::size_t *found) {{\n"
         f"return {call.function.name}({passed});\n}});\n"
     )
 

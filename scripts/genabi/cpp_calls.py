@@ -160,7 +160,7 @@ def _read_input(function: Function, argument: Input, reading: _Reading) -> None:
     elif role is Role.ARRAY:
         element = spelled(argument)
         reading.arguments.append(Argument(name, f"const {element} *{name}", "", element))
-        reading.take("std::size_t ", "count")
+        reading.take("std::size_t ", argument.parameters[1].name)
         reading.passed.insert(-1, name)
     elif role in (Role.WAIT, Role.DURATION):
         if default:
@@ -195,7 +195,7 @@ def _read_output(
     struct = structs.get(argument.type_name)
     init = f"{struct.name.upper()}_INIT" if struct is not None and struct.initial else ""
     if argument.role in (Role.TEXT, Role.ARRAY):
-        reading.passed += ["to", "room", "count"]
+        reading.passed += ["to", "room", "found"]
     elif argument.role is Role.BATCH:
         raise ShapeError(f"{function.name}: C++ has no form for a batch: tag it @by-hand cpp")
     else:

@@ -22,7 +22,7 @@ WORDS = {
 
 # The start of a tag: a package of the core, such as pool in `@go *pool.Config`, or a name that an
 # export has without a package.
-GIVEN = {"lib", "factory", "loader", "tensors", "computes", "executors", "layers"}
+GIVEN = {"lib", "factory", "loader", "tensors", "computes", "executors", "layers", "kvCaches"}
 PACKAGE = re.compile(r"^\*?([a-z]+)\.[A-Z]")
 
 

@@ -19,6 +19,12 @@ NAMING |= {"long", "words"}
 # The callback that the library calls when it releases data of the caller.
 RELEASE = "ferrum_release_fn"
 
+
+def singular(name: str) -> str:
+    """Returns the name of one item of a list: "hash" of "hashes", "range" of "ranges"."""
+    return name[:-2] if name.endswith("shes") else name.removesuffix("s")
+
+
 # A text of the caller: const char *.
 TEXT = Pointer(Scalar("char"), is_const=True)
 
@@ -209,7 +215,7 @@ class _Reader:
             if element == TEXT:
                 return Argument(first.name, Role.TEXTS, tuple(left[:2]), Scalar("char"))
             return Argument(first.name, Role.ARRAY, tuple(left[:2]), element)
-        if names[1:2] == [first.name.removesuffix("s") + "_count"]:
+        if names[1:2] == [singular(first.name) + "_count"]:
             role = Role.ARRAY if first.type.is_const else Role.PLACES
             return Argument(first.name, role, tuple(left[:2]), element)
         is_raw = element == Scalar("void") and names[1:2] == ["size_bytes"]

@@ -13,6 +13,7 @@
     X(estimate) \
     X(executors) \
     X(fallback) \
+    X(kv_cache) \
     X(layers) \
     X(managers) \
     X(mapping) \

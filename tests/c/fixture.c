@@ -251,6 +251,19 @@ static ferrum_executor make_executor(ferrum_compute compute,
     return executor;
 }
 
+static ferrum_kv_cache make_kv_cache(void) {
+    ferrum_kv_cache_config config = FERRUM_KV_CACHE_CONFIG_INIT;
+    config.block_tokens = 4;
+    config.blocks = 64;
+    config.host_blocks = 8;
+    config.sequences = 8;
+    config.sequence_tokens = 64;
+    ferrum_kv_cache cache;
+    MUST(ferrum_kv_cache_create(&config, &(ferrum_weights_memory){0},
+                                (ferrum_pool){0}, (ferrum_stream){0}, &cache));
+    return cache;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -280,6 +293,9 @@ static void make_dead_handles(fixture *f) {
     ferrum_executor executor = make_executor(compute, models);
     MUST(ferrum_executor_destroy(executor, 0));
     f->dead[EXECUTOR] = executor.id;
+    ferrum_kv_cache kv_cache = make_kv_cache();
+    MUST(ferrum_kv_cache_destroy(kv_cache, 0));
+    f->dead[KV_CACHE] = kv_cache.id;
     MUST(ferrum_elastic_pool_destroy(models, 0));
     MUST(ferrum_sequence_destroy(sequence));
     MUST(ferrum_op_destroy(op));
@@ -376,6 +392,7 @@ void fixture_make(fixture *f) {
     f->sequence = make_sequence(f->compute);
     f->models = make_models(f->device);
     f->executor = make_executor(f->compute, f->models);
+    f->kv_cache = make_kv_cache();
     const uint64_t live[KINDS] = {
         f->device.id,       f->stream.id,    f->event.id,
         f->pool.id,         f->manager.id,   f->memory.id,
@@ -384,12 +401,13 @@ void fixture_make(fixture *f) {
         f->buffer.id,       f->tracker.id,   f->generic.id,
         f->weights.id,      f->set.id,       f->tensor.id,
         f->compute.id,      f->op.id,        f->sequence.id,
-        f->executor.id};
+        f->executor.id,     f->kv_cache.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 static void end_everything(fixture *f) {
+    MUST(ferrum_kv_cache_destroy(f->kv_cache, 0));
     MUST(ferrum_executor_destroy(f->executor, 0));
     MUST(ferrum_elastic_pool_destroy(f->models, 0));
     MUST(ferrum_sequence_destroy(f->sequence));

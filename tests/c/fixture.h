@@ -37,6 +37,7 @@ enum kind {
     OP,
     SEQUENCE,
     EXECUTOR,
+    KV_CACHE,
     KINDS
 };
 
@@ -80,6 +81,9 @@ typedef struct {
      * which computes FIXTURE_DEFINITION. */
     ferrum_elastic_pool models;
     ferrum_executor executor;
+    /* Without memory: 64 blocks of 4 tokens, 8 blocks of the host, 8 sequences
+     * of up to 64 tokens. It has no sequence. */
+    ferrum_kv_cache kv_cache;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

@@ -179,6 +179,50 @@ TEST(CppCalls, test_generic_pool) {
     REFUSED(tracker());
 }
 
+static_assert(has<ferrum::kv_cache, ferrum::kv_cache_calls>);
+TEST(CppCalls, test_kv_cache) {
+    ferrum::library started;
+    ferrum::kv_cache object;
+    BOTH(object., create(ferrum_kv_cache_config{}, ferrum_weights_memory{},
+                         ferrum_pool{}, ferrum_stream{}));
+    REFUSED(hash_tokens(std::uint64_t{}, nullptr, std::size_t{}));
+    REFUSED(hash_tokens(std::uint64_t{}, std::vector<std::int32_t>(1)));
+    REFUSED(find(nullptr, std::size_t{}));
+    REFUSED(find(std::vector<std::uint64_t>(1)));
+    REFUSED(allocate(nullptr, std::size_t{}, nullptr, std::size_t{}, nullptr,
+                     std::size_t{}));
+    REFUSED(allocate(std::vector<std::uint32_t>(1),
+                     std::vector<std::uint32_t>(1),
+                     std::vector<std::uint64_t>(1)));
+    REFUSED(append(nullptr, std::size_t{}, nullptr, std::size_t{}));
+    REFUSED(
+        append(std::vector<std::uint64_t>(1), std::vector<std::uint32_t>(1)));
+    REFUSED(publish(nullptr, std::size_t{}, nullptr, std::size_t{}, nullptr,
+                    std::size_t{}));
+    REFUSED(publish(std::vector<std::uint64_t>(1),
+                    std::vector<std::uint32_t>(1),
+                    std::vector<std::uint64_t>(1)));
+    REFUSED(fork(nullptr, std::size_t{}));
+    REFUSED(fork(std::vector<std::uint64_t>(1)));
+    REFUSED(truncate(nullptr, std::size_t{}, nullptr, std::size_t{}));
+    REFUSED(
+        truncate(std::vector<std::uint64_t>(1), std::vector<std::uint32_t>(1)));
+    REFUSED(free(nullptr, std::size_t{}));
+    REFUSED(free(std::vector<std::uint64_t>(1)));
+    REFUSED(swap_out(nullptr, std::size_t{}));
+    REFUSED(swap_out(std::vector<std::uint64_t>(1)));
+    REFUSED(swap_in(nullptr, std::size_t{}));
+    REFUSED(swap_in(std::vector<std::uint64_t>(1)));
+    REFUSED(block_tables(nullptr, std::size_t{}, std::uint64_t{}));
+    REFUSED(block_tables(std::vector<std::uint64_t>(1), std::uint64_t{}));
+    REFUSED(lengths(nullptr, std::size_t{}));
+    REFUSED(lengths(std::vector<std::uint64_t>(1)));
+    REFUSED(plane(std::uint32_t{}, bool{}));
+    REFUSED(plane_tensor(std::uint32_t{}, bool{}));
+    REFUSED(trim(std::uint64_t{}));
+    REFUSED(stats());
+}
+
 static_assert(has<ferrum::manager, ferrum::manager_calls>);
 TEST(CppCalls, test_manager) {
     ferrum::library started;

@@ -69,8 +69,8 @@ FAMILY = (
     ),
     Edit(
         "core/handle/id.go",
-        "Executor        Kind = 22\n",
-        "\tDummy Kind = 23\n\tDummyJob Kind = 24\n",
+        "KVCache         Kind = 23\n",
+        "\tDummy Kind = 24\n\tDummyJob Kind = 25\n",
     ),
     Edit(
         "core/handle/id.go",

@@ -94,7 +94,7 @@ var below = map[string][]string{
 		"core/device", "core/lending", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc",
 		"core/memcheck", "core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
 		"core/monitor", "core/placement", "core/fallback", "core/internal", "core/dtype", "core/weights", "core/strided",
-		"core/tensor", "core/operator", "core/compute", "core/backend", "core/ir", "core/passes", "core/model",
+		"core/tensor", "core/operator", "core/compute", "core/backend", "core/ir", "core/passes", "core/model", "core/kvcache",
 	},
 }
 

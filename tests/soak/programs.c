@@ -557,6 +557,8 @@ static ferrum_status destroy(uint64_t id) {
         return ferrum_sequence_destroy((ferrum_sequence){id});
     case EXECUTOR:
         return ferrum_executor_destroy((ferrum_executor){id}, FERRUM_FORCE);
+    case KV_CACHE:
+        return ferrum_kv_cache_destroy((ferrum_kv_cache){id}, FERRUM_FORCE);
     default:
         return FERRUM_OK;
     }

@@ -50,8 +50,8 @@ template <class Self> class compute_calls {
      */
     result<std::string> try_capabilities_json() const {
         return detail::text([&](char *to, std::size_t room,
-                                std::size_t *count) {
-            return ferrum_compute_capabilities_json(handle(), to, room, count);
+                                std::size_t *found) {
+            return ferrum_compute_capabilities_json(handle(), to, room, found);
         });
     }
     std::string capabilities_json() const {
@@ -65,8 +65,8 @@ template <class Self> class compute_calls {
      */
     result<std::string> try_status_json() const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
-                return ferrum_compute_status_json(handle(), to, room, count);
+            [&](char *to, std::size_t room, std::size_t *found) {
+                return ferrum_compute_status_json(handle(), to, room, found);
             });
     }
     std::string status_json() const { return try_status_json().value(); }
@@ -100,10 +100,10 @@ template <class Self> class compute_calls {
     static result<std::string>
     try_find_json(std::string_view requirements_text) {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_compute_find_json(requirements_text.data(),
                                                 requirements_text.size(), to,
-                                                room, count);
+                                                room, found);
             });
     }
     static std::string find_json(std::string_view requirements_text) {
@@ -119,11 +119,11 @@ template <class Self> class compute_calls {
                            std::uint32_t optimization_level,
                            std::string_view dimensions_text) const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_compute_plan_json(
                     handle(), definition_text.data(), definition_text.size(),
                     optimization_level, dimensions_text.data(),
-                    dimensions_text.size(), to, room, count);
+                    dimensions_text.size(), to, room, found);
             });
     }
     std::string compute_plan_json_(std::string_view definition_text,

@@ -194,9 +194,9 @@ template <class Self> class device_calls {
      */
     result<std::string> try_call_site_json(ferrum_address address) const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_device_get_call_site_json(handle(), address, to,
-                                                        room, count);
+                                                        room, found);
             });
     }
     std::string call_site_json(ferrum_address address) const {

@@ -70,7 +70,8 @@ template <class Self> class elastic_pool_calls {
     try_alloc_batch(detail::c_text model,
                     const std::vector<ferrum_byte_range> &ranges,
                     const ferrum_batch_options *options = nullptr) const {
-        return try_alloc_batch(model, ranges.data(), ranges.size(), options);
+        return try_alloc_batch(model, detail::items(ranges), ranges.size(),
+                               options);
     }
     void alloc_batch(detail::c_text model,
                      const std::vector<ferrum_byte_range> &ranges,
@@ -108,7 +109,8 @@ template <class Self> class elastic_pool_calls {
     result<done> try_free_batch(detail::c_text model,
                                 const std::vector<ferrum_byte_range> &ranges,
                                 ferrum_stream stream = {}) const {
-        return try_free_batch(model, ranges.data(), ranges.size(), stream);
+        return try_free_batch(model, detail::items(ranges), ranges.size(),
+                              stream);
     }
     void free_batch(detail::c_text model,
                     const std::vector<ferrum_byte_range> &ranges,
@@ -147,8 +149,8 @@ template <class Self> class elastic_pool_calls {
     try_record_stream_batch(detail::c_text model,
                             const std::vector<ferrum_byte_range> &ranges,
                             ferrum_stream stream = {}) const {
-        return try_record_stream_batch(model, ranges.data(), ranges.size(),
-                                       stream);
+        return try_record_stream_batch(model, detail::items(ranges),
+                                       ranges.size(), stream);
     }
     void record_stream_batch(detail::c_text model,
                              const std::vector<ferrum_byte_range> &ranges,
@@ -222,8 +224,8 @@ template <class Self> class elastic_pool_calls {
      */
     result<std::string> try_models_json() const {
         return detail::text([&](char *to, std::size_t room,
-                                std::size_t *count) {
-            return ferrum_elastic_pool_models_json(handle(), to, room, count);
+                                std::size_t *found) {
+            return ferrum_elastic_pool_models_json(handle(), to, room, found);
         });
     }
     std::string models_json() const { return try_models_json().value(); }

@@ -26,10 +26,10 @@ template <class Self> class executor_calls {
      */
     result<std::string> try_plan_json(std::string_view dimensions_text) const {
         return detail::text([&](char *to, std::size_t room,
-                                std::size_t *count) {
+                                std::size_t *found) {
             return ferrum_executor_plan_json(handle(), dimensions_text.data(),
                                              dimensions_text.size(), to, room,
-                                             count);
+                                             found);
         });
     }
     std::string plan_json(std::string_view dimensions_text) const {
@@ -42,8 +42,8 @@ template <class Self> class executor_calls {
      */
     result<std::string> try_info_json() const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
-                return ferrum_executor_info_json(handle(), to, room, count);
+            [&](char *to, std::size_t room, std::size_t *found) {
+                return ferrum_executor_info_json(handle(), to, room, found);
             });
     }
     std::string info_json() const { return try_info_json().value(); }
@@ -53,8 +53,8 @@ template <class Self> class executor_calls {
      */
     result<std::string> try_definition_json() const {
         return detail::text([&](char *to, std::size_t room,
-                                std::size_t *count) {
-            return ferrum_executor_definition_json(handle(), to, room, count);
+                                std::size_t *found) {
+            return ferrum_executor_definition_json(handle(), to, room, found);
         });
     }
     std::string definition_json() const {
@@ -81,8 +81,8 @@ template <class Self> class executor_calls {
      */
     result<std::string> try_report_json() const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
-                return ferrum_executor_report_json(handle(), to, room, count);
+            [&](char *to, std::size_t room, std::size_t *found) {
+                return ferrum_executor_report_json(handle(), to, room, found);
             });
     }
     std::string report_json() const { return try_report_json().value(); }

@@ -27,9 +27,9 @@ template <class Self> class fallback_manager_calls {
      */
     result<std::string> try_backend_name() const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_fallback_manager_get_backend_name(handle(), to,
-                                                                room, count);
+                                                                room, found);
             });
     }
     std::string backend_name() const { return try_backend_name().value(); }

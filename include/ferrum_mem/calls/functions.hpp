@@ -190,8 +190,8 @@ estimate_inference_memory(const ferrum_model_shape &shape) {
 inline result<std::string>
 try_estimate_file_json(detail::c_text path,
                        const ferrum_estimate_request *request = nullptr) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
-        return ferrum_estimate_file_json(path.data(), request, to, room, count);
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
+        return ferrum_estimate_file_json(path.data(), request, to, room, found);
     });
 }
 inline std::string
@@ -204,9 +204,9 @@ estimate_file_json(detail::c_text path,
 inline result<std::string>
 try_estimate_config_json(std::string_view config_text,
                          const ferrum_estimate_request *request = nullptr) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
         return ferrum_estimate_config_json(
-            config_text.data(), config_text.size(), request, to, room, count);
+            config_text.data(), config_text.size(), request, to, room, found);
     });
 }
 inline std::string
@@ -228,8 +228,8 @@ inline std::uint64_t buffer_id_new() { return try_buffer_id_new().value(); }
 
 /** Returns an id as text for messages: "Buffer#7". Needs no ferrum_init. */
 inline result<std::string> try_buffer_id_text(std::uint64_t buffer_id) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
-        return ferrum_buffer_id_text(buffer_id, to, room, count);
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
+        return ferrum_buffer_id_text(buffer_id, to, room, found);
     });
 }
 inline std::string buffer_id_text(std::uint64_t buffer_id) {
@@ -294,8 +294,8 @@ inline std::string layers_json() { return try_layers_json().value(); }
 
 /** Returns the definition of the model in a folder or a file, as JSON. */
 inline result<std::string> try_model_export_json(detail::c_text path) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
-        return ferrum_model_export_json(path.data(), to, room, count);
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
+        return ferrum_model_export_json(path.data(), to, room, found);
     });
 }
 inline std::string model_export_json(detail::c_text path) {
@@ -339,8 +339,8 @@ inline void definition_export_onnx(std::string_view definition_text,
  * critical stop it.
  */
 inline result<std::string> try_model_validate_json(detail::c_text path) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
-        return ferrum_model_validate_json(path.data(), to, room, count);
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
+        return ferrum_model_validate_json(path.data(), to, room, found);
     });
 }
 inline std::string model_validate_json(detail::c_text path) {
@@ -350,9 +350,9 @@ inline std::string model_validate_json(detail::c_text path) {
 /** Checks a definition, and returns the issues as JSON. */
 inline result<std::string>
 try_definition_validate_json(std::string_view definition_text) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
         return ferrum_definition_validate_json(
-            definition_text.data(), definition_text.size(), to, room, count);
+            definition_text.data(), definition_text.size(), to, room, found);
     });
 }
 inline std::string definition_validate_json(std::string_view definition_text) {
@@ -376,9 +376,9 @@ inline std::string builder_info_json() {
  */
 inline result<std::string>
 try_build_estimate_json(std::string_view definition_text) {
-    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *found) {
         return ferrum_build_estimate_json(
-            definition_text.data(), definition_text.size(), to, room, count);
+            definition_text.data(), definition_text.size(), to, room, found);
     });
 }
 inline std::string build_estimate_json(std::string_view definition_text) {

@@ -37,9 +37,9 @@ template <class Self> class monitor_calls {
         std::chrono::nanoseconds max_age = std::chrono::nanoseconds(0)) const {
         return detail::list<ferrum_device_level>(
             ferrum_device_level{},
-            [&](ferrum_device_level *to, std::size_t room, std::size_t *count) {
+            [&](ferrum_device_level *to, std::size_t room, std::size_t *found) {
                 return ferrum_monitor_get_levels(
-                    handle(), detail::nanoseconds(max_age), to, room, count);
+                    handle(), detail::nanoseconds(max_age), to, room, found);
             });
     }
     std::vector<ferrum_device_level> levels(
@@ -51,9 +51,9 @@ template <class Self> class monitor_calls {
     result<std::string> try_info_json(
         std::chrono::nanoseconds max_age = std::chrono::nanoseconds(0)) const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_monitor_info_json(
-                    handle(), detail::nanoseconds(max_age), to, room, count);
+                    handle(), detail::nanoseconds(max_age), to, room, found);
             });
     }
     std::string info_json(
@@ -69,8 +69,8 @@ template <class Self> class monitor_calls {
     result<std::vector<ferrum_collected>> try_collect() const {
         return detail::list<ferrum_collected>(
             ferrum_collected{},
-            [&](ferrum_collected *to, std::size_t room, std::size_t *count) {
-                return ferrum_monitor_collect(handle(), to, room, count);
+            [&](ferrum_collected *to, std::size_t room, std::size_t *found) {
+                return ferrum_monitor_collect(handle(), to, room, found);
             });
     }
     std::vector<ferrum_collected> collect() const {

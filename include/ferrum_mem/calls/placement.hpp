@@ -33,8 +33,8 @@ template <class Self> class placement_calls {
     /** Returns the name of a strategy as text. */
     result<std::string> try_name() const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
-                return ferrum_placement_get_name(handle(), to, room, count);
+            [&](char *to, std::size_t room, std::size_t *found) {
+                return ferrum_placement_get_name(handle(), to, room, found);
             });
     }
     std::string name() const { return try_name().value(); }
@@ -61,9 +61,9 @@ template <class Self> class placement_calls {
     result<std::string>
     try_explain_json(const ferrum_placement_request &request) const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_placement_explain_json(handle(), &request, to,
-                                                     room, count);
+                                                     room, found);
             });
     }
     std::string explain_json(const ferrum_placement_request &request) const {

@@ -94,7 +94,8 @@ template <class Self> class pool_calls {
     }
     result<done> try_free_batch(const std::vector<ferrum_address> &addresses,
                                 ferrum_stream stream = {}) const {
-        return try_free_batch(addresses.data(), addresses.size(), stream);
+        return try_free_batch(detail::items(addresses), addresses.size(),
+                              stream);
     }
     void free_batch(const std::vector<ferrum_address> &addresses,
                     ferrum_stream stream = {}) const {
@@ -137,8 +138,8 @@ template <class Self> class pool_calls {
     result<done>
     try_record_stream_batch(const std::vector<ferrum_address> &addresses,
                             ferrum_stream stream = {}) const {
-        return try_record_stream_batch(addresses.data(), addresses.size(),
-                                       stream);
+        return try_record_stream_batch(detail::items(addresses),
+                                       addresses.size(), stream);
     }
     void record_stream_batch(const std::vector<ferrum_address> &addresses,
                              ferrum_stream stream = {}) const {

@@ -63,7 +63,7 @@ template <class Self> class stream_calls {
     }
     result<done>
     try_copy_batch(const std::vector<ferrum_address_copy> &copies) const {
-        return try_copy_batch(copies.data(), copies.size());
+        return try_copy_batch(detail::items(copies), copies.size());
     }
     void copy_batch(const std::vector<ferrum_address_copy> &copies) const {
         try_copy_batch(copies).value();

@@ -40,7 +40,8 @@ template <class Self> class tensor_calls {
                                    ferrum_dtype dtype,
                                    const std::vector<std::int64_t> &shape,
                                    ferrum_stream stream = {}) {
-        return try_create(memory, dtype, shape.data(), shape.size(), stream);
+        return try_create(memory, dtype, detail::items(shape), shape.size(),
+                          stream);
     }
     static Self create(const ferrum_weights_memory &memory, ferrum_dtype dtype,
                        const std::vector<std::int64_t> &shape,
@@ -90,7 +91,7 @@ template <class Self> class tensor_calls {
         return try_permute(axes, count).value();
     }
     result<Self> try_permute(const std::vector<std::int32_t> &axes) const {
-        return try_permute(axes.data(), axes.size());
+        return try_permute(detail::items(axes), axes.size());
     }
     Self permute(const std::vector<std::int32_t> &axes) const {
         return try_permute(axes).value();
@@ -110,7 +111,7 @@ template <class Self> class tensor_calls {
         return try_reshape(shape, count).value();
     }
     result<Self> try_reshape(const std::vector<std::int64_t> &shape) const {
-        return try_reshape(shape.data(), shape.size());
+        return try_reshape(detail::items(shape), shape.size());
     }
     Self reshape(const std::vector<std::int64_t> &shape) const {
         return try_reshape(shape).value();
@@ -132,7 +133,7 @@ template <class Self> class tensor_calls {
         return try_expand(shape, count).value();
     }
     result<Self> try_expand(const std::vector<std::int64_t> &shape) const {
-        return try_expand(shape.data(), shape.size());
+        return try_expand(detail::items(shape), shape.size());
     }
     Self expand(const std::vector<std::int64_t> &shape) const {
         return try_expand(shape).value();

@@ -66,9 +66,9 @@ template <class Self> class tensor_set_calls {
     /** Returns the name of a tensor by its index. */
     result<std::string> try_tensor_name(std::uint64_t index) const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
+            [&](char *to, std::size_t room, std::size_t *found) {
                 return ferrum_tensor_set_get_tensor_name(handle(), index, to,
-                                                         room, count);
+                                                         room, found);
             });
     }
     std::string tensor_name(std::uint64_t index) const {
@@ -92,8 +92,8 @@ template <class Self> class tensor_set_calls {
      */
     result<std::string> try_tensors_json() const {
         return detail::text([&](char *to, std::size_t room,
-                                std::size_t *count) {
-            return ferrum_tensor_set_tensors_json(handle(), to, room, count);
+                                std::size_t *found) {
+            return ferrum_tensor_set_tensors_json(handle(), to, room, found);
         });
     }
     std::string tensors_json() const { return try_tensors_json().value(); }

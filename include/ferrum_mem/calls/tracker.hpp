@@ -54,8 +54,8 @@ template <class Self> class tracker_calls {
         return detail::list<ferrum_buffer_metadata>(
             ferrum_buffer_metadata{},
             [&](ferrum_buffer_metadata *to, std::size_t room,
-                std::size_t *count) {
-                return ferrum_tracker_get_all(handle(), to, room, count);
+                std::size_t *found) {
+                return ferrum_tracker_get_all(handle(), to, room, found);
             });
     }
     std::vector<ferrum_buffer_metadata> all() const {
@@ -71,9 +71,9 @@ template <class Self> class tracker_calls {
         return detail::list<ferrum_buffer_metadata>(
             ferrum_buffer_metadata{},
             [&](ferrum_buffer_metadata *to, std::size_t room,
-                std::size_t *count) {
+                std::size_t *found) {
                 return ferrum_tracker_find_old(
-                    handle(), detail::nanoseconds(age), to, room, count);
+                    handle(), detail::nanoseconds(age), to, room, found);
             });
     }
     std::vector<ferrum_buffer_metadata>

@@ -69,7 +69,7 @@ template <class Self> class vpool_calls {
     result<done>
     try_alloc_batch(const std::vector<ferrum_byte_range> &ranges,
                     const ferrum_batch_options *options = nullptr) const {
-        return try_alloc_batch(ranges.data(), ranges.size(), options);
+        return try_alloc_batch(detail::items(ranges), ranges.size(), options);
     }
     void alloc_batch(const std::vector<ferrum_byte_range> &ranges,
                      const ferrum_batch_options *options = nullptr) const {
@@ -111,7 +111,7 @@ template <class Self> class vpool_calls {
     }
     result<done> try_free_batch(const std::vector<ferrum_byte_range> &ranges,
                                 ferrum_stream stream = {}) const {
-        return try_free_batch(ranges.data(), ranges.size(), stream);
+        return try_free_batch(detail::items(ranges), ranges.size(), stream);
     }
     void free_batch(const std::vector<ferrum_byte_range> &ranges,
                     ferrum_stream stream = {}) const {
@@ -155,7 +155,8 @@ template <class Self> class vpool_calls {
     result<done>
     try_record_stream_batch(const std::vector<ferrum_byte_range> &ranges,
                             ferrum_stream stream = {}) const {
-        return try_record_stream_batch(ranges.data(), ranges.size(), stream);
+        return try_record_stream_batch(detail::items(ranges), ranges.size(),
+                                       stream);
     }
     void record_stream_batch(const std::vector<ferrum_byte_range> &ranges,
                              ferrum_stream stream = {}) const {
@@ -320,9 +321,9 @@ template <class Self> class vpool_calls {
                       std::uint64_t size_bytes) const {
         return detail::list<std::uint8_t>(
             std::uint8_t{},
-            [&](std::uint8_t *to, std::size_t room, std::size_t *count) {
+            [&](std::uint8_t *to, std::size_t room, std::size_t *found) {
                 return ferrum_vpool_export_fabric(handle(), offset_bytes,
-                                                  size_bytes, to, room, count);
+                                                  size_bytes, to, room, found);
             });
     }
     std::vector<std::uint8_t> export_fabric(std::uint64_t offset_bytes,

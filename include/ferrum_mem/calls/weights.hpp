@@ -26,8 +26,8 @@ template <class Self> class weights_calls {
      */
     result<std::string> try_metadata_json() const {
         return detail::text(
-            [&](char *to, std::size_t room, std::size_t *count) {
-                return ferrum_weights_metadata_json(handle(), to, room, count);
+            [&](char *to, std::size_t room, std::size_t *found) {
+                return ferrum_weights_metadata_json(handle(), to, room, found);
             });
     }
     std::string metadata_json() const { return try_metadata_json().value(); }

@@ -67,6 +67,10 @@ if TYPE_CHECKING:
         Gauge,
         GraphInfo,
         HostInfo,
+        KvCacheConfig,
+        KvCacheStats,
+        KvCopy,
+        KvSequence,
         MemoryInfo,
         ModelConfig,
         ModelInfo,
@@ -180,6 +184,7 @@ if TYPE_CHECKING:
     from .fallback_managers import FallbackBuffer, FallbackManager, GpuMemoryPool
     from .generic_pools import BufferLease, GenericMemoryPool
     from .graphs import Graph
+    from .kv_caches import KvCache
     from .managers import Manager
     from .mappings import HostMapping
     from .memory import Memory
@@ -350,6 +355,11 @@ __all__ = [
     "InvalidStateError",
     "InvalidStructError",
     "IoError",
+    "KvCache",
+    "KvCacheConfig",
+    "KvCacheStats",
+    "KvCopy",
+    "KvSequence",
     "LeakReport",
     "LeakReportEntry",
     "LibraryLoadError",
@@ -538,6 +548,10 @@ _HOMES = {
         "Gauge",
         "GraphInfo",
         "HostInfo",
+        "KvCacheConfig",
+        "KvCacheStats",
+        "KvCopy",
+        "KvSequence",
         "MemoryInfo",
         "ModelConfig",
         "ModelInfo",
@@ -665,6 +679,7 @@ _HOMES = {
         "GenericMemoryPool",
     ),
     "graphs": ("Graph",),
+    "kv_caches": ("KvCache",),
     "managers": ("Manager",),
     "mappings": ("HostMapping",),
     "memory": ("Memory",),

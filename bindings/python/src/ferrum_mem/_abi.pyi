@@ -592,6 +592,14 @@ FERRUM_ELEMENTS_ABSENT = 8
 FERRUM_ELEMENTS_REPEATED = 16
 # Largest number of elements of an input that carries a shape, axes or sizes.
 FERRUM_TENSOR_LIST_MAX = 4096
+# Most blocks of a cache, and most blocks of its host.
+FERRUM_KV_BLOCKS_MAX = 0x400000
+# Most sequences of a cache.
+FERRUM_KV_SEQUENCES_MAX = 0x10000
+# Most tokens of a block, a sequence and a window.
+FERRUM_KV_TOKENS_MAX = 0x4000000
+# Most entries of block tables that one call returns.
+FERRUM_KV_TABLE_ENTRIES_MAX = 0x1000000
 # Largest number of inputs, and of outputs, of an operation.
 FERRUM_OP_TENSORS_MAX = 1024
 # As the id of an output of a run: the output is not wanted.
@@ -2635,6 +2643,118 @@ class ferrum_dlpack(ctypes.Structure):
     def init(cls) -> ferrum_dlpack:
         """A struct with the values of FERRUM_DLPACK_INIT."""
 
+class ferrum_kv_cache(ctypes.Structure):
+    """A paged KV cache."""
+
+    # 0 is no cache
+    id: int
+
+class ferrum_kv_cache_config(ctypes.Structure):
+    """The settings of a cache."""
+
+    struct_size: int
+    # The type of keys and values; not used without memory.
+    dtype: int
+    # Number of tokens of a block, at most FERRUM_KV_TOKENS_MAX.
+    block_tokens: int
+    # Number of blocks, at most FERRUM_KV_BLOCKS_MAX.
+    blocks: int
+    # Number of blocks of the host for swapped sequences; 0: none.
+    host_blocks: int
+    # Most sequences that live at the same time, at most FERRUM_KV_SEQUENCES_MAX.
+    sequences: int
+    # Most tokens of a sequence, at most FERRUM_KV_TOKENS_MAX.
+    sequence_tokens: int
+    # Length of the sliding window: a token uses so many tokens, itself among them; 0: each token
+    # uses all tokens before it.
+    window_tokens: int
+    # Number of layers; not used without memory.
+    layers: int
+    # Number of heads of keys and of values in a layer; not used without memory.
+    kv_heads: int
+    # Length of a head; not used without memory.
+    head_dim: int
+    # In a virtual pool or a model: number of blocks, from the first one, that always have memory.
+    # The others get memory when sequences need them. In a pool all blocks always have memory.
+    always_blocks: int
+    # Seed of ferrum_kv_cache_hash_tokens. Caches with the same seed and block_tokens compute the
+    # same hashes. A secret seed keeps users from choosing tokens with the hash of the tokens of
+    # another user.
+    hash_seed: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_kv_cache_config:
+        """A struct with the values of FERRUM_KV_CACHE_CONFIG_INIT."""
+
+class ferrum_kv_cache_stats(ctypes.Structure):
+    """The state of a cache."""
+
+    struct_size: int
+    # The level of used_blocks of blocks, with the bounds 60, 80 and 95 %.
+    level: int
+    # Number of blocks: those used, cached, free and unmapped.
+    blocks: int
+    # Blocks that sequences use.
+    used_blocks: int
+    # Blocks with a hash that no sequence uses. The cache evicts them when it needs them.
+    cached_blocks: int
+    # Blocks without contents.
+    free_blocks: int
+    # Blocks that have no memory now.
+    unmapped_blocks: int
+    # Used and cached blocks with a hash.
+    published_blocks: int
+    # Number of blocks of all block tables together. Above used_blocks if sequences share blocks.
+    references: int
+    # Number of blocks of the host.
+    host_blocks: int
+    # Those of them that swapped sequences use.
+    host_used_blocks: int
+    # Number of live sequences.
+    sequences: int
+    # Those of them that are swapped out.
+    swapped_sequences: int
+    # Number of tokens of all sequences together.
+    tokens: int
+    # Hashes of ferrum_kv_cache_allocate whose block was shared.
+    hits: int
+    # The other hashes of ferrum_kv_cache_allocate.
+    misses: int
+    # Cached blocks that were evicted.
+    evictions: int
+    # Blocks that were copied because an append changed a shared block.
+    copies: int
+    # Blocks that were copied to the host.
+    swapped_out_blocks: int
+    # Blocks that were copied from the host.
+    swapped_in_blocks: int
+    # Calls that failed because there were not enough blocks.
+    failures: int
+    # Size of a block in all layers, keys and values; 0 without memory.
+    block_bytes: int
+    # Size of all blocks that have memory now.
+    mapped_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_kv_cache_stats:
+        """A struct with the values of FERRUM_KV_CACHE_STATS_INIT."""
+
+class ferrum_kv_sequence(ctypes.Structure):
+    """A new sequence."""
+
+    # The number of the sequence.
+    sequence: int
+    # Number of its first tokens whose keys and values are in shared blocks.
+    cached_tokens: int
+    reserved: int
+
+class ferrum_kv_copy(ctypes.Structure):
+    """A copy of a whole block, with its keys and values of all layers."""
+
+    # The block to be copied.
+    source: int
+    # The block that gets the contents.
+    target: int
+
 class ferrum_compute(ctypes.Structure):
     """An open backend."""
 
@@ -4083,6 +4203,75 @@ class Functions:
     # DLPack. If the call succeeds, the library owns the struct: it calls the deleter once, under
     # the conditions of ferrum_release_fn. After an error the caller still owns the struct.
     ferrum_tensor_from_dlpack: Callable[..., int]
+    # (config, memory, host_pool, stream, cache_out) Creates a cache.
+    ferrum_kv_cache_create: Callable[..., int]
+    # (cache, flags) Destroys a cache and frees its memory, after the work that is queued on its
+    # stream.
+    ferrum_kv_cache_destroy: Callable[..., int]
+    # (cache, parent, tokens, count, hashes_out, capacity, count_out) Computes the hashes of the
+    # whole blocks of tokens. The hash of a block stands for the tokens of the block and of all
+    # blocks before it. Two different prefixes have the same hash with a probability of 2^-64.
+    ferrum_kv_cache_hash_tokens: Callable[..., int]
+    # (cache, hashes, count, blocks_out) Returns how many hashes of a prefix, from the first one,
+    # have a block.
+    ferrum_kv_cache_find: Callable[..., int]
+    # (cache, lengths, count, prefix_blocks, prefix_block_count, hashes, hash_count, sequences_out,
+    # capacity, count_out) Makes sequences with blocks for their tokens. The first blocks of a
+    # sequence are shared with the longest published prefix of its hashes; the program computes the
+    # keys and values of the other tokens.
+    ferrum_kv_cache_allocate: Callable[..., int]
+    # (cache, sequences, count, lengths, length_count, copies_out, capacity, count_out) Adds tokens
+    # to sequences, and the blocks that the tokens need. If other sequences share the last block of
+    # a sequence, the sequence gets a copy of its own. A published block whose contents change loses
+    # its hash. With a sliding window, the blocks that the first new token does not reach are
+    # released before new ones are taken.
+    ferrum_kv_cache_append: Callable[..., int]
+    # (cache, sequences, count, prefix_blocks, prefix_block_count, hashes, hash_count) States that
+    # whole blocks of sequences have their contents, and gives them hashes, so that later sequences
+    # with the same prefix share them. A hash that another block has is skipped.
+    ferrum_kv_cache_publish: Callable[..., int]
+    # (cache, sequences, count, children_out, capacity, count_out) Makes a copy of each sequence,
+    # which shares all of its blocks.
+    ferrum_kv_cache_fork: Callable[..., int]
+    # (cache, sequences, count, lengths, length_count) Shortens sequences and releases the blocks
+    # behind their end, as after rejected tokens of speculative decoding.
+    ferrum_kv_cache_truncate: Callable[..., int]
+    # (cache, sequences, count) Ends sequences and releases their blocks. Published blocks stay
+    # cached until the cache needs them. Sequences that are swapped out can be freed as well.
+    ferrum_kv_cache_free: Callable[..., int]
+    # (cache, sequences, count, copies_out, capacity, count_out) Copies sequences to blocks of the
+    # host and releases their blocks. Sequences of one call that share blocks share the copies. Only
+    # ferrum_kv_cache_swap_in, ferrum_kv_cache_free and ferrum_kv_cache_lengths accept a sequence
+    # that is swapped out.
+    ferrum_kv_cache_swap_out: Callable[..., int]
+    # (cache, sequences, count, copies_out, capacity, count_out) Copies sequences back to blocks of
+    # the device. A block whose hash is still published there is shared instead.
+    ferrum_kv_cache_swap_in: Callable[..., int]
+    # (cache, sequences, count, width, tables_out, capacity, count_out) Returns the block tables of
+    # sequences, one after the other.
+    ferrum_kv_cache_block_tables: Callable[..., int]
+    # (cache, sequences, count, lengths_out, capacity, count_out) Returns the numbers of tokens of
+    # sequences.
+    ferrum_kv_cache_lengths: Callable[..., int]
+    # (cache, layer, values, address_out, size_bytes_out) Returns the memory of the keys of a layer,
+    # or of its values: an array of the shape [blocks, kv_heads, block_tokens, head_dim] without
+    # gaps. Only blocks that sequences use can be accessed.
+    ferrum_kv_cache_plane: Callable[..., int]
+    # (cache, layer, values, tensor_out) Makes a tensor over the memory of ferrum_kv_cache_plane.
+    # While it exists, ferrum_kv_cache_destroy without FERRUM_FORCE returns FERRUM_ERROR_BUSY.
+    ferrum_kv_cache_plane_tensor: Callable[..., int]
+    # (cache, keep_cached_blocks, unmapped_blocks_out) Evicts cached blocks, those that were not
+    # used for the longest time first, until at most so many are left, and releases the memory of
+    # all chunks without contents.
+    ferrum_kv_cache_trim: Callable[..., int]
+    # (cache, stats_out) Returns the state of a cache.
+    ferrum_kv_cache_get_stats: Callable[..., int]
+    # (cache, callback, user_data, registration_out) The same as ferrum_device_pressure_callback_add
+    # for the level of a cache: that of its used blocks. The callback runs on the thread whose call
+    # changed the level, before that call returns, with no lock held and one call at a time. It may
+    # call the library, except to destroy the cache, and except ferrum_shutdown. For a cache without
+    # memory it gets the device {0}.
+    ferrum_kv_cache_pressure_callback_add: Callable[..., int]
     # (config) Checks settings without opening a backend. The device may be {0}.
     ferrum_compute_validate: Callable[..., int]
     # (config, compute_out) Opens a backend on a device.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
@@ -11,7 +12,7 @@ from ._arguments import choice, handle_of, record
 from ._enums import MemoryType, UsageHint
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Resource
-from ._values import nanoseconds, u64
+from ._values import i32, nanoseconds, u32, u64
 from ._waits import wait
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
         CompactReport,
         ElasticPoolInfo,
         FallbackStats,
+        KvCacheStats,
+        KvCopy,
+        KvSequence,
         MonitorPressure,
         PoolConfig,
         PoolInfo,
@@ -795,3 +799,326 @@ class TensorSetCalls(Resource):
             IoError: which names a file that became shorter; errors of TensorSet.count().
         """
         _native.check(_native.functions().ferrum_tensor_set_check(self._handle))
+
+
+class KvCacheCalls(Resource):
+    """What KvCache inherits."""
+
+    def hash_tokens(self, parent: int, tokens: Iterable[int]) -> list[int]:
+        """Computes the hashes of the whole blocks of tokens. The hash of a block stands for the
+        tokens of the block and of all blocks before it. Two different prefixes have the same
+        hash with a probability of 2^-64.
+
+        Args:
+            parent: the hash of the block before the tokens; 0 at the start of a sequence.
+        """
+        kept_tokens = [i32("tokens", each) for each in tokens]
+        raw_tokens = (ctypes.c_int32 * len(kept_tokens))(*kept_tokens)
+        return _native.read_array(
+            ctypes.c_uint64,
+            lambda *room: _native.functions().ferrum_kv_cache_hash_tokens(
+                self._handle, u64("parent", parent), raw_tokens, len(raw_tokens), *room
+            ),
+        )
+
+    def find(self, hashes: Iterable[int]) -> int:
+        """Returns how many hashes of a prefix, from the first one, have a block."""
+        kept_hashes = [u64("hashes", each) for each in hashes]
+        raw_hashes = (ctypes.c_uint64 * len(kept_hashes))(*kept_hashes)
+        raw = ctypes.c_uint64()
+        _native.check(
+            _native.functions().ferrum_kv_cache_find(
+                self._handle, raw_hashes, len(raw_hashes), ctypes.byref(raw)
+            )
+        )
+        return raw.value
+
+    def allocate(
+        self, lengths: Iterable[int], prefix_blocks: Iterable[int], hashes: Iterable[int]
+    ) -> list[KvSequence]:
+        """Makes sequences with blocks for their tokens. The first blocks of a sequence are shared
+        with the longest published prefix of its hashes; the program computes the keys and values
+        of the other tokens.
+
+        Raises:
+            InvalidSizeError: for a sequence that is longer than those of the cache.
+            ResourceExhaustedError: for too many sequences.
+            OutOfMemoryError: if there are not enough blocks.
+            BusyError: while the memory sleeps.
+        """
+        from ._records import KvSequence
+
+        kept_lengths = [u32("lengths", each) for each in lengths]
+        raw_lengths = (ctypes.c_uint32 * len(kept_lengths))(*kept_lengths)
+        kept_prefix_blocks = [u32("prefix_blocks", each) for each in prefix_blocks]
+        raw_prefix_blocks = (ctypes.c_uint32 * len(kept_prefix_blocks))(*kept_prefix_blocks)
+        kept_hashes = [u64("hashes", each) for each in hashes]
+        raw_hashes = (ctypes.c_uint64 * len(kept_hashes))(*kept_hashes)
+        return [
+            KvSequence.from_abi(each)
+            for each in _native.read_array(
+                _abi.ferrum_kv_sequence,
+                lambda *room: _native.functions().ferrum_kv_cache_allocate(
+                    self._handle,
+                    raw_lengths,
+                    len(raw_lengths),
+                    raw_prefix_blocks,
+                    len(raw_prefix_blocks),
+                    raw_hashes,
+                    len(raw_hashes),
+                    *room,
+                ),
+            )
+        ]
+
+    def append(self, sequences: Iterable[int], lengths: Iterable[int]) -> list[KvCopy]:
+        """Adds tokens to sequences, and the blocks that the tokens need. If other sequences share
+        the last block of a sequence, the sequence gets a copy of its own. A published block
+        whose contents change loses its hash. With a sliding window, the blocks that the first
+        new token does not reach are released before new ones are taken.
+
+        Raises:
+            InvalidHandleError: for a sequence that does not live.
+            InvalidOffsetError: for positions beyond sequence_tokens.
+            InvalidStateError: for a sequence that is swapped out.
+            OutOfMemoryError: if there are not enough blocks: the sequences live and are
+                unchanged.
+            BusyError: while the memory sleeps.
+        """
+        from ._records import KvCopy
+
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        kept_lengths = [u32("lengths", each) for each in lengths]
+        raw_lengths = (ctypes.c_uint32 * len(kept_lengths))(*kept_lengths)
+        return [
+            KvCopy.from_abi(each)
+            for each in _native.read_array(
+                _abi.ferrum_kv_copy,
+                lambda *room: _native.functions().ferrum_kv_cache_append(
+                    self._handle,
+                    raw_sequences,
+                    len(raw_sequences),
+                    raw_lengths,
+                    len(raw_lengths),
+                    *room,
+                ),
+            )
+        ]
+
+    def publish(
+        self, sequences: Iterable[int], prefix_blocks: Iterable[int], hashes: Iterable[int]
+    ) -> None:
+        """States that whole blocks of sequences have their contents, and gives them hashes, so that
+        later sequences with the same prefix share them. A hash that another block has is
+        skipped.
+
+        Raises:
+            InvalidArgumentError: for more hashes than whole blocks.
+            InvalidHandleError, InvalidStateError: as for KvCache.append().
+        """
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        kept_prefix_blocks = [u32("prefix_blocks", each) for each in prefix_blocks]
+        raw_prefix_blocks = (ctypes.c_uint32 * len(kept_prefix_blocks))(*kept_prefix_blocks)
+        kept_hashes = [u64("hashes", each) for each in hashes]
+        raw_hashes = (ctypes.c_uint64 * len(kept_hashes))(*kept_hashes)
+        _native.check(
+            _native.functions().ferrum_kv_cache_publish(
+                self._handle,
+                raw_sequences,
+                len(raw_sequences),
+                raw_prefix_blocks,
+                len(raw_prefix_blocks),
+                raw_hashes,
+                len(raw_hashes),
+            )
+        )
+
+    def fork(self, sequences: Iterable[int]) -> list[int]:
+        """Makes a copy of each sequence, which shares all of its blocks.
+
+        Raises:
+            InvalidHandleError: for a sequence that does not live.
+            InvalidStateError: for one that is swapped out.
+            ResourceExhaustedError: for too many sequences.
+        """
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        return _native.read_array(
+            ctypes.c_uint64,
+            lambda *room: _native.functions().ferrum_kv_cache_fork(
+                self._handle, raw_sequences, len(raw_sequences), *room
+            ),
+        )
+
+    def truncate(self, sequences: Iterable[int], lengths: Iterable[int]) -> None:
+        """Shortens sequences and releases the blocks behind their end, as after rejected tokens of
+        speculative decoding.
+
+        Raises:
+            InvalidOffsetError: for a length above the present one, and for one whose window
+                reaches blocks that were released.
+            InvalidHandleError, InvalidStateError: as for KvCache.append().
+        """
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        kept_lengths = [u32("lengths", each) for each in lengths]
+        raw_lengths = (ctypes.c_uint32 * len(kept_lengths))(*kept_lengths)
+        _native.check(
+            _native.functions().ferrum_kv_cache_truncate(
+                self._handle, raw_sequences, len(raw_sequences), raw_lengths, len(raw_lengths)
+            )
+        )
+
+    def free(self, sequences: Iterable[int]) -> None:
+        """Ends sequences and releases their blocks. Published blocks stay cached until the cache
+        needs them. Sequences that are swapped out can be freed as well.
+
+        Raises:
+            InvalidHandleError: for a sequence that does not live.
+        """
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        _native.check(
+            _native.functions().ferrum_kv_cache_free(
+                self._handle, raw_sequences, len(raw_sequences)
+            )
+        )
+
+    def swap_out(self, sequences: Iterable[int]) -> list[KvCopy]:
+        """Copies sequences to blocks of the host and releases their blocks. Sequences of one call
+        that share blocks share the copies. Only KvCache.swap_in(), KvCache.free() and
+        KvCache.lengths() accept a sequence that is swapped out.
+
+        Raises:
+            ResourceExhaustedError: if the host has too few free blocks; errors of
+                KvCache.append().
+        """
+        from ._records import KvCopy
+
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        return [
+            KvCopy.from_abi(each)
+            for each in _native.read_array(
+                _abi.ferrum_kv_copy,
+                lambda *room: _native.functions().ferrum_kv_cache_swap_out(
+                    self._handle, raw_sequences, len(raw_sequences), *room
+                ),
+            )
+        ]
+
+    def swap_in(self, sequences: Iterable[int]) -> list[KvCopy]:
+        """Copies sequences back to blocks of the device. A block whose hash is still published
+        there is shared instead.
+
+        Raises:
+            errors of KvCache.append().
+        """
+        from ._records import KvCopy
+
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        return [
+            KvCopy.from_abi(each)
+            for each in _native.read_array(
+                _abi.ferrum_kv_copy,
+                lambda *room: _native.functions().ferrum_kv_cache_swap_in(
+                    self._handle, raw_sequences, len(raw_sequences), *room
+                ),
+            )
+        ]
+
+    def block_tables(self, sequences: Iterable[int], width: int) -> list[int]:
+        """Returns the block tables of sequences, one after the other.
+
+        Args:
+            width: number of entries for each sequence. Entries behind the blocks of a sequence,
+                and those before its window, are -1.
+
+        Raises:
+            InvalidHandleError.
+            InvalidStateError: for a sequence that is swapped out.
+        """
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        return _native.read_array(
+            ctypes.c_int32,
+            lambda *room: _native.functions().ferrum_kv_cache_block_tables(
+                self._handle, raw_sequences, len(raw_sequences), u64("width", width), *room
+            ),
+        )
+
+    def lengths(self, sequences: Iterable[int]) -> list[int]:
+        """Returns the numbers of tokens of sequences.
+
+        Raises:
+            InvalidHandleError.
+        """
+        kept_sequences = [u64("sequences", each) for each in sequences]
+        raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
+        return _native.read_array(
+            ctypes.c_uint32,
+            lambda *room: _native.functions().ferrum_kv_cache_lengths(
+                self._handle, raw_sequences, len(raw_sequences), *room
+            ),
+        )
+
+    def plane(self, layer: int, values: bool) -> tuple[int, int]:
+        """Returns the memory of the keys of a layer, or of its values: an array of the shape
+        [blocks, kv_heads, block_tokens, head_dim] without gaps. Only blocks that sequences use
+        can be accessed.
+
+        Args:
+            layer: 0 to layers - 1.
+            values: 0: the keys, 1: the values.
+
+        Returns:
+            Address of block 0.
+            Size of all blocks.
+
+        Raises:
+            InvalidArgumentError: for layer.
+            InvalidStateError: for a cache without memory.
+        """
+        raw_address = ctypes.c_uint64()
+        raw_size_bytes = ctypes.c_uint64()
+        _native.check(
+            _native.functions().ferrum_kv_cache_plane(
+                self._handle,
+                u32("layer", layer),
+                bool(values),
+                ctypes.byref(raw_address),
+                ctypes.byref(raw_size_bytes),
+            )
+        )
+        return raw_address.value, raw_size_bytes.value
+
+    def trim(self, keep_cached_blocks: int) -> int:
+        """Evicts cached blocks, those that were not used for the longest time first, until at most
+        so many are left, and releases the memory of all chunks without contents.
+
+        Args:
+            keep_cached_blocks: number of cached blocks to keep.
+
+        Returns:
+            Number of blocks that have lost their memory.
+        """
+        raw = ctypes.c_uint64()
+        _native.check(
+            _native.functions().ferrum_kv_cache_trim(
+                self._handle, u64("keep_cached_blocks", keep_cached_blocks), ctypes.byref(raw)
+            )
+        )
+        return raw.value
+
+    def stats(self) -> KvCacheStats:
+        """Returns the state of a cache."""
+        from ._records import KvCacheStats
+
+        raw = _abi.ferrum_kv_cache_stats.init()
+        _native.check(
+            _native.functions().ferrum_kv_cache_get_stats(self._handle, ctypes.byref(raw))
+        )
+        return KvCacheStats.from_abi(raw)

@@ -14,6 +14,7 @@ from ._enums import (
     BlockState,
     Capability,
     DebugFlags,
+    DType,
     MemoryType,
     Paging,
     SegmentSource,
@@ -1326,4 +1327,184 @@ class WeightsProgress:
             done_bytes=raw.done_bytes,
             total_bytes=raw.total_bytes,
             bytes_per_second=raw.bytes_per_second,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KvCacheConfig:
+    """The settings of a cache.
+
+    Attributes:
+        dtype: the type of keys and values; not used without memory.
+        block_tokens: number of tokens of a block, at most KV_TOKENS_MAX.
+        blocks: number of blocks, at most KV_BLOCKS_MAX.
+        host_blocks: number of blocks of the host for swapped sequences; 0: none.
+        sequences: most sequences that live at the same time, at most KV_SEQUENCES_MAX.
+        sequence_tokens: most tokens of a sequence, at most KV_TOKENS_MAX.
+        window_tokens: length of the sliding window: a token uses so many tokens, itself among them;
+            0: each token uses all tokens before it.
+        layers: number of layers; not used without memory.
+        kv_heads: number of heads of keys and of values in a layer; not used without memory.
+        head_dim: length of a head; not used without memory.
+        always_blocks: in a virtual pool or a model: number of blocks, from the first one, that
+            always have memory. The others get memory when sequences need them. In a pool all blocks
+            always have memory.
+        hash_seed: seed of KvCache.hash_tokens(). Caches with the same seed and block_tokens compute
+            the same hashes. A secret seed keeps users from choosing tokens with the hash of the
+            tokens of another user.
+    """
+
+    dtype: DType = DType.F32
+    block_tokens: int
+    blocks: int
+    host_blocks: int = 0
+    sequences: int
+    sequence_tokens: int
+    window_tokens: int = 0
+    layers: int = 0
+    kv_heads: int = 0
+    head_dim: int = 0
+    always_blocks: int = 0
+    hash_seed: int = 0
+
+    def to_abi(self) -> _abi.ferrum_kv_cache_config:
+        """The C struct, which keeps the texts that it points to."""
+        raw = _abi.ferrum_kv_cache_config.init()
+        raw.dtype = choice("dtype", self.dtype, DType)
+        raw.block_tokens = u32("block_tokens", self.block_tokens)
+        raw.blocks = u32("blocks", self.blocks)
+        raw.host_blocks = u32("host_blocks", self.host_blocks)
+        raw.sequences = u32("sequences", self.sequences)
+        raw.sequence_tokens = u32("sequence_tokens", self.sequence_tokens)
+        raw.window_tokens = u32("window_tokens", self.window_tokens)
+        raw.layers = u32("layers", self.layers)
+        raw.kv_heads = u32("kv_heads", self.kv_heads)
+        raw.head_dim = u32("head_dim", self.head_dim)
+        raw.always_blocks = u32("always_blocks", self.always_blocks)
+        raw.hash_seed = u64("hash_seed", self.hash_seed)
+        return raw
+
+
+@dataclass(frozen=True)
+class KvCacheStats:
+    """The state of a cache.
+
+    Attributes:
+        level: the level of used_blocks of blocks, with the bounds 60, 80 and 95 %.
+        blocks: number of blocks: those used, cached, free and unmapped.
+        used_blocks: blocks that sequences use.
+        cached_blocks: blocks with a hash that no sequence uses. The cache evicts them when it needs
+            them.
+        free_blocks: blocks without contents.
+        unmapped_blocks: blocks that have no memory now.
+        published_blocks: used and cached blocks with a hash.
+        references: number of blocks of all block tables together. Above used_blocks if sequences
+            share blocks.
+        host_blocks: number of blocks of the host.
+        host_used_blocks: those of them that swapped sequences use.
+        sequences: number of live sequences.
+        swapped_sequences: those of them that are swapped out.
+        tokens: number of tokens of all sequences together.
+        hits: hashes of KvCache.allocate() whose block was shared.
+        misses: the other hashes of KvCache.allocate().
+        evictions: cached blocks that were evicted.
+        copies: blocks that were copied because an append changed a shared block.
+        swapped_out_blocks: blocks that were copied to the host.
+        swapped_in_blocks: blocks that were copied from the host.
+        failures: calls that failed because there were not enough blocks.
+        block_bytes: size of a block in all layers, keys and values; 0 without memory.
+        mapped_bytes: size of all blocks that have memory now.
+    """
+
+    level: PressureLevel
+    blocks: int
+    used_blocks: int
+    cached_blocks: int
+    free_blocks: int
+    unmapped_blocks: int
+    published_blocks: int
+    references: int
+    host_blocks: int
+    host_used_blocks: int
+    sequences: int
+    swapped_sequences: int
+    tokens: int
+    hits: int
+    misses: int
+    evictions: int
+    copies: int
+    swapped_out_blocks: int
+    swapped_in_blocks: int
+    failures: int
+    block_bytes: int
+    mapped_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_kv_cache_stats) -> Self:
+        """Reads the C struct."""
+        return cls(
+            level=PressureLevel(raw.level),
+            blocks=raw.blocks,
+            used_blocks=raw.used_blocks,
+            cached_blocks=raw.cached_blocks,
+            free_blocks=raw.free_blocks,
+            unmapped_blocks=raw.unmapped_blocks,
+            published_blocks=raw.published_blocks,
+            references=raw.references,
+            host_blocks=raw.host_blocks,
+            host_used_blocks=raw.host_used_blocks,
+            sequences=raw.sequences,
+            swapped_sequences=raw.swapped_sequences,
+            tokens=raw.tokens,
+            hits=raw.hits,
+            misses=raw.misses,
+            evictions=raw.evictions,
+            copies=raw.copies,
+            swapped_out_blocks=raw.swapped_out_blocks,
+            swapped_in_blocks=raw.swapped_in_blocks,
+            failures=raw.failures,
+            block_bytes=raw.block_bytes,
+            mapped_bytes=raw.mapped_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class KvSequence:
+    """A new sequence.
+
+    Attributes:
+        sequence: the number of the sequence.
+        cached_tokens: number of its first tokens whose keys and values are in shared blocks.
+    """
+
+    sequence: int
+    cached_tokens: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_kv_sequence) -> Self:
+        """Reads the C struct."""
+        return cls(
+            sequence=raw.sequence,
+            cached_tokens=raw.cached_tokens,
+        )
+
+
+@dataclass(frozen=True)
+class KvCopy:
+    """A copy of a whole block, with its keys and values of all layers.
+
+    Attributes:
+        source: the block to be copied.
+        target: the block that gets the contents.
+    """
+
+    source: int
+    target: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_kv_copy) -> Self:
+        """Reads the C struct."""
+        return cls(
+            source=raw.source,
+            target=raw.target,
         )

@@ -319,14 +319,14 @@ class Registration(Resource):
 
     def __init__(
         self,
-        device: Device,
+        device: Device | None,
         kind: str,
         handle: _abi.ferrum_registration,
         forget: Callable[[], None],
     ) -> None:
         self._device = device
         end = _native.functions().ferrum_registration_remove
-        self._own(
-            _Registered(f"{kind} on {device.id}", lambda _flags: end(handle), device._node, forget),
-            handle,
-        )
+        label, node = (kind, _library.opens)
+        if device is not None:
+            label, node = f"{kind} on {device.id}", device._node
+        self._own(_Registered(label, lambda _flags: end(handle), node, forget), handle)

@@ -669,6 +669,14 @@ pub const FERRUM_ELEMENTS_ABSENT: u32 = 8;
 pub const FERRUM_ELEMENTS_REPEATED: u32 = 16;
 /// Largest number of elements of an input that carries a shape, axes or sizes.
 pub const FERRUM_TENSOR_LIST_MAX: u32 = 4096;
+/// Most blocks of a cache, and most blocks of its host.
+pub const FERRUM_KV_BLOCKS_MAX: u32 = 4_194_304;
+/// Most sequences of a cache.
+pub const FERRUM_KV_SEQUENCES_MAX: u32 = 65536;
+/// Most tokens of a block, a sequence and a window.
+pub const FERRUM_KV_TOKENS_MAX: u32 = 67_108_864;
+/// Most entries of block tables that one call returns.
+pub const FERRUM_KV_TABLE_ENTRIES_MAX: u32 = 16_777_216;
 /// Largest number of inputs, and of outputs, of an operation.
 pub const FERRUM_OP_TENSORS_MAX: u32 = 1024;
 /// As the id of an output of a run: the output is not wanted.
@@ -4543,6 +4551,185 @@ impl Default for ferrum_dlpack {
     }
 }
 
+/// A paged KV cache.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_kv_cache {
+    /// 0 is no cache
+    pub id: u64,
+}
+
+/// The settings of a cache.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_kv_cache_config {
+    pub struct_size: u32,
+    /// The type of keys and values; not used without memory.
+    pub dtype: ferrum_dtype,
+    /// Number of tokens of a block, at most FERRUM_KV_TOKENS_MAX.
+    pub block_tokens: u32,
+    /// Number of blocks, at most FERRUM_KV_BLOCKS_MAX.
+    pub blocks: u32,
+    /// Number of blocks of the host for swapped sequences; 0: none.
+    pub host_blocks: u32,
+    /// Most sequences that live at the same time, at most FERRUM_KV_SEQUENCES_MAX.
+    pub sequences: u32,
+    /// Most tokens of a sequence, at most FERRUM_KV_TOKENS_MAX.
+    pub sequence_tokens: u32,
+    /// Length of the sliding window: a token uses so many tokens, itself among them; 0: each
+    /// token uses all tokens before it.
+    pub window_tokens: u32,
+    /// Number of layers; not used without memory.
+    pub layers: u32,
+    /// Number of heads of keys and of values in a layer; not used without memory.
+    pub kv_heads: u32,
+    /// Length of a head; not used without memory.
+    pub head_dim: u32,
+    /// In a virtual pool or a model: number of blocks, from the first one, that always have
+    /// memory. The others get memory when sequences need them. In a pool all blocks always
+    /// have memory.
+    pub always_blocks: u32,
+    /// Seed of ferrum_kv_cache_hash_tokens. Caches with the same seed and block_tokens compute
+    /// the same hashes. A secret seed keeps users from choosing tokens with the hash of the
+    /// tokens of another user.
+    pub hash_seed: u64,
+    pub reserved: u64,
+}
+
+impl ferrum_kv_cache_config {
+    /// The values of `FERRUM_KV_CACHE_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_kv_cache_config>() as u32,
+        dtype: 0,
+        block_tokens: 0,
+        blocks: 0,
+        host_blocks: 0,
+        sequences: 0,
+        sequence_tokens: 0,
+        window_tokens: 0,
+        layers: 0,
+        kv_heads: 0,
+        head_dim: 0,
+        always_blocks: 0,
+        hash_seed: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_kv_cache_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// The state of a cache.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_kv_cache_stats {
+    pub struct_size: u32,
+    /// The level of used_blocks of blocks, with the bounds 60, 80 and 95 %.
+    pub level: ferrum_pressure_level,
+    /// Number of blocks: those used, cached, free and unmapped.
+    pub blocks: u64,
+    /// Blocks that sequences use.
+    pub used_blocks: u64,
+    /// Blocks with a hash that no sequence uses. The cache evicts them when it needs them.
+    pub cached_blocks: u64,
+    /// Blocks without contents.
+    pub free_blocks: u64,
+    /// Blocks that have no memory now.
+    pub unmapped_blocks: u64,
+    /// Used and cached blocks with a hash.
+    pub published_blocks: u64,
+    /// Number of blocks of all block tables together. Above used_blocks if sequences share
+    /// blocks.
+    pub references: u64,
+    /// Number of blocks of the host.
+    pub host_blocks: u64,
+    /// Those of them that swapped sequences use.
+    pub host_used_blocks: u64,
+    /// Number of live sequences.
+    pub sequences: u64,
+    /// Those of them that are swapped out.
+    pub swapped_sequences: u64,
+    /// Number of tokens of all sequences together.
+    pub tokens: u64,
+    /// Hashes of ferrum_kv_cache_allocate whose block was shared.
+    pub hits: u64,
+    /// The other hashes of ferrum_kv_cache_allocate.
+    pub misses: u64,
+    /// Cached blocks that were evicted.
+    pub evictions: u64,
+    /// Blocks that were copied because an append changed a shared block.
+    pub copies: u64,
+    /// Blocks that were copied to the host.
+    pub swapped_out_blocks: u64,
+    /// Blocks that were copied from the host.
+    pub swapped_in_blocks: u64,
+    /// Calls that failed because there were not enough blocks.
+    pub failures: u64,
+    /// Size of a block in all layers, keys and values; 0 without memory.
+    pub block_bytes: u64,
+    /// Size of all blocks that have memory now.
+    pub mapped_bytes: u64,
+}
+
+impl ferrum_kv_cache_stats {
+    /// The values of `FERRUM_KV_CACHE_STATS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_kv_cache_stats>() as u32,
+        level: 0,
+        blocks: 0,
+        used_blocks: 0,
+        cached_blocks: 0,
+        free_blocks: 0,
+        unmapped_blocks: 0,
+        published_blocks: 0,
+        references: 0,
+        host_blocks: 0,
+        host_used_blocks: 0,
+        sequences: 0,
+        swapped_sequences: 0,
+        tokens: 0,
+        hits: 0,
+        misses: 0,
+        evictions: 0,
+        copies: 0,
+        swapped_out_blocks: 0,
+        swapped_in_blocks: 0,
+        failures: 0,
+        block_bytes: 0,
+        mapped_bytes: 0,
+    };
+}
+
+impl Default for ferrum_kv_cache_stats {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A new sequence.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_kv_sequence {
+    /// The number of the sequence.
+    pub sequence: u64,
+    /// Number of its first tokens whose keys and values are in shared blocks.
+    pub cached_tokens: u32,
+    pub reserved: u32,
+}
+
+/// A copy of a whole block, with its keys and values of all layers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_kv_copy {
+    /// The block to be copied.
+    pub source: i32,
+    /// The block that gets the contents.
+    pub target: i32,
+}
+
 /// An open backend.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -5924,6 +6111,59 @@ const _: () = {
     assert!(offset_of!(ferrum_dlpack, struct_size) == 0);
     assert!(offset_of!(ferrum_dlpack, is_versioned) == 4);
     assert!(offset_of!(ferrum_dlpack, managed) == 8);
+    assert!(size_of::<ferrum_kv_cache>() == 8);
+    assert!(align_of::<ferrum_kv_cache>() == 8);
+    assert!(offset_of!(ferrum_kv_cache, id) == 0);
+    assert!(size_of::<ferrum_kv_cache_config>() == 64);
+    assert!(align_of::<ferrum_kv_cache_config>() == 8);
+    assert!(offset_of!(ferrum_kv_cache_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_kv_cache_config, dtype) == 4);
+    assert!(offset_of!(ferrum_kv_cache_config, block_tokens) == 8);
+    assert!(offset_of!(ferrum_kv_cache_config, blocks) == 12);
+    assert!(offset_of!(ferrum_kv_cache_config, host_blocks) == 16);
+    assert!(offset_of!(ferrum_kv_cache_config, sequences) == 20);
+    assert!(offset_of!(ferrum_kv_cache_config, sequence_tokens) == 24);
+    assert!(offset_of!(ferrum_kv_cache_config, window_tokens) == 28);
+    assert!(offset_of!(ferrum_kv_cache_config, layers) == 32);
+    assert!(offset_of!(ferrum_kv_cache_config, kv_heads) == 36);
+    assert!(offset_of!(ferrum_kv_cache_config, head_dim) == 40);
+    assert!(offset_of!(ferrum_kv_cache_config, always_blocks) == 44);
+    assert!(offset_of!(ferrum_kv_cache_config, hash_seed) == 48);
+    assert!(offset_of!(ferrum_kv_cache_config, reserved) == 56);
+    assert!(size_of::<ferrum_kv_cache_stats>() == 176);
+    assert!(align_of::<ferrum_kv_cache_stats>() == 8);
+    assert!(offset_of!(ferrum_kv_cache_stats, struct_size) == 0);
+    assert!(offset_of!(ferrum_kv_cache_stats, level) == 4);
+    assert!(offset_of!(ferrum_kv_cache_stats, blocks) == 8);
+    assert!(offset_of!(ferrum_kv_cache_stats, used_blocks) == 16);
+    assert!(offset_of!(ferrum_kv_cache_stats, cached_blocks) == 24);
+    assert!(offset_of!(ferrum_kv_cache_stats, free_blocks) == 32);
+    assert!(offset_of!(ferrum_kv_cache_stats, unmapped_blocks) == 40);
+    assert!(offset_of!(ferrum_kv_cache_stats, published_blocks) == 48);
+    assert!(offset_of!(ferrum_kv_cache_stats, references) == 56);
+    assert!(offset_of!(ferrum_kv_cache_stats, host_blocks) == 64);
+    assert!(offset_of!(ferrum_kv_cache_stats, host_used_blocks) == 72);
+    assert!(offset_of!(ferrum_kv_cache_stats, sequences) == 80);
+    assert!(offset_of!(ferrum_kv_cache_stats, swapped_sequences) == 88);
+    assert!(offset_of!(ferrum_kv_cache_stats, tokens) == 96);
+    assert!(offset_of!(ferrum_kv_cache_stats, hits) == 104);
+    assert!(offset_of!(ferrum_kv_cache_stats, misses) == 112);
+    assert!(offset_of!(ferrum_kv_cache_stats, evictions) == 120);
+    assert!(offset_of!(ferrum_kv_cache_stats, copies) == 128);
+    assert!(offset_of!(ferrum_kv_cache_stats, swapped_out_blocks) == 136);
+    assert!(offset_of!(ferrum_kv_cache_stats, swapped_in_blocks) == 144);
+    assert!(offset_of!(ferrum_kv_cache_stats, failures) == 152);
+    assert!(offset_of!(ferrum_kv_cache_stats, block_bytes) == 160);
+    assert!(offset_of!(ferrum_kv_cache_stats, mapped_bytes) == 168);
+    assert!(size_of::<ferrum_kv_sequence>() == 16);
+    assert!(align_of::<ferrum_kv_sequence>() == 8);
+    assert!(offset_of!(ferrum_kv_sequence, sequence) == 0);
+    assert!(offset_of!(ferrum_kv_sequence, cached_tokens) == 8);
+    assert!(offset_of!(ferrum_kv_sequence, reserved) == 12);
+    assert!(size_of::<ferrum_kv_copy>() == 8);
+    assert!(align_of::<ferrum_kv_copy>() == 4);
+    assert!(offset_of!(ferrum_kv_copy, source) == 0);
+    assert!(offset_of!(ferrum_kv_copy, target) == 4);
     assert!(size_of::<ferrum_compute>() == 8);
     assert!(align_of::<ferrum_compute>() == 8);
     assert!(offset_of!(ferrum_compute, id) == 0);
@@ -9399,6 +9639,339 @@ extern "C" {
         device: ferrum_device,
         dlpack: *const ferrum_dlpack,
         tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Creates a cache.
+    ///
+    /// In a pool all blocks are one block of the pool. In a virtual pool or a model of an elastic
+    /// pool the cache maps chunks of blocks when sequences need them, and unmaps them for other
+    /// models of the pool: chunks that no sequence uses. In a model the cache lies at the end of the
+    /// address space, before the other caches there. The memory has the tag of the memory.
+    ///
+    /// While the cache exists, a call that destroys its pool or model without FERRUM_FORCE returns
+    /// FERRUM_ERROR_BUSY. With FERRUM_FORCE, that call destroys the cache first.
+    ///
+    /// - `memory`: a pool, a virtual pool with an offset, or a model of an elastic pool. All
+    ///   zero: the cache has no memory, and the program makes the copies.
+    /// - `host_pool`: the memory of the blocks of the host, which the host must be able to
+    ///   address. {0} if host_blocks is 0, or the cache has no memory.
+    /// - `stream`: the stream of the copies.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG with the name of the field;
+    /// FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY if the address space of the pool or the model is too
+    /// small; FERRUM_ERROR_UNSUPPORTED for a type whose elements share a scale; errors of the
+    /// memory.
+    pub fn ferrum_kv_cache_create(
+        config: *const ferrum_kv_cache_config,
+        memory: *const ferrum_weights_memory,
+        host_pool: ferrum_pool,
+        stream: ferrum_stream,
+        cache_out: *mut ferrum_kv_cache,
+    ) -> ferrum_status;
+
+    /// Destroys a cache and frees its memory, after the work that is queued on its stream.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE: its sequences end with it.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while a sequence lives, or a tensor is a view of its memory;
+    /// FERRUM_ERROR_INVALID_STATE inside a pressure callback of the cache.
+    pub fn ferrum_kv_cache_destroy(cache: ferrum_kv_cache, flags: u32) -> ferrum_status;
+
+    /// Computes the hashes of the whole blocks of tokens. The hash of a block stands for the tokens of
+    /// the block and of all blocks before it. Two different prefixes have the same hash with a
+    /// probability of 2^-64.
+    ///
+    /// - `parent`: the hash of the block before the tokens; 0 at the start of a sequence.
+    /// - `tokens,count`: the tokens. A part of a block at the end has no hash.
+    /// - `hashes_out,capacity`: room for one hash of each whole block.
+    /// - `count_out`: number of hashes.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL with \*count_out set.
+    pub fn ferrum_kv_cache_hash_tokens(
+        cache: ferrum_kv_cache,
+        parent: u64,
+        tokens: *const i32,
+        count: u64,
+        hashes_out: *mut u64,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns how many hashes of a prefix, from the first one, have a block.
+    ///
+    /// - `hashes,count`: the hashes of the blocks of a prefix, in order.
+    pub fn ferrum_kv_cache_find(
+        cache: ferrum_kv_cache,
+        hashes: *const u64,
+        count: u64,
+        blocks_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Makes sequences with blocks for their tokens. The first blocks of a sequence are shared with
+    /// the longest published prefix of its hashes; the program computes the keys and values of the
+    /// other tokens.
+    ///
+    /// - `lengths,count`: number of tokens of each sequence.
+    /// - `prefix_blocks,prefix_block_count`: for each sequence, for how many of its whole blocks
+    ///   hashes has a hash. prefix_block_count is count; 0: no sequence has hashes.
+    ///   prefix_blocks is not NULL.
+    /// - `hashes,hash_count`: the hashes of the first sequence, then those of the second, and so
+    ///   on. They come from ferrum_kv_cache_hash_tokens or from the program; then a hash
+    ///   must stand for the whole prefix and for everything else that the keys and values
+    ///   depend on. hashes is not NULL.
+    /// - `sequences_out,capacity`: room for count sequences.
+    /// - `count_out`: count.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE for a sequence that is longer than those of the cache;
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED for too many sequences; FERRUM_ERROR_OUT_OF_MEMORY if
+    /// there are not enough blocks; FERRUM_ERROR_BUSY while the memory sleeps;
+    /// FERRUM_ERROR_BUFFER_TOO_SMALL with \*count_out set and nothing done.
+    pub fn ferrum_kv_cache_allocate(
+        cache: ferrum_kv_cache,
+        lengths: *const u32,
+        count: u64,
+        prefix_blocks: *const u32,
+        prefix_block_count: u64,
+        hashes: *const u64,
+        hash_count: u64,
+        sequences_out: *mut ferrum_kv_sequence,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Adds tokens to sequences, and the blocks that the tokens need. If other sequences share the last
+    /// block of a sequence, the sequence gets a copy of its own. A published block whose contents
+    /// change loses its hash. With a sliding window, the blocks that the first new token does not reach
+    /// are released before new ones are taken.
+    ///
+    /// - `sequences,count`: each sequence at most once.
+    /// - `lengths,length_count`: number of new tokens of each sequence. length_count is count; 0:
+    ///   one token each. lengths is not NULL.
+    /// - `copies_out,capacity`: room for the copies that the program has to make, at most count.
+    ///   With memory the library makes the copies, and the list is empty.
+    /// - `count_out`: number of copies.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_HANDLE for a sequence that does not live;
+    /// FERRUM_ERROR_INVALID_OFFSET for positions beyond sequence_tokens;
+    /// FERRUM_ERROR_INVALID_STATE for a sequence that is swapped out;
+    /// FERRUM_ERROR_OUT_OF_MEMORY if there are not enough blocks: the sequences live and are
+    /// unchanged; FERRUM_ERROR_BUSY while the memory sleeps;
+    /// FERRUM_ERROR_BUFFER_TOO_SMALL with \*count_out set and nothing done.
+    pub fn ferrum_kv_cache_append(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        lengths: *const u32,
+        length_count: u64,
+        copies_out: *mut ferrum_kv_copy,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// States that whole blocks of sequences have their contents, and gives them hashes, so that later
+    /// sequences with the same prefix share them. A hash that another block has is skipped.
+    ///
+    /// - `sequences,count`: each sequence at most once.
+    /// - `prefix_blocks,prefix_block_count`: number of hashes of each sequence; prefix_block_count
+    ///   is count.
+    /// - `hashes,hash_count`: the hashes of the next blocks of each sequence: the first one is that
+    ///   of the first block that was neither shared by ferrum_kv_cache_allocate nor
+    ///   published.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for more hashes than whole blocks;
+    /// FERRUM_ERROR_INVALID_HANDLE, FERRUM_ERROR_INVALID_STATE as for ferrum_kv_cache_append.
+    pub fn ferrum_kv_cache_publish(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        prefix_blocks: *const u32,
+        prefix_block_count: u64,
+        hashes: *const u64,
+        hash_count: u64,
+    ) -> ferrum_status;
+
+    /// Makes a copy of each sequence, which shares all of its blocks.
+    ///
+    /// - `sequences,count`: a sequence may be in the list several times.
+    /// - `children_out,capacity`: room for count sequences.
+    /// - `count_out`: count.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_HANDLE for a sequence that does not live;
+    /// FERRUM_ERROR_INVALID_STATE for one that is swapped out;
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED for too many sequences;
+    /// FERRUM_ERROR_BUFFER_TOO_SMALL with \*count_out set and nothing done.
+    pub fn ferrum_kv_cache_fork(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        children_out: *mut u64,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Shortens sequences and releases the blocks behind their end, as after rejected tokens of
+    /// speculative decoding.
+    ///
+    /// - `sequences,count`: each sequence at most once.
+    /// - `lengths,length_count`: the new number of tokens of each sequence; length_count is count.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for a length above the present one, and for one whose
+    /// window reaches blocks that were released; FERRUM_ERROR_INVALID_HANDLE,
+    /// FERRUM_ERROR_INVALID_STATE as for ferrum_kv_cache_append.
+    pub fn ferrum_kv_cache_truncate(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        lengths: *const u32,
+        length_count: u64,
+    ) -> ferrum_status;
+
+    /// Ends sequences and releases their blocks. Published blocks stay cached until the cache needs
+    /// them. Sequences that are swapped out can be freed as well.
+    ///
+    /// - `sequences,count`: each sequence at most once.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_HANDLE for a sequence that does not live.
+    pub fn ferrum_kv_cache_free(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+    ) -> ferrum_status;
+
+    /// Copies sequences to blocks of the host and releases their blocks. Sequences of one call that
+    /// share blocks share the copies. Only ferrum_kv_cache_swap_in, ferrum_kv_cache_free and
+    /// ferrum_kv_cache_lengths accept a sequence that is swapped out.
+    ///
+    /// - `sequences,count`: each sequence at most once.
+    /// - `copies_out,capacity`: room for the copies that the program has to make, from blocks of the
+    ///   device to blocks of the host. With memory the list is empty.
+    /// - `count_out`: number of copies.
+    ///
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED if the host has too few free blocks; errors of
+    /// ferrum_kv_cache_append.
+    pub fn ferrum_kv_cache_swap_out(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        copies_out: *mut ferrum_kv_copy,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Copies sequences back to blocks of the device. A block whose hash is still published there is
+    /// shared instead.
+    ///
+    /// - `sequences,count`: each sequence at most once; all are swapped out.
+    /// - `copies_out,capacity`: as for ferrum_kv_cache_swap_out, from the host to the device.
+    /// - `count_out`: number of copies.
+    ///
+    /// Returns errors of ferrum_kv_cache_append.
+    pub fn ferrum_kv_cache_swap_in(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        copies_out: *mut ferrum_kv_copy,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the block tables of sequences, one after the other.
+    ///
+    /// - `sequences,count`: the sequences.
+    /// - `width`: number of entries for each sequence. Entries behind the blocks of a sequence, and
+    ///   those before its window, are -1.
+    /// - `tables_out,capacity`: room for count \* width entries, at most
+    ///   FERRUM_KV_TABLE_ENTRIES_MAX.
+    /// - `count_out`: count \* width.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL for a sequence with more blocks than width, and if
+    /// capacity is too small; FERRUM_ERROR_INVALID_HANDLE; FERRUM_ERROR_INVALID_STATE for a
+    /// sequence that is swapped out.
+    pub fn ferrum_kv_cache_block_tables(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        width: u64,
+        tables_out: *mut i32,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the numbers of tokens of sequences.
+    ///
+    /// - `sequences,count`: the sequences.
+    /// - `lengths_out,capacity`: room for count numbers.
+    /// - `count_out`: count.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_HANDLE; FERRUM_ERROR_BUFFER_TOO_SMALL with \*count_out set.
+    pub fn ferrum_kv_cache_lengths(
+        cache: ferrum_kv_cache,
+        sequences: *const u64,
+        count: u64,
+        lengths_out: *mut u32,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Returns the memory of the keys of a layer, or of its values: an array of the shape
+    /// \[blocks, kv_heads, block_tokens, head_dim\] without gaps. Only blocks that sequences use can be
+    /// accessed.
+    ///
+    /// - `layer`: 0 to layers - 1.
+    /// - `values`: 0: the keys, 1: the values.
+    /// - `address_out`: address of block 0.
+    /// - `size_bytes_out`: size of all blocks.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for layer; FERRUM_ERROR_INVALID_STATE for a cache without
+    /// memory.
+    pub fn ferrum_kv_cache_plane(
+        cache: ferrum_kv_cache,
+        layer: u32,
+        values: u32,
+        address_out: *mut ferrum_address,
+        size_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Makes a tensor over the memory of ferrum_kv_cache_plane. While it exists,
+    /// ferrum_kv_cache_destroy without FERRUM_FORCE returns FERRUM_ERROR_BUSY.
+    ///
+    /// - `layer,values`: as for ferrum_kv_cache_plane.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED unless all blocks always have memory; errors of
+    /// ferrum_kv_cache_plane.
+    pub fn ferrum_kv_cache_plane_tensor(
+        cache: ferrum_kv_cache,
+        layer: u32,
+        values: u32,
+        tensor_out: *mut ferrum_tensor,
+    ) -> ferrum_status;
+
+    /// Evicts cached blocks, those that were not used for the longest time first, until at most so many
+    /// are left, and releases the memory of all chunks without contents.
+    ///
+    /// - `keep_cached_blocks`: number of cached blocks to keep.
+    /// - `unmapped_blocks_out`: number of blocks that have lost their memory.
+    pub fn ferrum_kv_cache_trim(
+        cache: ferrum_kv_cache,
+        keep_cached_blocks: u64,
+        unmapped_blocks_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Returns the state of a cache.
+    pub fn ferrum_kv_cache_get_stats(
+        cache: ferrum_kv_cache,
+        stats_out: *mut ferrum_kv_cache_stats,
+    ) -> ferrum_status;
+
+    /// The same as ferrum_device_pressure_callback_add for the level of a cache: that of its used
+    /// blocks. The callback runs on the thread whose call changed the level, before that call
+    /// returns, with no lock held and one call at a time. It may call the library, except to destroy
+    /// the cache, and except ferrum_shutdown. For a cache without memory it gets the device {0}.
+    pub fn ferrum_kv_cache_pressure_callback_add(
+        cache: ferrum_kv_cache,
+        callback: ferrum_pressure_fn,
+        user_data: *mut c_void,
+        registration_out: *mut ferrum_registration,
     ) -> ferrum_status;
 
     /// Checks settings without opening a backend. The device may be {0}.

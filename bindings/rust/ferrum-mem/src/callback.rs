@@ -29,7 +29,7 @@ pub(crate) unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
     Arc::clone(&held)
 }
 
-type PressureFn = Box<dyn Fn(PressureLevel) + Send + Sync>;
+pub(crate) type PressureFn = Box<dyn Fn(PressureLevel) + Send + Sync>;
 type ReclaimFn = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
 /// The closure of a registration.
@@ -255,6 +255,29 @@ impl Registration {
             raw,
             held: Some(Held::Pressure { _closure: held }),
             _library: manager.device().library().clone(),
+        })
+    }
+
+    pub(crate) fn kv_cache_pressure(
+        library: &Library,
+        cache: sys::ferrum_kv_cache,
+        closure: PressureFn,
+    ) -> Result<Self> {
+        let held = Arc::new(closure);
+        let mut raw = sys::ferrum_registration::default();
+        // SAFETY: the closure is valid until the registration is removed.
+        check(unsafe {
+            sys::ferrum_kv_cache_pressure_callback_add(
+                cache,
+                Some(call_pressure),
+                Arc::as_ptr(&held).cast_mut().cast(),
+                &mut raw,
+            )
+        })?;
+        Ok(Self {
+            raw,
+            held: Some(Held::Pressure { _closure: held }),
+            _library: library.clone(),
         })
     }
 

@@ -215,6 +215,11 @@ impl Model {
         &self.registered.late
     }
 
+    /// The device of its pool.
+    pub(crate) fn device(&self) -> &Device {
+        self.registered.pool.device()
+    }
+
     /// Unregisters the model without `FERRUM_FORCE`, which a drop uses.
     ///
     /// # Errors

@@ -69,6 +69,7 @@ mod generated;
 mod generic_pool;
 mod graph;
 mod kept;
+mod kv_cache;
 mod layer;
 mod library;
 mod manager;
@@ -125,14 +126,15 @@ pub use generated::records::{
     BlockOwner, BufferRequest, BufferUse, ByteRange, Collected, CompactReport, Config,
     DefragmentationStats, DeviceInfo, DeviceLevel, ElasticPoolConfig, ElasticPoolInfo,
     EstimateRequest, FallbackStats, Gauge, GraphInfo, HostInfo, InferenceMemoryEstimate,
-    KvCacheShape, LinkRequest, MemoryConfig, MemoryInfo, MemoryStats, ModelConfig, ModelInfo,
-    ModelLimits, ModelRequest, ModelShape, MonitorConfig, MonitorPressure, PageSizes,
-    PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics, TrackerTotals,
-    UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
-    WeightsProgress,
+    KvCacheConfig, KvCacheShape, KvCacheStats, KvCopy, KvSequence, LinkRequest, MemoryConfig,
+    MemoryInfo, MemoryStats, ModelConfig, ModelInfo, ModelLimits, ModelRequest, ModelShape,
+    MonitorConfig, MonitorPressure, PageSizes, PlacementOption, PoolConfig, PoolInfo,
+    ReclaimConfig, SharedMemory, Statistics, TrackerTotals, UsageHints, VirtualPoolConfig,
+    VirtualPoolInfo, VirtualPoolRequest, WakeReport, WeightsProgress,
 };
 pub use generic_pool::{BufferLease, GenericMemoryPool};
 pub use graph::Graph;
+pub use kv_cache::KvCache;
 pub use layer::{Layer, LayerConfig, LayerOutput, RegisteredLayer};
 pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, version, Library};
 pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};

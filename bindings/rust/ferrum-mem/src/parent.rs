@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::{Compute, Device, Memory, Model, Pool, TensorSet, VirtualPool};
+use crate::{Compute, Device, KvCache, Memory, Model, Pool, TensorSet, VirtualPool};
 
 /// The owner of the memory of tensors. Whatever uses the memory keeps the owner alive.
 #[derive(Clone, Debug)]
@@ -13,4 +13,5 @@ pub(crate) enum Parent {
     Memory(Arc<Memory>),
     Set(Arc<TensorSet>),
     Compute(Compute),
+    KvCache(Arc<KvCache>),
 }

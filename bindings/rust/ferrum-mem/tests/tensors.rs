@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ferrum_mem::{
-    leak_report_json, sys, Config, DType, Device, DlPack, ElasticPoolConfig, ErrorKind, Library,
-    LoadMemory, LoadRequest, ModelConfig, Pool, PoolConfig, Result, SleepRequest, Stream, Tensor,
-    TensorLayout, VirtualPoolConfig, WakeRequest, Weights, WeightsSource,
+    leak_report_json, sys, Config, DType, Device, DlPack, ElasticPoolConfig, ErrorKind, KvCache,
+    KvCacheConfig, Library, LoadMemory, LoadRequest, ModelConfig, Pool, PoolConfig, Result,
+    SleepRequest, Stream, Tensor, TensorLayout, VirtualPoolConfig, WakeRequest, Weights,
+    WeightsSource,
 };
 
 const MIB: u64 = 1 << 20;
@@ -41,6 +42,7 @@ fn tensors() {
         elements,
         converted,
         memories,
+        kv_caches,
         weights,
         wrapped,
         owned,
@@ -537,5 +539,63 @@ fn handles(_: &Library, rig: &Rig) {
         sys::FERRUM_OK
     );
     assert_eq!(kind(tensor.to_vec::<f32>(None)), ErrorKind::InvalidState);
+    tensor.close().unwrap();
+}
+
+/// The block manager of an engine, and a cache in a pool.
+fn kv_caches(library: &Library, rig: &Rig) {
+    let config = KvCacheConfig {
+        block_tokens: 4,
+        blocks: 10,
+        sequences: 4,
+        sequence_tokens: 40,
+        ..Default::default()
+    };
+    let cache = KvCache::create(library, &config).unwrap();
+    let levels = Arc::new(AtomicUsize::new(0));
+    let seen = levels.clone();
+    let registration = cache
+        .on_pressure(move |level| seen.store(level as usize, Ordering::Relaxed))
+        .unwrap();
+    let hashes = cache.hash_tokens(0, &[1, 2, 3, 4, 5]).unwrap();
+    let made = cache.allocate(&[6, 26], &[1, 0], &hashes).unwrap();
+    assert_eq!(levels.load(Ordering::Relaxed), 2);
+    let child = cache.fork(&[made[0].sequence]).unwrap()[0];
+    let copies = cache.append(&[child], &[]).unwrap();
+    let tables = cache.block_tables(&[made[0].sequence, child], 2).unwrap();
+    assert_eq!((copies[0].source, copies[0].target), (tables[1], tables[3]));
+    cache.publish(&[child], &[1], &hashes).unwrap();
+    assert_eq!(cache.find(&hashes).unwrap(), 1);
+    assert_eq!(
+        cache.append(&[0], &[]).unwrap_err().kind,
+        ErrorKind::InvalidHandle
+    );
+    assert_eq!(cache.stats().unwrap().copies, 1);
+    let rejected = cache.close().unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Busy);
+    drop(rejected.object);
+    drop(registration);
+
+    let planes = KvCacheConfig {
+        dtype: DType::F16,
+        layers: 2,
+        kv_heads: 2,
+        head_dim: 64,
+        host_blocks: 2,
+        ..config
+    };
+    let memory = LoadMemory::pool(&rig.pool).tag("kv");
+    let cache = KvCache::create_in(&memory, &planes, Some(&rig.pool), Some(&rig.stream)).unwrap();
+    let cache = Arc::new(cache);
+    let made = cache.allocate(&[6], &[], &[]).unwrap();
+    assert!(cache.swap_out(&[made[0].sequence]).unwrap().is_empty());
+    assert!(cache.swap_in(&[made[0].sequence]).unwrap().is_empty());
+    let tensor = cache.plane_tensor(1, true).unwrap();
+    assert_eq!(tensor.description().shape, [10, 2, 4, 64]);
+    assert_eq!(
+        cache.plane(2, false).unwrap_err().kind,
+        ErrorKind::InvalidArgument
+    );
+    drop(cache);
     tensor.close().unwrap();
 }

@@ -511,6 +511,362 @@ impl crate::FallbackManager {
     }
 }
 
+impl crate::KvCache {
+    /// Computes the hashes of the whole blocks of tokens. The hash of a block stands for the tokens of
+    /// the block and of all blocks before it. Two different prefixes have the same hash with a
+    /// probability of 2^-64.
+    ///
+    /// `parent`: the hash of the block before the tokens; 0 at the start of a sequence.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_kv_cache_hash_tokens`](crate::sys::ferrum_kv_cache_hash_tokens).
+    pub fn hash_tokens(&self, parent: u64, tokens: &[i32]) -> Result<Vec<u64>> {
+        // SAFETY: the buffer has the room that is told.
+        listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_hash_tokens(
+                self.raw(),
+                parent,
+                tokens.as_ptr(),
+                tokens.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })
+    }
+
+    /// Returns how many hashes of a prefix, from the first one, have a block.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_kv_cache_find`](crate::sys::ferrum_kv_cache_find).
+    pub fn find(&self, hashes: &[u64]) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: what goes in has the length that is told; out is an output of the call.
+        check(unsafe {
+            sys::ferrum_kv_cache_find(self.raw(), hashes.as_ptr(), hashes.len() as u64, &mut out)
+        })?;
+        Ok(out)
+    }
+
+    /// Makes sequences with blocks for their tokens. The first blocks of a sequence are shared with
+    /// the longest published prefix of its hashes; the program computes the keys and values of the
+    /// other tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a sequence that is longer than those
+    /// of the cache; [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) for too many
+    /// sequences; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there are not enough blocks;
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while the memory sleeps
+    ///
+    /// C function: [`ferrum_kv_cache_allocate`](crate::sys::ferrum_kv_cache_allocate).
+    pub fn allocate(
+        &self,
+        lengths: &[u32],
+        prefix_blocks: &[u32],
+        hashes: &[u64],
+    ) -> Result<Vec<KvSequence>> {
+        // SAFETY: the buffer has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_allocate(
+                self.raw(),
+                lengths.as_ptr(),
+                lengths.len() as u64,
+                prefix_blocks.as_ptr(),
+                prefix_blocks.len() as u64,
+                hashes.as_ptr(),
+                hashes.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })?;
+        Ok(found.iter().map(Into::into).collect())
+    }
+
+    /// Adds tokens to sequences, and the blocks that the tokens need. If other sequences share the last
+    /// block of a sequence, the sequence gets a copy of its own. A published block whose contents
+    /// change loses its hash. With a sliding window, the blocks that the first new token does not reach
+    /// are released before new ones are taken.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a sequence that does not live;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for positions beyond
+    /// `sequence_tokens`; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a sequence that
+    /// is swapped out; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there are not enough
+    /// blocks: the sequences live and are unchanged; [`ErrorKind::Busy`](crate::ErrorKind::Busy) while the
+    /// memory sleeps
+    ///
+    /// C function: [`ferrum_kv_cache_append`](crate::sys::ferrum_kv_cache_append).
+    pub fn append(&self, sequences: &[u64], lengths: &[u32]) -> Result<Vec<KvCopy>> {
+        // SAFETY: the buffer has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_append(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                lengths.as_ptr(),
+                lengths.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })?;
+        Ok(found.iter().map(Into::into).collect())
+    }
+
+    /// States that whole blocks of sequences have their contents, and gives them hashes, so that later
+    /// sequences with the same prefix share them. A hash that another block has is skipped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for more hashes than whole blocks;
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle),
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) as for
+    /// [`KvCache::append`](crate::KvCache::append).
+    ///
+    /// C function: [`ferrum_kv_cache_publish`](crate::sys::ferrum_kv_cache_publish).
+    pub fn publish(&self, sequences: &[u64], prefix_blocks: &[u32], hashes: &[u64]) -> Result<()> {
+        // SAFETY: what goes in has the length that is told.
+        check(unsafe {
+            sys::ferrum_kv_cache_publish(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                prefix_blocks.as_ptr(),
+                prefix_blocks.len() as u64,
+                hashes.as_ptr(),
+                hashes.len() as u64,
+            )
+        })
+    }
+
+    /// Makes a copy of each sequence, which shares all of its blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a sequence that does not live;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for one that is swapped out;
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) for too many sequences
+    ///
+    /// C function: [`ferrum_kv_cache_fork`](crate::sys::ferrum_kv_cache_fork).
+    pub fn fork(&self, sequences: &[u64]) -> Result<Vec<u64>> {
+        // SAFETY: the buffer has the room that is told.
+        listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_fork(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })
+    }
+
+    /// Shortens sequences and releases the blocks behind their end, as after rejected tokens of
+    /// speculative decoding.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a length above the present one,
+    /// and for one whose window reaches blocks that were released;
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle),
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) as for
+    /// [`KvCache::append`](crate::KvCache::append).
+    ///
+    /// C function: [`ferrum_kv_cache_truncate`](crate::sys::ferrum_kv_cache_truncate).
+    pub fn truncate(&self, sequences: &[u64], lengths: &[u32]) -> Result<()> {
+        // SAFETY: what goes in has the length that is told.
+        check(unsafe {
+            sys::ferrum_kv_cache_truncate(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                lengths.as_ptr(),
+                lengths.len() as u64,
+            )
+        })
+    }
+
+    /// Ends sequences and releases their blocks. Published blocks stay cached until the cache needs
+    /// them. Sequences that are swapped out can be freed as well.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a sequence that does not live.
+    ///
+    /// C function: [`ferrum_kv_cache_free`](crate::sys::ferrum_kv_cache_free).
+    pub fn free(&self, sequences: &[u64]) -> Result<()> {
+        // SAFETY: what goes in has the length that is told.
+        check(unsafe {
+            sys::ferrum_kv_cache_free(self.raw(), sequences.as_ptr(), sequences.len() as u64)
+        })
+    }
+
+    /// Copies sequences to blocks of the host and releases their blocks. Sequences of one call that
+    /// share blocks share the copies. Only [`KvCache::swap_in`](crate::KvCache::swap_in), [`KvCache::free`](crate::KvCache::free) and
+    /// [`KvCache::lengths`](crate::KvCache::lengths) accept a sequence that is swapped out.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) if the host has too few free
+    /// blocks; errors of [`KvCache::append`](crate::KvCache::append).
+    ///
+    /// C function: [`ferrum_kv_cache_swap_out`](crate::sys::ferrum_kv_cache_swap_out).
+    pub fn swap_out(&self, sequences: &[u64]) -> Result<Vec<KvCopy>> {
+        // SAFETY: the buffer has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_swap_out(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })?;
+        Ok(found.iter().map(Into::into).collect())
+    }
+
+    /// Copies sequences back to blocks of the device. A block whose hash is still published there is
+    /// shared instead.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`KvCache::append`](crate::KvCache::append).
+    ///
+    /// C function: [`ferrum_kv_cache_swap_in`](crate::sys::ferrum_kv_cache_swap_in).
+    pub fn swap_in(&self, sequences: &[u64]) -> Result<Vec<KvCopy>> {
+        // SAFETY: the buffer has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_swap_in(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })?;
+        Ok(found.iter().map(Into::into).collect())
+    }
+
+    /// Returns the block tables of sequences, one after the other.
+    ///
+    /// `width`: number of entries for each sequence. Entries behind the blocks of a sequence, and those before its window, are -1.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a sequence that is swapped out.
+    ///
+    /// C function: [`ferrum_kv_cache_block_tables`](crate::sys::ferrum_kv_cache_block_tables).
+    pub fn block_tables(&self, sequences: &[u64], width: u64) -> Result<Vec<i32>> {
+        // SAFETY: the buffer has the room that is told.
+        listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_block_tables(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                width,
+                to,
+                room,
+                count,
+            )
+        })
+    }
+
+    /// Returns the numbers of tokens of sequences.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle)
+    ///
+    /// C function: [`ferrum_kv_cache_lengths`](crate::sys::ferrum_kv_cache_lengths).
+    pub fn lengths(&self, sequences: &[u64]) -> Result<Vec<u32>> {
+        // SAFETY: the buffer has the room that is told.
+        listed(|to, room, count| unsafe {
+            sys::ferrum_kv_cache_lengths(
+                self.raw(),
+                sequences.as_ptr(),
+                sequences.len() as u64,
+                to,
+                room,
+                count,
+            )
+        })
+    }
+
+    /// Returns the memory of the keys of a layer, or of its values: an array of the shape
+    /// \[blocks, `kv_heads`, `block_tokens`, `head_dim`\] without gaps. Only blocks that sequences use can be
+    /// accessed.
+    ///
+    /// `layer`: 0 to layers - 1.
+    ///
+    /// `values`: 0: the keys, 1: the values.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for layer;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a cache without memory.
+    ///
+    /// C function: [`ferrum_kv_cache_plane`](crate::sys::ferrum_kv_cache_plane).
+    pub fn plane(&self, layer: u32, values: bool) -> Result<(u64, u64)> {
+        let mut address = 0;
+        let mut size_bytes = 0;
+        // SAFETY: the last are outputs of the call.
+        check(unsafe {
+            sys::ferrum_kv_cache_plane(
+                self.raw(),
+                layer,
+                values.into(),
+                &mut address,
+                &mut size_bytes,
+            )
+        })?;
+        Ok((address, size_bytes))
+    }
+
+    /// Evicts cached blocks, those that were not used for the longest time first, until at most so many
+    /// are left, and releases the memory of all chunks without contents.
+    ///
+    /// `keep_cached_blocks`: number of cached blocks to keep.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_kv_cache_trim`](crate::sys::ferrum_kv_cache_trim).
+    pub fn trim(&self, keep_cached_blocks: u64) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_kv_cache_trim(self.raw(), keep_cached_blocks, &mut out) })?;
+        Ok(out)
+    }
+
+    /// Returns the state of a cache.
+    ///
+    /// # Errors
+    ///
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_kv_cache_get_stats`](crate::sys::ferrum_kv_cache_get_stats).
+    pub fn stats(&self) -> Result<KvCacheStats> {
+        let mut out = sys::ferrum_kv_cache_stats::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_kv_cache_get_stats(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+}
+
 impl crate::Manager {
     /// Sets the pool settings of a memory type from now on. Live blocks of the type stay
     /// in their pool until they are freed. New blocks come from a pool with the new

@@ -2208,3 +2208,176 @@ impl From<&sys::ferrum_weights_progress> for WeightsProgress {
         }
     }
 }
+
+/// The settings of a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KvCacheConfig {
+    /// The type of keys and values; not used without memory.
+    pub dtype: DType,
+    /// Number of tokens of a block, at most [`FERRUM_KV_TOKENS_MAX`](crate::sys::FERRUM_KV_TOKENS_MAX).
+    pub block_tokens: u32,
+    /// Number of blocks, at most [`FERRUM_KV_BLOCKS_MAX`](crate::sys::FERRUM_KV_BLOCKS_MAX).
+    pub blocks: u32,
+    /// Number of blocks of the host for swapped sequences; 0: none.
+    pub host_blocks: u32,
+    /// Most sequences that live at the same time, at most [`FERRUM_KV_SEQUENCES_MAX`](crate::sys::FERRUM_KV_SEQUENCES_MAX).
+    pub sequences: u32,
+    /// Most tokens of a sequence, at most [`FERRUM_KV_TOKENS_MAX`](crate::sys::FERRUM_KV_TOKENS_MAX).
+    pub sequence_tokens: u32,
+    /// Length of the sliding window: a token uses so many tokens, itself among them; 0: each
+    /// token uses all tokens before it.
+    pub window_tokens: u32,
+    /// Number of layers; not used without memory.
+    pub layers: u32,
+    /// Number of heads of keys and of values in a layer; not used without memory.
+    pub kv_heads: u32,
+    /// Length of a head; not used without memory.
+    pub head_dim: u32,
+    /// In a virtual pool or a model: number of blocks, from the first one, that always have
+    /// memory. The others get memory when sequences need them. In a pool all blocks always
+    /// have memory.
+    pub always_blocks: u32,
+    /// Seed of [`ferrum_kv_cache_hash_tokens`](crate::sys::ferrum_kv_cache_hash_tokens). Caches with the same seed and `block_tokens` compute
+    /// the same hashes. A secret seed keeps users from choosing tokens with the hash of the
+    /// tokens of another user.
+    pub hash_seed: u64,
+}
+
+impl KvCacheConfig {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_kv_cache_config {
+        sys::ferrum_kv_cache_config {
+            dtype: self.dtype.to_raw(),
+            block_tokens: self.block_tokens,
+            blocks: self.blocks,
+            host_blocks: self.host_blocks,
+            sequences: self.sequences,
+            sequence_tokens: self.sequence_tokens,
+            window_tokens: self.window_tokens,
+            layers: self.layers,
+            kv_heads: self.kv_heads,
+            head_dim: self.head_dim,
+            always_blocks: self.always_blocks,
+            hash_seed: self.hash_seed,
+            ..Default::default()
+        }
+    }
+}
+
+/// The state of a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KvCacheStats {
+    /// The level of `used_blocks` of blocks, with the bounds 60, 80 and 95 %.
+    pub level: PressureLevel,
+    /// Number of blocks: those used, cached, free and unmapped.
+    pub blocks: u64,
+    /// Blocks that sequences use.
+    pub used_blocks: u64,
+    /// Blocks with a hash that no sequence uses. The cache evicts them when it needs them.
+    pub cached_blocks: u64,
+    /// Blocks without contents.
+    pub free_blocks: u64,
+    /// Blocks that have no memory now.
+    pub unmapped_blocks: u64,
+    /// Used and cached blocks with a hash.
+    pub published_blocks: u64,
+    /// Number of blocks of all block tables together. Above `used_blocks` if sequences share
+    /// blocks.
+    pub references: u64,
+    /// Number of blocks of the host.
+    pub host_blocks: u64,
+    /// Those of them that swapped sequences use.
+    pub host_used_blocks: u64,
+    /// Number of live sequences.
+    pub sequences: u64,
+    /// Those of them that are swapped out.
+    pub swapped_sequences: u64,
+    /// Number of tokens of all sequences together.
+    pub tokens: u64,
+    /// Hashes of [`ferrum_kv_cache_allocate`](crate::sys::ferrum_kv_cache_allocate) whose block was shared.
+    pub hits: u64,
+    /// The other hashes of [`ferrum_kv_cache_allocate`](crate::sys::ferrum_kv_cache_allocate).
+    pub misses: u64,
+    /// Cached blocks that were evicted.
+    pub evictions: u64,
+    /// Blocks that were copied because an append changed a shared block.
+    pub copies: u64,
+    /// Blocks that were copied to the host.
+    pub swapped_out_blocks: u64,
+    /// Blocks that were copied from the host.
+    pub swapped_in_blocks: u64,
+    /// Calls that failed because there were not enough blocks.
+    pub failures: u64,
+    /// Size of a block in all layers, keys and values; 0 without memory.
+    pub block_bytes: u64,
+    /// Size of all blocks that have memory now.
+    pub mapped_bytes: u64,
+}
+
+impl From<&sys::ferrum_kv_cache_stats> for KvCacheStats {
+    fn from(raw: &sys::ferrum_kv_cache_stats) -> Self {
+        Self {
+            level: PressureLevel::from_raw(raw.level),
+            blocks: raw.blocks,
+            used_blocks: raw.used_blocks,
+            cached_blocks: raw.cached_blocks,
+            free_blocks: raw.free_blocks,
+            unmapped_blocks: raw.unmapped_blocks,
+            published_blocks: raw.published_blocks,
+            references: raw.references,
+            host_blocks: raw.host_blocks,
+            host_used_blocks: raw.host_used_blocks,
+            sequences: raw.sequences,
+            swapped_sequences: raw.swapped_sequences,
+            tokens: raw.tokens,
+            hits: raw.hits,
+            misses: raw.misses,
+            evictions: raw.evictions,
+            copies: raw.copies,
+            swapped_out_blocks: raw.swapped_out_blocks,
+            swapped_in_blocks: raw.swapped_in_blocks,
+            failures: raw.failures,
+            block_bytes: raw.block_bytes,
+            mapped_bytes: raw.mapped_bytes,
+        }
+    }
+}
+
+/// A new sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KvSequence {
+    /// The number of the sequence.
+    pub sequence: u64,
+    /// Number of its first tokens whose keys and values are in shared blocks.
+    pub cached_tokens: u32,
+}
+
+impl From<&sys::ferrum_kv_sequence> for KvSequence {
+    fn from(raw: &sys::ferrum_kv_sequence) -> Self {
+        Self {
+            sequence: raw.sequence,
+            cached_tokens: raw.cached_tokens,
+        }
+    }
+}
+
+/// A copy of a whole block, with its keys and values of all layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KvCopy {
+    /// The block to be copied.
+    pub source: i32,
+    /// The block that gets the contents.
+    pub target: i32,
+}
+
+impl From<&sys::ferrum_kv_copy> for KvCopy {
+    fn from(raw: &sys::ferrum_kv_copy) -> Self {
+        Self {
+            source: raw.source,
+            target: raw.target,
+        }
+    }
+}

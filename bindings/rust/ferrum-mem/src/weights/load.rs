@@ -59,6 +59,15 @@ impl<'a> LoadMemory<'a> {
         self
     }
 
+    pub(crate) fn device(&self) -> &Device {
+        match self.kind {
+            Kind::Pool(pool) => pool.device(),
+            Kind::VirtualPool(pool, _) => pool.device(),
+            Kind::Model(model) => model.device(),
+            Kind::Caller(device) => device,
+        }
+    }
+
     pub(crate) fn parent(&self) -> Parent {
         match self.kind {
             Kind::Pool(pool) => Parent::Pool(pool.clone()),
