@@ -80,8 +80,8 @@ def _imports(names: Names, body: str) -> str:
     found = [*names.enumerations.values(), *names.flags.values()]
     text = "from ._arguments import choice\n" if "choice(" in body else ""
     for module, by_hand in (("_enums", False), ("_enums_by_hand", True)):
-        names = (e.name for e in found if f"{e.name}" in body and e.is_by_hand is by_hand)
-        used = sorted(names, key=str.lower)
+        words = (e.name for e in found if f"{e.name}" in body and e.is_by_hand is by_hand)
+        used = sorted(words, key=str.lower)
         text += f"from .{module} import {', '.join(used)}\n" if used else ""
     coders = [name for name in ("i32", "real", "u32", "u64") if f"{name}(" in body]
     text += "from ._fixed_text import fixed_text\n" if "fixed_text(" in body else ""

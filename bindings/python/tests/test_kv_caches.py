@@ -68,7 +68,7 @@ def test_prefixes_are_shared():
 
 def test_levels_are_reported():
     with fm.KvCache(settings(blocks=10)) as cache:
-        seen = []
+        seen: list[fm.PressureLevel] = []
         with cache.on_pressure(seen.append):
             made = cache.allocate([32, 4], [], [])
         cache.free([each.sequence for each in made])
@@ -115,4 +115,4 @@ def test_wrong_settings():
     with pytest.raises(fm.InvalidConfigError, match="blocks is 0"):
         fm.KvCache(settings(blocks=0))
     with pytest.raises(TypeError):
-        fm.KvCache(settings(), "memory")
+        fm.KvCache(settings(), "memory")  # type: ignore[arg-type]
