@@ -15,8 +15,8 @@ extern "C" {
 
 /*
  * A sleep releases the physical memory of ranges of a virtual pool or a model. The
- * ranges keep their addresses and tags. Their bytes are copied to host memory or to
- * a file, or are discarded. A wake allocates memory as an allocation does, maps it
+ * ranges keep their addresses and tags. Their bytes are kept in host memory or in a
+ * file, or are discarded. A wake allocates memory as an allocation does, maps it
  * at the same addresses, and copies the bytes back. Both calls apply to all ranges,
  * or to one tag. Ranges that were allocated without a tag have the name of the
  * pool, or the id of the model, as their tag.

@@ -6,6 +6,7 @@ import gc
 import resource
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import ferrum_mem as fm
 import pytest
@@ -68,6 +69,40 @@ def test_bytes_and_addresses(device, vpool, tmp_path, backing):
             vpool.wake()
         assert not vpool.is_asleep()
     assert not list(tmp_path.iterdir())
+
+
+def memory(field: str) -> int:
+    """VmRSS or VmHWM of this process, in bytes."""
+    text = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(text.split(field + ":")[1].split()[0]) * 1024
+
+
+def test_private_bytes_stay_in_place(device):
+    """A sleep in host memory, and its wake, take no memory of the machine. A free while asleep
+    releases it.
+    """
+    size = 64 * MIB
+    pattern = bytes(range(256)) * (size // 256)
+    config = fm.VirtualPoolConfig(
+        capacity_bytes=size, page_bytes=PAGE, ready_pages=0, backing=fm.Backing.PRIVATE
+    )
+    with fm.VirtualPool(device, config) as pool:
+        block = pool.alloc(0, size, tag="weights")
+        block.view()[:] = pattern
+        before = memory("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # VmHWM begins again
+        pool.sleep(tag="weights")
+        assert (pool.info().physical_bytes, pool.info().asleep_host_bytes) == (0, size)
+        pool.wake()
+        assert memory("VmHWM") < before + size // 4
+        assert block.view() == pattern
+        gc.collect()
+        pool.sleep(tag="weights")
+        block.free()
+        assert memory("VmRSS") < before - size // 2
+        assert pool.info().asleep_host_bytes == 0
+        with pool.alloc(0, PAGE) as again:
+            assert read(again) == {0}
 
 
 def test_views_keep_ranges_awake(vpool):
