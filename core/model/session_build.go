@@ -6,6 +6,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/ir"
 	"ferrum_mem/core/onnx"
+	"ferrum_mem/core/operator"
 )
 
 // What a build does otherwise for an engine of graphs.
@@ -19,7 +20,11 @@ func (m *build) openFile() error {
 	}
 	m.opened = file.Source
 	m.settings.file, m.settings.Weights = file, file.Source
-	if m.settings.Definition, err = file.Definition(); errors.Is(err, device.CodeUnsupported) {
+	m.settings.Definition, err = file.Definition()
+	if err == nil {
+		err = m.checkOperators(file.Source.Name)
+	}
+	if errors.Is(err, device.CodeUnsupported) {
 		m.settings.undefined = err
 		m.settings.Definition = &ir.Model{Metadata: ir.Metadata{Name: file.Name, ModelType: "onnx"}}
 		return nil
@@ -28,6 +33,20 @@ func (m *build) openFile() error {
 		m.settings.Definition.Operators = m.builder.Operators
 	}
 	return err
+}
+
+// checkOperators returns CodeUnsupported for a layer of another domain that is none of the program. A definition from
+// a file has such layers if the file states the types of their outputs.
+func (m *build) checkOperators(file string) error {
+	for i := range m.settings.Definition.Layers {
+		l := &m.settings.Definition.Layers[i]
+		domain, name := operator.SplitName(l.Type)
+		isKnown := domain == operator.ONNX || domain == operator.Ferrum || m.builder.Operators != nil && m.builder.Operators.Find(domain, name) != nil
+		if !isKnown {
+			return device.Errorf(device.CodeUnsupported, opBuild, "%s: the operator %.120s is not computed by the library: an engine of ONNX Runtime is needed", file, l.Type)
+		}
+	}
+	return nil
 }
 
 // isOfGraphs states that an engine of graphs computes the model.

@@ -627,6 +627,9 @@ static void calls_back(layer *l, const ferrum_compute_call *call) {
                   FERRUM_ERROR_INVALID_STATE);
     assert_status(ferrum_executor_sleep(l->executor, NULL, NULL),
                   FERRUM_ERROR_INVALID_STATE);
+    ferrum_executor inner;
+    assert_status(build(definition("", "", "", "{}"), &inner),
+                  FERRUM_ERROR_INVALID_STATE);
     assert_status(ferrum_compute_close(engine, FERRUM_FORCE),
                   FERRUM_ERROR_INVALID_STATE);
     assert_status(ferrum_elastic_pool_destroy(f.models, FERRUM_FORCE),

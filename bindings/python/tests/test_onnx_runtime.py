@@ -144,6 +144,34 @@ def test_a_file_with_any_operator(file: Path) -> None:
             model.run({"x": floats(64)}, ["s"])
 
 
+@pytest.mark.parametrize("is_stated", [False, True])
+def test_a_file_with_operators_of_another_domain(tmp_path: Path, is_stated: bool) -> None:
+    """The file may state the type of what such an operator computes."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    x, between, y = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", 4])
+        for name in ("x", "h", "y")
+    )
+    nodes = [
+        helper.make_node("BiasGelu", ["x", "b"], ["h"], domain="com.microsoft"),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    b = onnx.numpy_helper.from_array(numpy.zeros(4, "float32"), "b")
+    graph = helper.make_graph(
+        nodes, "g", [x], [y], [b], value_info=[between] if is_stated else None
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    path = tmp_path / "other.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    rows = numpy.array([[-1, 0, 1, 2]], "float32")
+    with fm.models.build(path, engine="onnx_runtime", threads=1) as model:
+        found = numbers(model.run({"x": rows}, ["y"])["y"])
+        assert numpy.allclose(found, [[0, 0, 0.8413447, 1.9544997]], atol=1e-5)
+        with pytest.raises(fm.UnsupportedError, match="BiasGelu"):
+            model.definition()
+
+
 def test_elements_in_another_file(file: Path, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     path = tmp_path / "split" / "waves.onnx"
