@@ -5,9 +5,11 @@ operator, sleep, and a library that is missing.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -202,6 +204,57 @@ def test_files_that_are_refused(file: Path, tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "nothing.onnx")
     with pytest.raises(fm.UnsupportedError, match="Nothing"):
         fm.models.build(tmp_path / "nothing.onnx", engine="onnx_runtime")
+
+
+@pytest.mark.parametrize("what", ["model", "backend", "pool"])
+def test_a_forced_end_while_sessions_run(what: str, file: Path) -> None:
+    """Calls in progress complete. Later ones fail with a type, and the next model works."""
+    x = floats(3, 64)
+    device = fm.Device("cpu:0")
+    for _ in range(5):
+        compute = fm.Compute(device, backend="onnx_runtime", threads=1)
+        pool = fm.ElasticPool(device, fm.ElasticPoolConfig(limit_bytes=64 << 20))
+        model = fm.models.build(file, compute=compute, pool=pool)
+        wanted = numbers(model.run({"x": x}, ["s"])["s"])
+        wrong: list[object] = []
+        running = threading.Barrier(4, timeout=60)
+
+        def work(
+            model: fm.models.Executor = model,
+            wanted: Any = wanted,
+            running: threading.Barrier = running,
+            wrong: list[object] = wrong,
+        ) -> None:
+            own = numpy.zeros((3, 64), "f4")
+            with fm.Tensor.from_numpy(own, device=device) as s:
+                for at in itertools.count():
+                    own[:] = 0
+                    try:
+                        model.run({"x": x}, {"s": s})
+                    except fm.InvalidHandleError:
+                        return
+                    except Exception as error:
+                        wrong.append(error)
+                        return
+                    if not numpy.array_equal(own, wanted):
+                        wrong.append("a run gave other numbers")
+                    if at == 0:
+                        running.wait()
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        running.wait()
+        owners: dict[str, Any] = {"model": model, "backend": compute, "pool": pool}
+        owners[what].close(force=True)
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert model.closed
+        for left in (model, compute, pool):
+            left.close()
+    device.close()
+    assert not fm.leak_report().leaks
 
 
 def run_child(text: str, **variables: str) -> None:

@@ -224,6 +224,13 @@ class _Keeping(Remaining):
         self._is_destroyed = status >= 0
         return status
 
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        """Marks it as ended, and destroys what its owner has left."""
+        if not self._is_destroyed and not self.ended:
+            # A call that fails because of the end may still use the model. Force waits for it.
+            self._end_once(_abi.FERRUM_FORCE)
+        super().finish(doomed)
+
     def hand_over(self) -> None:
         """Marks it as ended without ending the native object, which another record ends."""
         self._is_destroyed = True
