@@ -21,6 +21,7 @@ import (
 	"ferrum_mem/core/dtype"
 	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/kvcache"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/placement"
 	"ferrum_mem/core/pool"
@@ -48,6 +49,7 @@ var takes = map[string][]handle.Kind{
 	"computes.CreateSequence": {handle.Compute}, "computes.Prepare": {handle.Compute}, "computes.Open": {handle.Device},
 	"computes.Validate": {handle.Device}, "Op.Pack": {0, handle.Tensor}, "Sequence.Add": {handle.Op},
 	"executors.Build": {handle.ElasticPool}, "executors.PlanJSON": {handle.Compute}, "executors.ExportDefinitionONNX": {0, handle.Weights},
+	"kvCaches.Create": {handle.Pool},
 }
 
 // tells lists the calls that only report or record something, or find nothing to do,
@@ -64,7 +66,7 @@ var tells = []string{
 	"Pool.Check", "VPool.Compact", "VPool.Trim", "ElasticPool.Compact", "ElasticPool.Trim", "Placement.ExplainJSON",
 	"Tracker.All", "Tracker.FindOld", "Tracker.Totals",
 	"Weights.MetadataJSON", "TensorSet.Cancel", "TensorSet.Progress", "TensorSet.Wait",
-	"Compute.CapabilitiesJSON", "Compute.Manager", "Compute.StatusJSON",
+	"Compute.CapabilitiesJSON", "Compute.Manager", "Compute.StatusJSON", "KVCache.Find", "KVCache.HashTokens", "KVCache.Stats",
 }
 
 // ofTheFactory lists the calls of the library for blocks and streams, which
@@ -93,7 +95,7 @@ var kinds = map[string]handle.Kind{
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
 	"Weights": handle.Weights, "TensorSet": handle.TensorSet, "Tensor": handle.Tensor,
 	"Compute": handle.Compute, "Op": handle.Op, "Sequence": handle.Sequence,
-	"Executor": handle.Executor,
+	"Executor": handle.Executor, "KVCache": handle.KVCache,
 }
 
 // calls has the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc"
@@ -105,7 +107,8 @@ func exportedCalls() []string {
 	if err != nil || len(files) == 0 {
 		panic(fmt.Sprintf("no exports: %v", err))
 	}
-	found := regexp.MustCompile(`object, err := (?:lib|loader|tensors|computes|executors)\.(\w+)\(|\bobject\.(\w+)\(|\b((?:lib|loader|tensors|computes|executors)\.\w+)\(`)
+	const parts = `(?:lib|loader|tensors|computes|executors|kvCaches)`
+	found := regexp.MustCompile(`object, err := ` + parts + `\.(\w+)\(|\bobject\.(\w+)\(|\b(` + parts + `\.\w+)\(`)
 	var names []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -209,6 +212,8 @@ func newDeathbed(t *testing.T) *deathbed {
 	require.NoError(t, err)
 	require.NoError(t, set.Wait(device.Forever))
 	add(l.Tensors.Create(TensorMemory{Pool: b.ids[handle.Pool]}, int32(dtype.F32), []int64{6}, 0))
+	blocks := kvcache.Config{BlockTokens: 4, Blocks: 4, Sequences: 2, SequenceTokens: 8}
+	add(l.KVCaches.Create(KVCacheConfig{Config: blocks}, TensorMemory{}, 0, 0))
 	return b
 }
 
@@ -275,6 +280,9 @@ func (b *deathbed) call(name string) error {
 	if kind == handle.Executor || word == "executors" {
 		of = reflect.ValueOf(&b.Library.Executors)
 	}
+	if kind == handle.KVCache || word == "kvCaches" {
+		of = reflect.ValueOf(&b.Library.KVCaches)
+	}
 	if kind == handle.Tensor || word == "tensors" {
 		of = reflect.ValueOf(&b.Library.Tensors)
 	}
@@ -303,91 +311,6 @@ func (b *deathbed) call(name string) error {
 		return CallError(err, object)
 	}
 	return err
-}
-
-// ends ends an object and keeps its handle, as in the middle of the calls that end it.
-// Those hold object.destroying during that time.
-var ends = map[string]struct {
-	kind handle.Kind
-	end  func(t *testing.T, b *deathbed, id uint64)
-}{
-	"pool": {handle.Pool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.pools.Get(id)
-		entry.destroying.Lock()
-		require.NoError(t, entry.Close(true))
-	}},
-	"virtual pool": {handle.VirtualPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.vpools.Get(id)
-		entry.destroying.Lock()
-		require.NoError(t, entry.Close(true))
-	}},
-	"elastic pool": {handle.ElasticPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.elasticPools.Get(id)
-		entry.destroying.Lock()
-		require.NoError(t, entry.Close(true))
-	}},
-	"manager": {handle.Manager, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.managers.Get(id)
-		entry.destroying.Lock()
-		require.NoError(t, entry.Close(true))
-	}},
-	"fallback manager":                   {handle.FallbackManager, endFallbackManager},
-	"tracker, with its fallback manager": {handle.Tracker, endFallbackManager},
-	"buffer, with its fallback manager":  {handle.Buffer, endFallbackManager},
-	"buffer": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.buffers.Get(id)
-		entry.destroying.Lock()
-		require.NoError(t, entry.Buffer.Free(nil))
-	}},
-	"buffer that is taken": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.buffers.Get(id)
-		entry.destroying.Lock()
-		_, err := entry.Buffer.Take(fallback.GPU)
-		require.NoError(t, err)
-	}},
-	"generic pool": {handle.GenericPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.genericPools.Get(id)
-		require.NoError(t, entry.end(true))
-	}},
-	"tracker, with its generic pool": {handle.Tracker, func(t *testing.T, b *deathbed, _ uint64) {
-		entry, _ := b.registry.genericPools.Get(b.ids[handle.GenericPool])
-		b.ids[handle.Tracker] = entry.tracker
-		require.NoError(t, entry.end(true))
-	}},
-	"monitor": {handle.Monitor, func(_ *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.monitors.Get(id)
-		entry.Close(false)
-	}},
-	"source of weights": {handle.Weights, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.weights.Get(id)
-		require.NoError(t, entry.end(true))
-	}},
-	"tensor set": {handle.TensorSet, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.tensorSets.Get(id)
-		require.NoError(t, entry.release())
-		entry.ended.Store(true)
-	}},
-	"tensor": {handle.Tensor, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.tensors.Get(id)
-		entry.destroying.Lock()
-		require.NoError(t, entry.tensor.Close())
-	}},
-	"placement strategy": {handle.Placement, func(_ *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.placements.Get(id)
-		entry.end(false)
-	}},
-	"device": {handle.Device, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.registry.devices.Get(id)
-		require.True(t, b.claim(entry))
-		require.NoError(t, b.emptyDevice(entry, true, nil))
-		require.NoError(t, entry.Engine.Close())
-	}},
-}
-
-func endFallbackManager(t *testing.T, b *deathbed, _ uint64) {
-	entry, _ := b.registry.fallbackManagers.Get(b.ids[handle.FallbackManager])
-	entry.destroying.Lock()
-	require.NoError(t, entry.Close(true))
 }
 
 // A call between the end of an object and the removal of its handle returns
@@ -425,7 +348,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 var enders = []string{
 	"Pool.Destroy", "VPool.Destroy", "ElasticPool.Destroy", "Manager.Destroy", "FallbackManager.Destroy", "FallbackBuffer.Free",
 	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy", "Tensor.Destroy",
-	"Compute.Close", "Op.Destroy", "Sequence.Destroy", "Executor.Destroy",
+	"Compute.Close", "Op.Destroy", "Sequence.Destroy", "Executor.Destroy", "KVCache.Destroy",
 }
 
 func order(name string) int {

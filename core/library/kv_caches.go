@@ -60,13 +60,17 @@ func (x *KVCaches) Create(c KVCacheConfig, memory TensorMemory, hostPool, stream
 	if memory.Device != 0 {
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "memory->device is set: a cache is made in a pool, a virtual pool or an elastic pool")
 	}
+	home, err := x.homeOf(op, &memory)
+	if err != nil {
+		return 0, err
+	}
 	each, width := c.DType.Block()
 	c.ElementBits = uint32(width * 8 / each)
 	if each > 2 {
 		return 0, device.Errorf(device.CodeUnsupported, op, "elements of %s: a cache has elements of 4 bits or more that need no scale", c.DType)
 	}
 	made := &KVCache{kind: c.DType, tag: memory.Tag}
-	if err := x.open(op, made, &c, &memory, hostPool, stream); err != nil {
+	if err := x.open(op, made, home, &c, &memory, hostPool, stream); err != nil {
 		if made.device != nil {
 			err = on(err, made.device.Engine)
 		}
@@ -108,11 +112,7 @@ func (x *KVCaches) createWithoutMemory(op string, c KVCacheConfig, hostPool, str
 }
 
 // open allocates the memory of a cache and assigns a handle to it.
-func (x *KVCaches) open(op string, made *KVCache, c *KVCacheConfig, memory *TensorMemory, hostPool, stream uint64) error {
-	home, err := x.homeOf(op, memory)
-	if err != nil {
-		return err
-	}
+func (x *KVCaches) open(op string, made *KVCache, home *kvHome, c *KVCacheConfig, memory *TensorMemory, hostPool, stream uint64) error {
 	made.device = home.device
 	if err := home.device.pass(op); err != nil {
 		return err
@@ -225,6 +225,9 @@ func (c *KVCache) PressureCallbackAdd(token uint64, fn func(device uint64, level
 	l, deviceID := c.library, uint64(0)
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
+	}
+	if c.hasEnded() {
+		return 0, endedError(c)
 	}
 	if c.device != nil {
 		deviceID = c.device.handle.Load()

@@ -29,12 +29,18 @@ func (x *KVCaches) homeOf(op string, m *TensorMemory) (*kvHome, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.hasEnded() {
+			return nil, endedError(p)
+		}
 		place.holder, place.isGone = &p.held, p.HasEnded
 		return &kvHome{device: p.device, place: place, pool: p}, nil
 	case m.VPool != 0:
 		p, err := l.VPool(op, m.VPool)
 		if err != nil {
 			return nil, err
+		}
+		if p.hasEnded() {
+			return nil, endedError(p)
 		}
 		place.holder, place.isGone = &p.held, p.HasEnded
 		return &kvHome{device: p.device, place: place, vpool: p}, nil
