@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import ferrum_mem as fm
+import numpy as np
 import pytest
 
 KIB = 1024
@@ -116,3 +117,43 @@ def test_wrong_settings():
         fm.KvCache(settings(blocks=0))
     with pytest.raises(TypeError):
         fm.KvCache(settings(), "memory")  # type: ignore[arg-type]
+
+
+def test_attention_reads_the_blocks_of_a_cache(device):
+    heads, size, window, lengths = 4, 8, 6, [11, 4]
+    config = settings(dtype=fm.DType.F32, layers=2, kv_heads=2, head_dim=size, window_tokens=window)
+    random = np.random.default_rng(3)
+    with (
+        fm.Pool(device) as pool,
+        fm.KvCache(config, pool) as cache,
+        fm.Compute(device) as compute,
+        cache.plane_tensor(1, False) as keys,
+        cache.plane_tensor(1, True) as values,
+    ):
+        made = cache.allocate([length - 1 for length in lengths], [], [])
+        sequences = [each.sequence for each in made]
+        cache.append(sequences, [])
+        assert cache.lengths(sequences) == lengths
+        tables = np.array(cache.block_tables(sequences, 3), np.int32).reshape(2, 3)
+        assert tables[0, 0] == -1, "no token of the window is there"
+        planes = [random.normal(size=keys.shape).astype(np.float32) for _ in range(2)]
+        keys.write(planes[0])
+        values.write(planes[1])
+        query = random.normal(size=(2, 1, heads * size)).astype(np.float32)
+        (result,) = compute.run(
+            "ferrum.paged_attention",
+            [query, keys, values, tables, np.array(lengths, np.int32)],
+            left_window_size=window - 1,
+        )
+        found = np.array(result).reshape(2, heads, size)
+        result.close()
+        for at, length in enumerate(lengths):
+            for head in range(heads):
+                tokens = np.arange(max(0, length - window), length)
+                blocks, rows = tables[at][tokens // 4], tokens % 4
+                k, v = (plane[blocks, head // 2, rows].astype(float) for plane in planes)
+                scores = k @ query[at, 0].reshape(heads, size)[head] / np.sqrt(size)
+                weights = np.exp(scores - scores.max())
+                expected = weights @ v / weights.sum()
+                np.testing.assert_allclose(found[at, head], expected, rtol=0, atol=1e-6)
+        cache.free(sequences)
