@@ -25,6 +25,13 @@ func (m *build) openFile() error {
 		err = m.checkOperators(file.Source.Name)
 	}
 	if errors.Is(err, device.CodeUnsupported) {
+		for i := range file.Nodes {
+			n := &file.Nodes[i]
+			if m.builder.Operators != nil && m.builder.Operators.Find(n.Domain, n.Type) != nil {
+				return device.Errorf(device.CodeUnsupported, opBuild, "%s: %.120s is a layer of the program, which runs only in a model with a definition: %w",
+					file.Source.Name, operator.FullName(n.Domain, n.Type), err)
+			}
+		}
 		m.settings.undefined = err
 		m.settings.Definition = &ir.Model{Metadata: ir.Metadata{Name: file.Name, ModelType: "onnx"}}
 		return nil

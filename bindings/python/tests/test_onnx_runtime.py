@@ -146,6 +146,24 @@ def test_a_file_with_any_operator(file: Path) -> None:
             model.run({"x": floats(64)}, ["s"])
 
 
+def test_a_layer_beside_an_operator_without_a_definition(file: Path, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(file)
+    model.graph.node[1].input[0] = "g"
+    model.graph.node.insert(1, onnx.helper.make_node("scale", ["h"], ["g"], domain="ours"))
+    model.opset_import.append(onnx.helper.make_opsetid("ours", 1))
+    onnx.save(model, tmp_path / "mixed.onnx")
+
+    def scale(x: Any) -> Any:
+        return x * 2
+
+    with (
+        fm.models.layer("ours.scale")(scale),
+        pytest.raises(fm.UnsupportedError, match=r"ours\.scale is a layer of the program"),
+    ):
+        fm.models.build(tmp_path / "mixed.onnx", engine="onnx_runtime")
+
+
 @pytest.mark.parametrize("is_stated", [False, True])
 def test_a_file_with_operators_of_another_domain(tmp_path: Path, is_stated: bool) -> None:
     """The file may state the type of what such an operator computes."""
