@@ -256,12 +256,17 @@ func requests(n int) int {
 	return n
 }
 
-// onEachSet runs a test with every instruction set of the machine, with 1 to 3 threads.
+// onEachSet runs a test with every instruction set of the machine, with 1 to 3 threads. With
+// -short it runs the test with 3 threads only.
 func onEachSet(t *testing.T, test func(t *testing.T, e *Engine, r *rand.Rand)) {
 	t.Helper()
 	for _, name := range Sets() {
 		t.Run(name, func(t *testing.T) {
-			for threads := 1; threads <= 3; threads++ {
+			threads := 1
+			if testing.Short() {
+				threads = 3
+			}
+			for ; threads <= 3; threads++ {
 				e, err := Open(Config{Instructions: name, Threads: threads})
 				require.NoError(t, err)
 				defer e.Close()

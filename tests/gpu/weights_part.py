@@ -244,10 +244,11 @@ def main() -> int:
         sys.path.insert(0, os.environ["PYTHONPATH"])
         with tempfile.TemporaryDirectory() as folder:
             found = measure(pathlib.Path(folder) / "model.safetensors", tensor_bytes)
+        wake_bytes = tensor_bytes * TENSORS if driver["simulated"] else min(part, 1 << 30)
         command: list[str | pathlib.Path] = [
             bundle.BUNDLE / "bin" / "bench_memory",
             "wake",
-            str(min(part, 1 << 30)),
+            str(wake_bytes),
             "0",
         ]
         wake = bundle.last_json(bundle.run(command, 60).stdout)
