@@ -142,6 +142,9 @@ def other_table(book: Book) -> list[str]:
         "python_first_block": "Python: import, device, pool and first block",
         "python_pair_block": "Python: a pair with a block object",
         "python_pair_address": "Python: a pair by address",
+        "kv_append": "KV cache: an append for 256 sequences in one call, each sequence",
+        "kv_hits": "KV cache: shared blocks of the Mooncake trace over those of its hash ids",
+        "kv_physical": "KV cache: used blocks over those of the live requests, at most",
     }
     rows = []
     for name, text in names.items():

@@ -31,6 +31,7 @@ from elastic import Elastic
 from fragmentation import Fragmentation
 from from_python import FromPython
 from harness import GROUPS, OURS, PMR, ROOT, BenchError, Group, Harness
+from kv_caches import KvCaches
 from latency import Latency
 from machine import Watch
 from measure import ROUNDS, ROUNDS_SHORT, Rounds
@@ -84,6 +85,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = 
     results += Elastic(harness, quick).run(progress)
     results += Latency(harness, quick).run(progress)
     results += FromPython(harness, quick).run(progress)
+    results += KvCaches(harness, quick).run(progress)
     results += WeightsFiles(harness, quick).run(progress)
     results += Operations(harness, quick, short).run(progress)
     results += Models(harness, quick, short).run(progress)

@@ -11,6 +11,7 @@ from book import Book, MissingError, number, precise, spread
 from elastic_targets import TARGETS as ELASTIC_TARGETS
 from fragmentation import minimalloc_lead
 from harness import ALIGNED, CROSSING, PMR, TAGGED, TRACKING, UNCACHED
+from kv_caches import KV_CACHE_TARGETS
 from mixed import CHANGES, change, size_text
 from models_targets import TARGETS as MODELS_TARGETS
 from operations_targets import TARGETS as OPERATIONS_TARGETS
@@ -314,6 +315,7 @@ TARGETS = (
     *memory_targets(),
     *call_targets(),
     *weights_targets(),
+    *KV_CACHE_TARGETS,
     *OPERATIONS_TARGETS,
     *MODELS_TARGETS,
     *ELASTIC_TARGETS,

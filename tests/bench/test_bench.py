@@ -157,6 +157,7 @@ def test_every_workload_is_compared_with_everyone_who_takes_part(
         "discovery_cold",
         "discovery_refresh",
         "discovery_cached",
+        "kv_append",
         "stream_q8_0",
         "call_add",
         "layer_c",
