@@ -165,7 +165,8 @@ class Arguments:
             item = "int" if coder else "float"
             each = f'{coder}("{name}", each)' if coder else "float(each)"
         # The list keeps the texts alive to which the array points.
-        lines = f"kept_{name} = [{each} for each in {name}]\n"
+        wanted = "numbers" if item in {"int", "float"} else item
+        lines = f'kept_{name} = [{each} for each in listed("{name}", {name}, "{wanted}")]\n'
         lines += f"        raw_{name} = ({cell} * len(kept_{name}))(*kept_{name})"
         return Given(f"{name}: Iterable[{item}]", (f"raw_{name}", f"len(raw_{name})"), lines)
 

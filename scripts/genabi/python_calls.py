@@ -74,7 +74,7 @@ def _imports(names: Names, body: str) -> str:
     text += f"from collections.abc import {', '.join(collected)}\n" if collected else ""
     text += "from typing import Any\n" if "-> Any" in body else ""
     text += "\nfrom . import _abi, _native\n"
-    checks = [name for name in ("choice", "handle_of", "record") if f"{name}(" in body]
+    checks = [name for name in ("choice", "handle_of", "listed", "record") if f"{name}(" in body]
     text += f"from ._arguments import {', '.join(checks)}\n" if checks else ""
     enumerations = [*names.enumerations.values(), *names.flags.values()]
     for module, by_hand in (("_enums", False), ("_enums_by_hand", True)):

@@ -46,6 +46,16 @@ NEED_A_GPU = {"AdoptedEvent", "AdoptedStream", "Graph", "OpenedEvent", "SharedEv
 # They take truth values only, and end or start the library of the other tests.
 OF_THE_LIBRARY = {"init", "shutdown"}
 
+CACHE = fm.KvCacheConfig(
+    block_tokens=4,
+    blocks=8,
+    sequences=2,
+    sequence_tokens=16,
+    layers=1,
+    kv_heads=1,
+    head_dim=8,
+)
+
 
 class World:
     """One object of each class, on two host devices."""
@@ -78,6 +88,7 @@ class World:
         )
         self.tensor = enter(fm.Tensor(self.pool, fm.DType.F32, (2, 2)))
         self.tensor.fill(0)
+        self.cache = enter(fm.KvCache(CACHE, self.pool))
         self.compute = enter(fm.Compute(self.device))
         self.op = self.compute.op("MatMul")
         self.sequence = enter(self.compute.sequence())
@@ -154,7 +165,18 @@ VALID: dict[str, Callable[[World], Any]] = {
     "index": lambda _: 0,
     "pack.index": lambda _: 1,
     "intermediate_size": lambda _: 64,
+    "keep_cached_blocks": lambda _: 0,
     "key": lambda _: ...,
+    "KvCache.config": lambda _: CACHE,
+    "hashes": lambda _: [],
+    "layer": lambda _: 0,
+    "lengths": lambda _: [],
+    "parent": lambda _: 0,
+    "prefix_blocks": lambda _: [],
+    "sequences": lambda _: [],
+    "tokens": lambda _: [],
+    "values": lambda _: False,
+    "width": lambda _: 1,
     "lease": lambda _: fm.BufferLease(object(), 64, fm.BufferId(0)),
     "length": lambda _: 1,
     "limit_bytes": lambda _: None,

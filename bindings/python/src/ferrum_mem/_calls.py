@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
-from ._arguments import choice, handle_of, record
+from ._arguments import choice, handle_of, listed, record
 from ._enums import MemoryType, UsageHint
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Resource
@@ -812,7 +812,7 @@ class KvCacheCalls(Resource):
         Args:
             parent: the hash of the block before the tokens; 0 at the start of a sequence.
         """
-        kept_tokens = [i32("tokens", each) for each in tokens]
+        kept_tokens = [i32("tokens", each) for each in listed("tokens", tokens, "numbers")]
         raw_tokens = (ctypes.c_int32 * len(kept_tokens))(*kept_tokens)
         return _native.read_array(
             ctypes.c_uint64,
@@ -823,7 +823,7 @@ class KvCacheCalls(Resource):
 
     def find(self, hashes: Iterable[int]) -> int:
         """Returns how many hashes of a prefix, from the first one, have a block."""
-        kept_hashes = [u64("hashes", each) for each in hashes]
+        kept_hashes = [u64("hashes", each) for each in listed("hashes", hashes, "numbers")]
         raw_hashes = (ctypes.c_uint64 * len(kept_hashes))(*kept_hashes)
         raw = ctypes.c_uint64()
         _native.check(
@@ -848,11 +848,13 @@ class KvCacheCalls(Resource):
         """
         from ._records import KvSequence
 
-        kept_lengths = [u32("lengths", each) for each in lengths]
+        kept_lengths = [u32("lengths", each) for each in listed("lengths", lengths, "numbers")]
         raw_lengths = (ctypes.c_uint32 * len(kept_lengths))(*kept_lengths)
-        kept_prefix_blocks = [u32("prefix_blocks", each) for each in prefix_blocks]
+        kept_prefix_blocks = [
+            u32("prefix_blocks", each) for each in listed("prefix_blocks", prefix_blocks, "numbers")
+        ]
         raw_prefix_blocks = (ctypes.c_uint32 * len(kept_prefix_blocks))(*kept_prefix_blocks)
-        kept_hashes = [u64("hashes", each) for each in hashes]
+        kept_hashes = [u64("hashes", each) for each in listed("hashes", hashes, "numbers")]
         raw_hashes = (ctypes.c_uint64 * len(kept_hashes))(*kept_hashes)
         return [
             KvSequence.from_abi(each)
@@ -887,9 +889,11 @@ class KvCacheCalls(Resource):
         """
         from ._records import KvCopy
 
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
-        kept_lengths = [u32("lengths", each) for each in lengths]
+        kept_lengths = [u32("lengths", each) for each in listed("lengths", lengths, "numbers")]
         raw_lengths = (ctypes.c_uint32 * len(kept_lengths))(*kept_lengths)
         return [
             KvCopy.from_abi(each)
@@ -917,11 +921,15 @@ class KvCacheCalls(Resource):
             InvalidArgumentError: for more hashes than whole blocks.
             InvalidHandleError, InvalidStateError: as for KvCache.append().
         """
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
-        kept_prefix_blocks = [u32("prefix_blocks", each) for each in prefix_blocks]
+        kept_prefix_blocks = [
+            u32("prefix_blocks", each) for each in listed("prefix_blocks", prefix_blocks, "numbers")
+        ]
         raw_prefix_blocks = (ctypes.c_uint32 * len(kept_prefix_blocks))(*kept_prefix_blocks)
-        kept_hashes = [u64("hashes", each) for each in hashes]
+        kept_hashes = [u64("hashes", each) for each in listed("hashes", hashes, "numbers")]
         raw_hashes = (ctypes.c_uint64 * len(kept_hashes))(*kept_hashes)
         _native.check(
             _native.functions().ferrum_kv_cache_publish(
@@ -943,7 +951,9 @@ class KvCacheCalls(Resource):
             InvalidStateError: for one that is swapped out.
             ResourceExhaustedError: for too many sequences.
         """
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
         return _native.read_array(
             ctypes.c_uint64,
@@ -961,9 +971,11 @@ class KvCacheCalls(Resource):
                 reaches blocks that were released.
             InvalidHandleError, InvalidStateError: as for KvCache.append().
         """
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
-        kept_lengths = [u32("lengths", each) for each in lengths]
+        kept_lengths = [u32("lengths", each) for each in listed("lengths", lengths, "numbers")]
         raw_lengths = (ctypes.c_uint32 * len(kept_lengths))(*kept_lengths)
         _native.check(
             _native.functions().ferrum_kv_cache_truncate(
@@ -978,7 +990,9 @@ class KvCacheCalls(Resource):
         Raises:
             InvalidHandleError: for a sequence that does not live.
         """
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
         _native.check(
             _native.functions().ferrum_kv_cache_free(
@@ -997,7 +1011,9 @@ class KvCacheCalls(Resource):
         """
         from ._records import KvCopy
 
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
         return [
             KvCopy.from_abi(each)
@@ -1018,7 +1034,9 @@ class KvCacheCalls(Resource):
         """
         from ._records import KvCopy
 
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
         return [
             KvCopy.from_abi(each)
@@ -1041,7 +1059,9 @@ class KvCacheCalls(Resource):
             InvalidHandleError.
             InvalidStateError: for a sequence that is swapped out.
         """
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
         return _native.read_array(
             ctypes.c_int32,
@@ -1056,7 +1076,9 @@ class KvCacheCalls(Resource):
         Raises:
             InvalidHandleError.
         """
-        kept_sequences = [u64("sequences", each) for each in sequences]
+        kept_sequences = [
+            u64("sequences", each) for each in listed("sequences", sequences, "numbers")
+        ]
         raw_sequences = (ctypes.c_uint64 * len(kept_sequences))(*kept_sequences)
         return _native.read_array(
             ctypes.c_uint32,

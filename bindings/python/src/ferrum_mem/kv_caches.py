@@ -13,7 +13,7 @@ from ._enums_by_hand import PressureLevel
 from ._homes import Home
 from ._owned import Owned
 from ._places import raw_memory
-from ._values import u32
+from ._values import u32, u64
 from .devices import Registration
 from .elastic_pools import Model
 from .pools import Pool
@@ -59,9 +59,12 @@ class KvCache(KvCacheCalls):
         self._host_pool = host_pool
         raw, parent = _abi.ferrum_weights_memory(), None
         if memory is not None:
+            object_of("memory", memory, Pool, VirtualPool, Model)
             raw = raw_memory(memory, offset_bytes, tag)
             parent = memory._owned
         else:
+            u64("offset_bytes", offset_bytes)
+            raw.tag = _native.encode("tag", tag)
             _library.ensure_started()
         host = _abi.ferrum_pool()
         if host_pool is not None:
