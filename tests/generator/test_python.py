@@ -135,8 +135,7 @@ def test_a_list_keeps_what_its_array_points_to(tmp_path: Path) -> None:
         "ferrum_status ferrum_box_add(ferrum_box box, const uint64_t *numbers, uint64_t count)",
     )
     assert [ast.unparse(line) for line in method.body[1:]] == [
-        "kept_numbers = [u64('numbers', each)"
-        " for each in listed('numbers', numbers, 'numbers')]",
+        "kept_numbers = [u64('numbers', each) for each in listed('numbers', numbers, 'numbers')]",
         "raw_numbers = (ctypes.c_uint64 * len(kept_numbers))(*kept_numbers)",
         "_native.check(_native.functions().ferrum_box_add(self._handle, raw_numbers,"
         " len(raw_numbers)))",
