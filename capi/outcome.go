@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"strings"
 	"time"
 	"unicode/utf8"
 	"unsafe"
@@ -33,7 +34,8 @@ func fail(err error) C.int32_t {
 func keep(record *device.Error) {
 	operation := C.CString(record.Op)
 	name := C.CString(record.Device)
-	message := C.CString(record.Message)
+	// Callers write the code behind the message. A cause at its end may have written the same.
+	message := C.CString(strings.TrimSuffix(record.Message, " ("+record.Code.String()+")"))
 	C.fm_error_keep(C.int32_t(record.Code), C.int64_t(record.Native), operation, name, message)
 	C.free(unsafe.Pointer(operation))
 	C.free(unsafe.Pointer(name))

@@ -375,6 +375,14 @@ def test_wrong_builds_are_named(device, other_device, shared, tmp_path):
         fm.models.build(definition="{")
 
 
+def test_an_error_states_its_code_once(device):
+    """Also if the error of a part of the call has the same code."""
+    with fm.ElasticPool(device, fm.ElasticPoolConfig(limit_bytes=2 * MIB)) as tight:
+        with pytest.raises(fm.OutOfPhysicalMemoryError) as failed:
+            build_small(pool=tight)
+    assert str(failed.value).count("FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY") == 1
+
+
 def test_weights_of_the_program(tmp_path):
     weight = numpy.arange(12, dtype="float32").reshape(3, 4)
     header = {"weight": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}
