@@ -27,7 +27,7 @@ extern "C" {
  * the header's can serve a program that was built with that header, as long as the
  * SONAME is the same.
  */
-#define FERRUM_ABI_VERSION 19
+#define FERRUM_ABI_VERSION 20
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FERRUM_API __attribute__((visibility("default")))

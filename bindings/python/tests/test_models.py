@@ -377,9 +377,9 @@ def test_wrong_builds_are_named(device, other_device, shared, tmp_path):
 
 def test_an_error_states_its_code_once(device):
     """Also if the error of a part of the call has the same code."""
-    with fm.ElasticPool(device, fm.ElasticPoolConfig(limit_bytes=2 * MIB)) as tight:
-        with pytest.raises(fm.OutOfPhysicalMemoryError) as failed:
-            build_small(pool=tight)
+    tight = fm.ElasticPool(device, fm.ElasticPoolConfig(limit_bytes=2 * MIB))
+    with tight, pytest.raises(fm.OutOfPhysicalMemoryError) as failed:
+        build_small(pool=tight)
     assert str(failed.value).count("FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY") == 1
 
 

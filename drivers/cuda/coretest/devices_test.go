@@ -166,7 +166,7 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	}
 	chosen, err := object(m.Placement, s).Select(request)
 	require.NoError(m.t, err)
-	require.NoError(m.t, object(m.Placement, s).Destroy(0))
+	require.NoError(m.t, object(m.Placement, s).Destroy(nil))
 	return chosen
 }
 
