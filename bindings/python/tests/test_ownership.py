@@ -147,6 +147,62 @@ def test_memory_of_every_kind_has_free_and_close(device, other_device):
         memory.free()
 
 
+@pytest.mark.parametrize("owner", ["backend", "pool", "virtual pool", "model", "manager", "device"])
+def test_no_view_of_memory_that_another_thread_made_during_a_forced_end(owner: str) -> None:
+    """A forced end first looks for views. Another thread can then still make tensors and blocks."""
+    numpy = pytest.importorskip("numpy")
+    device = fm.Device("cpu:0")
+    compute, pool, manager = fm.Compute(device), fm.Pool(device, SMALL), fm.Manager(device)
+    vpool = fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=8 << 20))
+    elastic = fm.ElasticPool(device, fm.ElasticPoolConfig(limit_bytes=16 << 20))
+    model = elastic.register_model("m", fm.ModelConfig(virtual_bytes=8 << 20))
+    makers = {
+        "backend": lambda: [compute.op("Relu")([1.0, 2.0])],
+        "pool": lambda: [fm.Tensor(pool, "u8", 8), pool.alloc(8)],
+        "virtual pool": lambda: [fm.Tensor(vpool, "u8", 8, offset_bytes=4 << 20)],
+        "model": lambda: [fm.Tensor(model, "u8", 8)],
+        "manager": lambda: [manager.alloc(8)],
+    }
+    of = {"backend": compute, "pool": pool, "virtual pool": vpool, "manager": manager}
+    ended = {**of, "model": elastic, "device": device}[owner]
+    make = makers.get(owner, lambda: [each for made in makers.values() for each in made()])
+    end, late = ended._owned._end, []
+
+    def refused() -> None:
+        for each in late:
+            for view in (each.view, lambda each=each: numpy.from_dlpack(each)):
+                with pytest.raises(fm.InvalidHandleError):
+                    view()
+            assert not each._owned.views
+
+    def end_after_the_check(flags: int) -> int:
+        late.extend(make())
+        refused()
+        return end(flags)
+
+    ended._owned._end = end_after_the_check
+    ended.close(force=True)
+    assert len(late) >= 1
+    refused()
+    for each in late:
+        assert each.closed
+        each.close()
+    for each in (model, elastic, vpool, manager, pool, compute, device):
+        each.close()
+
+
+def test_views_after_a_forced_end_that_failed() -> None:
+    with fm.Device("cpu:0") as device, fm.Device("cpu:0") as same, fm.Pool(device, SMALL) as pool:
+        end = pool._owned._end
+        pool._owned._end = lambda flags: -1
+        with pytest.raises(fm.FerrumError):
+            pool.close(force=True)
+        pool._owned._end = end
+        same.close(force=True)  # the device stays open
+        with pool.alloc(8) as block:
+            assert len(block.view()) == 8
+
+
 def test_sizes_in_messages_equal_those_of_the_library():
     from ferrum_mem._values import size_text
 

@@ -74,7 +74,7 @@ class HostBuffer(_owned.Resource):
                 f"the host cannot address the {self._owned.label}: use read() and write()",
             )
         with _owned.views_lock:
-            if self._owned.ended or self._owned.doomed:
+            if self._owned.is_over():
                 raise InvalidHandleError(
                     _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._owned.label} has been closed"
                 )

@@ -169,7 +169,9 @@ class DeviceArray(_owned.Resource):
         return address, size_bytes, lambda: None
 
     def _check_alive(self) -> None:
-        if self._owned.ended or self._owned.doomed:
+        with _owned.views_lock:
+            is_over = self._owned.is_over()
+        if is_over:
             raise InvalidHandleError(
                 _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._owned.label} has been closed"
             )

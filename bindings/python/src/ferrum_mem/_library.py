@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _native, _sites
-from ._owned import Node, Owned, doom
+from ._owned import Node, Owned, doom, views_lock
 from ._values import i32, u32, u64
 from .errors import NotInitializedError
 
@@ -116,14 +116,22 @@ def shutdown(*, force: bool = False) -> None:
             raise NotInitializedError(
                 _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() was called more often than init()"
             )
-        everything = _everything() if force else []
-        doom(everything, "shutdown(force=True)")
+        with views_lock:
+            everything = _everything() if force else []
+            doom(everything, "shutdown(force=True)")
+            nodes = {owned.subject() for owned in everything}
+            for node in nodes:
+                node.ends_dependents = True
         status = library.ferrum_shutdown(_abi.FERRUM_FORCE if force else 0)
         if status < 0 or _is_running():
             for owned in everything:
                 owned.doomed = False
+            for node in nodes:
+                node.ends_dependents = False
         else:
-            for owned in everything:
+            # Other threads may have made objects since the check for views.
+            late = _everything() if force else []
+            for owned in dict.fromkeys([*everything, *late]):
                 owned.finish()
         _native.check(status)
         _starts -= 1

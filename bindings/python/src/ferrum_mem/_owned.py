@@ -39,10 +39,19 @@ views_lock = threading.RLock()
 class Node:
     """A parent of Owned records."""
 
+    # A forced end of all that depends on it is running, or has succeeded. Guarded by views_lock.
+    ends_dependents = False
+
     def __init__(self) -> None:
         self.below: set[Owned] = set()
         # Dependents that were collected, or left with an exception, while they were in use.
         self.waiting: list[Owned] = []
+
+    def is_lost(self) -> bool:
+        """Whether the memory of its dependents has ended by force, or is being ended. Another
+        thread may make a dependent meanwhile. The caller holds views_lock.
+        """
+        return self.ends_dependents
 
     def add(self, owned: Owned) -> None:
         self.below.add(owned)
@@ -148,6 +157,16 @@ class Owned(Node):
         self._closing = threading.Lock()
         parent.add(self)
 
+    def is_lost(self) -> bool:
+        """As of Node. The memory ends also with what this object depends on."""
+        return self.ends_dependents or self._parent.is_lost()
+
+    def is_over(self) -> bool:
+        """Whether a view of it would have no memory, or soon have none. The caller holds
+        views_lock.
+        """
+        return self.ended or self.doomed or self.is_lost()
+
     def in_use(self, label: str) -> ViewExistsError:
         """The error of a call that would leave the views of this object without memory.
 
@@ -177,20 +196,28 @@ class Owned(Node):
             if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
                 for owned in doomed:
                     owned.doomed = False
+                self.subject().ends_dependents = False
                 # Read the error first: another call of this thread would replace it.
                 failure = _native.error_of(status)
                 if self.is_postponed:
                     self._wait()
                 raise failure
+            if flags & _abi.FERRUM_FORCE:
+                # Other threads may have made objects since the check for views.
+                doomed = list(dict.fromkeys([*doomed, *self.subject().everything_below()]))
             self.finish(doomed)
             # A corrupted block is freed too, and then reported.
             _native.check(status)
 
     def _doom(self, flags: int) -> list[Owned]:
         doomed: list[Owned] = [self]
-        if flags & _abi.FERRUM_FORCE:
+        if not flags & _abi.FERRUM_FORCE:
+            doom(doomed, self.label)
+            return doomed
+        with views_lock:
             doomed += self.subject().everything_below()
-        doom(doomed, self.label)
+            doom(doomed, self.label)
+            self.subject().ends_dependents = True
         return doomed
 
     def finish(self, doomed: Iterable[Owned] = ()) -> None:

@@ -69,12 +69,13 @@ class _OpenDevice(Owned):
     def finish(self, doomed: Iterable[Owned] = ()) -> None:
         others = [owned for owned in doomed if owned is not self]
         info = _abi.ferrum_device_info.init()
-        if others and (
+        if (others or self.node.ends_dependents) and (
             _native.functions().ferrum_device_get_info(self.handle, ctypes.byref(info)) >= 0
         ):
             # Other Device objects still have it open, so its objects stay.
             for owned in others:
                 owned.doomed = False
+            self.node.ends_dependents = False
             others = []
         super().finish(others)
 

@@ -173,9 +173,8 @@ class _RangeGroup:
     def ended(self) -> bool:
         return any(owned.ended for owned in self.ranges)
 
-    @property
-    def doomed(self) -> bool:
-        return any(owned.doomed for owned in self.ranges)
+    def is_over(self) -> bool:
+        return any(owned.is_over() for owned in self.ranges)
 
     def add(self, view: object) -> None:
         for owned in self.ranges:
