@@ -6,6 +6,8 @@ import gc
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import ferrum_mem as fm
 import pytest
@@ -164,9 +166,10 @@ def test_no_view_of_memory_that_another_thread_made_during_a_forced_end(owner: s
         "manager": lambda: [manager.alloc(8)],
     }
     of = {"backend": compute, "pool": pool, "virtual pool": vpool, "manager": manager}
-    ended = {**of, "model": elastic, "device": device}[owner]
+    ended: Any = {**of, "model": elastic, "device": device}[owner]
     make = makers.get(owner, lambda: [each for made in makers.values() for each in made()])
-    end, late = ended._owned._end, []
+    end: Callable[[int], int] = ended._owned._end
+    late: list[Any] = []
 
     def refused() -> None:
         for each in late:
