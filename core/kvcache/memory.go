@@ -49,9 +49,12 @@ type source interface {
 	keepAwake() (release func(), err error)
 }
 
-// newPlanes computes the sizes.
+// newPlanes checks the settings and computes the sizes.
 func newPlanes(c *Config, l *Layout, e *engine.Engine, stream func() device.Stream) (*Planes, error) {
 	const op = "kv_cache.create"
+	if err := c.check(op); err != nil {
+		return nil, err
+	}
 	if l.Layers < 1 || l.Heads < 1 || l.HeadDim < 1 || l.ElementBits < 1 {
 		return nil, device.Errorf(device.CodeInvalidConfig, op, "layers is %d, kv_heads %d and head_dim %d: want at least 1 each", l.Layers, l.Heads, l.HeadDim).On(e.ID())
 	}

@@ -521,6 +521,18 @@ static void test_wrong_settings(void **state) {
     assert_status(
         ferrum_kv_cache_create(&config, &model, no_pool, f.stream, &cache),
         FERRUM_ERROR_INVALID_CONFIG);
+    const ferrum_weights_memory in_pool = {.pool = f.pool};
+    const ferrum_weights_memory *const memories[] = {&model, &in_pool};
+    for (int i = 0; i < 4; i++) {
+        config = good;
+        if (i % 2 == 0)
+            config.blocks = 0;
+        else
+            config.block_tokens = 0;
+        assert_status(ferrum_kv_cache_create(&config, memories[i / 2], no_pool,
+                                             f.stream, &cache),
+                      FERRUM_ERROR_INVALID_CONFIG);
+    }
     config = good, config.blocks = 1 << 20;
     assert_status(
         ferrum_kv_cache_create(&config, &model, no_pool, f.stream, &cache),
