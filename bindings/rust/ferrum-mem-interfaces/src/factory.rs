@@ -11,7 +11,10 @@ use ferrum_interfaces::memory::{
     MemoryManagerFactory, StreamManager,
 };
 use ferrum_interfaces::model_builder::{AdvancedModelBuilder, ModelBuilder, ModelBuilderFactory};
-use ferrum_mem::{ComputeCall, Library, PlacementStrategy, PoolConfig, ProgramFailure};
+use ferrum_mem::{
+    ComputeCall, KvCacheConfig, Library, LoadMemory, PlacementStrategy, Pool, PoolConfig,
+    ProgramFailure,
+};
 use ferrum_types::{Device, FerrumError, ModelType, Result};
 
 use crate::backend::FerrumBackend;
@@ -20,6 +23,7 @@ use crate::config::manager_config;
 use crate::devices::Devices;
 use crate::error::{check, error_of};
 use crate::hub::{locked, Hub};
+use crate::kv_manager::FerrumKvCacheManager;
 use crate::manager::FerrumMemoryManager;
 use crate::model_builder::FerrumModelBuilder;
 use crate::model_texts::parsed;
@@ -157,6 +161,41 @@ impl FerrumMem {
     /// random numbers.
     pub fn create_tensor_factory(&self, seed: u64) -> FerrumTensorFactory {
         FerrumTensorFactory::new(Pools::new(self.hub.clone(), PoolConfig::default()), seed)
+    }
+
+    /// Creates a manager of a KV cache, in a pool of its own. The blocks of the host are in memory of
+    /// [`Device::CPU`].
+    ///
+    /// # Errors
+    ///
+    /// [`FerrumError::Config`] with the name of the field; [`FerrumError::Unsupported`] for a sliding
+    /// window and for a type that the traits do not have; [`FerrumError::NotFound`] for a device
+    /// that the library does not have; [`FerrumError::ResourceExhausted`] if there is too little
+    /// memory.
+    pub async fn create_kv_cache_manager(
+        &self,
+        device: &Device,
+        config: &KvCacheConfig,
+    ) -> Result<FerrumKvCacheManager> {
+        FerrumKvCacheManager::create(&self.hub, device, config).await
+    }
+
+    /// Creates a manager of a KV cache in memory of the program on that device, such as a model of an
+    /// elastic pool. `host_pool` has the blocks of the host; `None`: there are none. This call
+    /// may wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FerrumMem::create_kv_cache_manager`]; [`FerrumError::InvalidParameter`] for memory
+    /// on another device.
+    pub fn create_kv_cache_manager_in(
+        &self,
+        device: &Device,
+        memory: &LoadMemory<'_>,
+        config: &KvCacheConfig,
+        host_pool: Option<&Pool>,
+    ) -> Result<FerrumKvCacheManager> {
+        FerrumKvCacheManager::create_in(&self.hub, device, memory, config, host_pool)
     }
 
     /// The library, for calls that the traits lack, such as

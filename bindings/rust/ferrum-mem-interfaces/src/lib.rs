@@ -1,9 +1,10 @@
-//! The traits of `ferrum-interfaces` for memory, weights and compute on ferrum_mem.
+//! The traits of `ferrum-interfaces` for memory, weights, compute and KV caches on ferrum_mem.
 //!
 //! An engine that is written against [`DeviceMemoryManager`], [`AdvancedMemoryManager`],
 //! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`], [`AllocationStrategy`],
-//! [`WeightLoader`], [`ModelBuilder`], [`ModelRegistry`], [`ComputeBackend`], [`BackendFactory`], [`BackendRegistry`], [`TensorFactory`],
-//! [`TensorOps`] and [`KernelOps`] runs on ferrum_mem when [`FerrumMem::start`] creates its factory:
+//! [`WeightLoader`], [`ModelBuilder`], [`ModelRegistry`], [`ComputeBackend`], [`BackendFactory`], [`BackendRegistry`],
+//! [`TensorFactory`], [`TensorOps`], [`KernelOps`], [`KvCacheManager`], [`AdvancedKvCacheManager`] and
+//! [`BlockAllocator`] runs on ferrum_mem when [`FerrumMem::start`] creates its factory:
 //!
 //! ```no_run
 //! use ferrum_interfaces::memory::{MemoryManagerConfig, MemoryManagerFactory};
@@ -51,6 +52,9 @@
 //! [`TensorFactory`]: ferrum_interfaces::TensorFactory
 //! [`TensorOps`]: ferrum_interfaces::TensorOps
 //! [`KernelOps`]: ferrum_interfaces::KernelOps
+//! [`KvCacheManager`]: ferrum_interfaces::KvCacheManager
+//! [`AdvancedKvCacheManager`]: ferrum_interfaces::kv_cache::AdvancedKvCacheManager
+//! [`BlockAllocator`]: ferrum_interfaces::kv_cache::BlockAllocator
 
 mod advanced;
 mod backend;
@@ -68,6 +72,10 @@ mod factory;
 mod gated;
 mod hub;
 mod kernel_ops;
+mod kv_blocks;
+mod kv_handle;
+mod kv_manager;
+mod kv_requests;
 mod manager;
 mod model_builder;
 mod model_executor;
@@ -97,6 +105,9 @@ mod workers;
 pub use backend::FerrumBackend;
 pub use factory::{FerrumMem, Settings};
 pub use kernel_ops::FerrumKernelOps;
+pub use kv_blocks::FerrumBlockAllocator;
+pub use kv_handle::FerrumKvCacheHandle;
+pub use kv_manager::FerrumKvCacheManager;
 pub use manager::FerrumMemoryManager;
 pub use model_builder::FerrumModelBuilder;
 pub use model_executor::FerrumModelExecutor;

@@ -4,6 +4,7 @@
 mod cancellation;
 mod compute;
 mod custom_layers;
+mod kv_caches;
 mod managers;
 mod mapped;
 mod model_passes;

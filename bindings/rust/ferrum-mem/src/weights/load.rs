@@ -59,7 +59,8 @@ impl<'a> LoadMemory<'a> {
         self
     }
 
-    pub(crate) fn device(&self) -> &Device {
+    /// Returns the device of the memory.
+    pub fn device(&self) -> &Device {
         match self.kind {
             Kind::Pool(pool) => pool.device(),
             Kind::VirtualPool(pool, _) => pool.device(),
