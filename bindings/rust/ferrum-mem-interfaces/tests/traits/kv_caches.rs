@@ -486,6 +486,34 @@ fn test_pressure_callback_may_call_the_manager() {
     assert_eq!(hear.try_iter().last(), Some((Low, 2)));
 }
 
+#[test]
+fn test_a_request_has_one_change_at_a_time() {
+    let engine = engine();
+    let caches = Arc::new(caches(&engine));
+    let (growing, other) = (allocated(&caches, 4), allocated(&caches, 4));
+    let (tell, hear) = channel();
+    let (inside, ids) = (Arc::downgrade(&caches), (growing.clone(), other.clone()));
+    // Runs during the extension.
+    caches.set_pressure_callback(Box::new(move |_| {
+        let (caches, (growing, other)) = (inside.upgrade().unwrap(), ids.clone());
+        let calls = [
+            extended(&caches, &growing, 1),
+            block_on(caches.swap_out(growing.clone())),
+            block_on(caches.share_prefix(other.clone(), growing.clone(), 1)),
+            block_on(caches.share_prefix(growing.clone(), other, 1)),
+            block_on(caches.deallocate(growing)),
+        ];
+        for call in calls {
+            tell.send(is_exhausted(call)).unwrap();
+        }
+    }));
+    extended(&caches, &growing, 24).unwrap();
+    assert_eq!(hear.try_iter().collect::<Vec<_>>(), [true; 5]);
+    assert_eq!(handle(&caches, &growing).num_tokens(), 28);
+    // The failed share has ended the change of the other request.
+    extended(&caches, &other, 1).unwrap();
+}
+
 /// A request in the model: its blocks, which requests share, and its tokens.
 struct Model {
     blocks: Vec<Arc<()>>,
