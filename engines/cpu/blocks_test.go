@@ -16,10 +16,11 @@ import (
 // of each block of the row, times the weights. Rows that have no such form have only the
 // roundings of F32.
 func TestARowTimesBlocksIsNearF64ForAnyMagnitudes(t *testing.T) {
-	const n, k = 70, 128
+	const k = 128
 	ordinary := func(r *rand.Rand) float64 { return r.Float64()*2 - 1 }
 	rows := map[string]func(r *rand.Rand, i int) float64{
 		"ordinary":                func(r *rand.Rand, _ int) float64 { return ordinary(r) },
+		"equal":                   func(*rand.Rand, int) float64 { return -0.99999 },
 		"zeros":                   func(*rand.Rand, int) float64 { return 0 },
 		"one element":             func(_ *rand.Rand, i int) float64 { return []float64{0, 3}[min(1, i/(k-1))] },
 		"magnitudes in a block":   func(r *rand.Rand, _ int) float64 { return math.Ldexp(ordinary(r), r.IntN(60)-30) },
@@ -34,7 +35,7 @@ func TestARowTimesBlocksIsNearF64ForAnyMagnitudes(t *testing.T) {
 		"NaN":                     func(_ *rand.Rand, i int) float64 { return []float64{math.NaN(), 1}[min(1, i)] },
 	}
 	onEachSet(t, func(t *testing.T, e *Engine, r *rand.Rand) {
-		for _, kind := range []dtype.DType{Q8Zero, Q4Zero} {
+		multiply := func(kind dtype.DType, n int64) {
 			memory, weights := blocks(t, r, kind, n, k)
 			packed := pack(t, e, r, &Pack{N: n, K: k, B: addressIn(memory), BType: Type(kind)})
 			for name, element := range rows {
@@ -49,6 +50,11 @@ func TestARowTimesBlocksIsNearF64ForAnyMagnitudes(t *testing.T) {
 				requireRowTimesBlocks(t, x.values(), weights, y.values(), name)
 				y.requireUntouched(t)
 			}
+		}
+		for _, kind := range []dtype.DType{Q8Zero, Q4Zero} {
+			// A matrix with few columns is multiplied by the row as it is.
+			multiply(kind, 70)
+			multiply(kind, 150)
 		}
 	})
 }

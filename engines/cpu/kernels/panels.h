@@ -7,9 +7,9 @@
  *
  * Q8_0 and Q4_0 have 32 rows in a group: the scales of the columns (F16), then
  * the numbers of each row. In Q4_0 a byte holds the numbers of rows i and i + 16
- * of the group, as in a GGUF file. With AVX-512 the bytes of four rows of a column
- * are adjacent, and the numbers of Q8_0 have 128 added: fixed_product.h multiplies
- * them as they are.
+ * of the group, as in a GGUF file. With AVX2 and AVX-512 the bytes of four rows of
+ * a column are adjacent, and the numbers of Q8_0 have 128 added: fixed_product.h
+ * multiplies them as they are.
  */
 #ifndef FK_PANELS_H
 #define FK_PANELS_H
@@ -32,6 +32,8 @@
 #define FK_VECTORS 4
 #endif
 #define FK_WIDTH (FK_VECTORS * FK_LANES)
+/* Whether the bytes of four rows of a column of blocks are adjacent. */
+#define FK_FOUR_ROWS (FK_LANES >= 8)
 
 FK_INLINE int64_t fk_round_up(int64_t n, int64_t to) {
     return (n + to - 1) / to * to;
@@ -85,19 +87,30 @@ static void fk_fill_panel(float *to, int64_t type, uint64_t b, int64_t row,
     }
 }
 
+/* The numbers that fk_block_row returns are shifted by this many bits. */
+FK_INLINE int fk_block_shift(const int type) {
+#if FK_FOUR_ROWS
+    return type == FK_Q8_0 ? 24 : 28;
+#else
+    (void)type;
+    return 0;
+#endif
+}
+
 /* The numbers of FK_LANES columns of a row of a group. */
 FK_INLINE fk_vi fk_block_row(const int type, const char *numbers, int row,
                              int column) {
-#if FK_LANES == 16
+#if FK_FOUR_ROWS
     const int at = type == FK_Q8_0 ? row : row % 16;
-    const fk_vi four =
-        (fk_vi)fk_load((const float *)(const void *)(numbers +
-                                                     at / 4 * 4 * FK_WIDTH +
-                                                     4 * column)) >>
-        8 * (at % 4);
-    if (type == FK_Q8_0)
-        return (four & 255) - 128;
-    return ((row < 16 ? four : four >> 4) & 15) - 8;
+    const int bit = 8 * (at % 4) + 4 * (row - at) / 16;
+    const int shift = fk_block_shift(type);
+    const float *bytes =
+        (const float *)(const void *)(numbers + at / 4 * 4 * FK_WIDTH +
+                                      4 * column);
+    /* Without their offset, numbers have a sign. */
+    const uint32_t offsets = type == FK_Q8_0 ? 0x80808080 : 0x88888888;
+    const fk_vu four = (fk_vu)fk_load(bytes) ^ offsets;
+    return (fk_vi)((four << (shift - bit)) & UINT32_MAX << shift);
 #else
     if (type == FK_Q8_0)
         return fk_widen_i8(fk_load_b(numbers + row * FK_WIDTH + column));
@@ -108,13 +121,15 @@ FK_INLINE fk_vi fk_block_row(const int type, const char *numbers, int row,
 }
 
 /* Widens rows of a packed panel of blocks to F32. */
-FK_INLINE void fk_widen_blocks(float *to, const int type, const char *from,
-                               int64_t rows) {
+FK_INLINE void fk_widen_blocks(float *restrict to, const int type,
+                               const char *restrict from, int64_t rows) {
     for (int64_t group = 0; group < rows / FK_BLOCK; group++) {
         float scales[FK_WIDTH];
         fk_read(scales, FK_F16, from, 1, FK_WIDTH);
+        for (int v = 0; v < FK_WIDTH; v++)
+            scales[v] *= 1 / (float)(1 << fk_block_shift(type));
         from += 2 * FK_WIDTH;
-        _Pragma("GCC unroll 4") for (int i = 0; i < FK_BLOCK; i++)
+        _Pragma("GCC unroll 32") for (int i = 0; i < FK_BLOCK; i++)
             FK_UNROLL for (int v = 0; v < FK_WIDTH; v += FK_LANES) {
             fk_v number =
                 __builtin_convertvector(fk_block_row(type, from, i, v), fk_v);
@@ -138,7 +153,7 @@ static void fk_widen_panel(float *to, int64_t type, const char *from,
 
 /* Where byte i of a column of a group is. */
 FK_INLINE int64_t fk_byte_of_block(int64_t i, int64_t column) {
-#if FK_LANES == 16
+#if FK_FOUR_ROWS
     return i / 4 * 4 * FK_WIDTH + 4 * column + i % 4;
 #else
     return i * FK_WIDTH + column;
@@ -150,7 +165,7 @@ static void fk_pack_blocks(char *to, int64_t type, const char *from, int64_t k,
                            int64_t columns) {
     const int64_t numbers = type == FK_Q8_0 ? FK_BLOCK : FK_BLOCK / 2;
     const int64_t block = 2 + numbers, blocks = k / FK_BLOCK;
-    const int offset = FK_LANES == 16 && type == FK_Q8_0 ? 128 : 0;
+    const int offset = FK_FOUR_ROWS && type == FK_Q8_0 ? 128 : 0;
     memset(to, 0, (size_t)fk_panel_bytes(type, k));
     for (int64_t group = 0; group < blocks; group++) {
         for (int64_t j = 0; j < columns; j++) {

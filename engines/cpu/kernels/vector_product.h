@@ -109,6 +109,7 @@ FK_INLINE void fk_block_product(const int type, const int streams,
                                 const int vectors, int64_t k, const float *a,
                                 const char *b, int64_t distance, float *y) {
     const int each = type == FK_Q8_0 ? 2 * FK_WIDTH : FK_WIDTH;
+    const int shift = fk_block_shift(type);
     memset(y, 0, 4 * (size_t)(streams * FK_WIDTH));
     for (int64_t group = 0; group < k / FK_BLOCK; group++, a += FK_BLOCK) {
         const char *numbers = b + 2 * FK_WIDTH;
@@ -124,8 +125,10 @@ FK_INLINE void fk_block_product(const int type, const int streams,
             FK_UNROLL for (int s = 0; s < streams; s++)
                 FK_UNROLL for (int v = 0; v < vectors; v++) {
                 const char *of = numbers + s * distance;
-                const fk_vi low = fk_block_row(type, of, i, v * FK_LANES);
-                const fk_vi high = fk_block_row(type, of, i + 16, v * FK_LANES);
+                const fk_vi low =
+                    fk_block_row(type, of, i, v * FK_LANES) >> shift;
+                const fk_vi high =
+                    fk_block_row(type, of, i + 16, v * FK_LANES) >> shift;
                 sum[0][s][v] += left * __builtin_convertvector(low, fk_v);
                 sum[FK_HALVES - 1][s][v] +=
                     right * __builtin_convertvector(high, fk_v);

@@ -17,7 +17,7 @@ const (
 )
 
 // version is the version of the engine: it changes when results or packed layouts do.
-const version = "2"
+const version = "3"
 
 // Engine computes operators on the processors of this machine.
 type Engine struct {
