@@ -175,6 +175,7 @@ func TestOnDeviceCachesShareAnElasticPool(t *testing.T) {
 	config := kvcache.Config{BlockTokens: 4, Blocks: 128, Sequences: 4, SequenceTokens: 512}
 	page := b.shared.PageBytes()
 	if page != pageBytes {
+		b.close()
 		t.Skip("the page of the device has another number of blocks")
 	}
 	p, err := kvcache.InRange(config, kvBytes(), b.engine, b.model, 0, "kv", b.now, nil)

@@ -40,7 +40,10 @@ enum {
     UPDATE_CUDA = 206,
     RELEASE_CUDA = 208,
     SET_CUDA = 263,
-    TABLE_ENTRIES = 280,
+    SHARED = 376,
+    /* Of version 22, and of the newest one that is asked for. */
+    OLDER_ENTRIES = 280,
+    TABLE_ENTRIES = 380,
 };
 
 struct memory_info;
@@ -242,13 +245,23 @@ static void release_session(void *session) {
     call(RELEASE_SESSION, session, 0, 0, 0, 0, 0, 0);
 }
 
+/* No other part of the process registers an allocator. */
+static void *shared_allocator(void *environment, struct memory_info *info,
+                              void **made) {
+    (void)environment;
+    (void)info;
+    *made = NULL;
+    return NULL;
+}
+
 static void replace(int at, uintptr_t with) { table[at] = (void *)with; }
 
 static void *const *get_api(uint32_t version) {
     real = real_base->get_api(version);
     if (real == NULL)
         return NULL;
-    memcpy(table, real, sizeof table);
+    memcpy(table, real,
+           (version < 23 ? OLDER_ENTRIES : TABLE_ENTRIES) * sizeof *table);
     replace(CREATE_ENVIRONMENT, (uintptr_t)create_environment);
     replace(CREATE_SESSION, (uintptr_t)create_session);
     replace(CREATE_TENSOR, (uintptr_t)create_tensor);
@@ -259,6 +272,8 @@ static void *const *get_api(uint32_t version) {
     replace(RELEASE_PROVIDERS, (uintptr_t)release_providers);
     replace(RUN_BOUND, (uintptr_t)run_bound);
     replace(REGISTER, (uintptr_t)register_allocator);
+    if (version >= 23)
+        replace(SHARED, (uintptr_t)shared_allocator);
     replace(APPEND_CUDA, (uintptr_t)append_cuda);
     replace(CREATE_CUDA, (uintptr_t)create_cuda);
     replace(UPDATE_CUDA, (uintptr_t)update_cuda);

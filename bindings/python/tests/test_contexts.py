@@ -152,6 +152,11 @@ def run_slowly(home: Home, made: fm.Executor) -> Callable[[], object]:
     return release
 
 
+def hold_sequence(_home: Home, cache: fm.KvCache) -> Callable[[], object]:
+    (made,) = cache.allocate([6], [], [])
+    return lambda: cache.free([made.sequence])
+
+
 Make = Callable[[Home], Any]
 Use = Callable[[Home, Any], Callable[[], object]]
 
@@ -179,6 +184,12 @@ BUSY: dict[str, tuple[Make, Use]] = {
     "TensorSet": (tensors, look_at_tensor),
     "Compute": (lambda h: fm.Compute(h.device), lambda h, c: c.sequence().close),
     "Tensor": (lambda h: fm.Tensor(h.pool, "f32", 4), look),
+    "KvCache": (
+        lambda h: fm.KvCache(
+            fm.KvCacheConfig(block_tokens=4, blocks=8, sequences=2, sequence_tokens=16)
+        ),
+        hold_sequence,
+    ),
     "Executor": (lambda h: fm.models.build(definition=SMALL_MODEL), run_slowly),
 }
 

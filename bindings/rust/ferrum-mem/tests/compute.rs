@@ -68,7 +68,7 @@ fn parsed(text: Result<String>) -> Value {
 fn listed(library: &Library, rig: &Rig) {
     let all = parsed(library.compute_backends_json()).to_string();
     assert!(
-        all.contains("\"cpu\"") && all.contains("not available"),
+        all.contains("\"cpu\"") && all.contains("\"available\":false"),
         "{all}"
     );
     let found = parsed(library.find_compute_json(""));
