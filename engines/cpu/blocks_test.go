@@ -82,3 +82,32 @@ func requireRowTimesBlocks(t *testing.T, x, weights, got []float64, name string)
 		require.LessOrEqual(t, math.Abs(got[j]-sum), most, "column %d of %s: %v, where %v is right", j, name, got[j], sum)
 	}
 }
+
+// Each thread converts the row for its own columns.
+func TestARowTimesBlocksHasTheSameBitsOnAnyNumberOfThreads(t *testing.T) {
+	const n, k = 1030, 256
+	for _, set := range Sets() {
+		r := rand.New(rand.NewPCG(5, 6))
+		for _, kind := range []dtype.DType{Q8Zero, Q4Zero} {
+			memory, _ := blocks(t, r, kind, n, k)
+			x := place(t, r, dtype.F32, false, k).fill(func() float64 { return r.Float64()*2 - 1 })
+			var want []float64
+			for threads := 1; threads <= 4; threads++ {
+				e, err := Open(Config{Instructions: set, Threads: threads})
+				require.NoError(t, err)
+				packed := pack(t, e, r, &Pack{N: n, K: k, B: addressIn(memory), BType: Type(kind)})
+				y := place(t, r, dtype.F32, false, n)
+				run(t, e, &MatMul{
+					M: 1, N: n, K: k, A: x.address(), AType: Type(dtype.F32), ARow: k, AColumn: x.strides[0],
+					B: packed, BType: Type(kind), IsPacked: 1,
+					Y: y.address(), YType: Type(dtype.F32), YRow: n, Alpha: 1,
+				})
+				if threads == 1 {
+					want = y.values()
+				}
+				require.Equal(t, want, y.values(), "%d threads, %s", threads, set)
+				e.Close()
+			}
+		}
+	}
+}
