@@ -11,7 +11,7 @@ import (
 
 // close releases the address space and all pages in it. Without force it returns
 // CodeBusy, and changes nothing, while pages are live. With force it waits for all work
-// of the device and ends the allocations. It waits for the work that retiring ranges
+// of the device and for those who keep a tag awake, and ends the allocations. It waits for the work that retiring ranges
 // wait for. If the driver fails, close keeps what it could not release, the space stays
 // open, and close may be called again.
 func (s *space) close(op string, force bool) error {
@@ -127,10 +127,13 @@ func (s *space) drain() error {
 		return err
 	}
 	s.mu.Lock()
-	live := s.table.live.Count()
+	live, isKept := s.table.live.Count(), len(s.table.keptAwake) > 0
 	s.mu.Unlock()
 	if live > 0 {
 		err := s.physical.engine.Synchronize(device.Forever)
+		if err == nil && isKept {
+			err = sleepWait{space: s}.beforeEnd()
+		}
 		if err == nil {
 			err = s.awaitForeign()
 		}

@@ -14,8 +14,9 @@ import (
 // awake: it begins before its first allocation, and a Sleep of the tag waits until it has ended.
 
 // KeepAwake keeps a tag awake until release is called: a Sleep of the tag, or of all, waits for it, and
-// returns CodeTimeout if it must not wait or has waited too long. "" is the tag of allocations without a
-// tag. Several callers may keep one tag awake. release may be called more than once, and after Close.
+// returns CodeTimeout if it must not wait or has waited too long. A forced Close with live pages waits too,
+// because the caller may access them. "" is the tag of allocations without a tag. Several callers may keep
+// one tag awake. release may be called more than once, and after Close.
 // Errors: CodeInvalidState if the tag is asleep or is being put to sleep.
 func (p *Pool) KeepAwake(tag string) (release func(), err error) { return p.space.keepAwake(tag) }
 
@@ -50,7 +51,8 @@ func (s *space) keepAwake(tag string) (release func(), err error) {
 	}), nil
 }
 
-// sleepWait is the wait of a Sleep before it claims pages. The caller of its methods holds mu.
+// sleepWait is the wait of a Sleep before it claims pages. The caller of its methods holds mu, except of
+// beforeEnd.
 type sleepWait struct {
 	space  *space
 	ctx    context.Context
@@ -97,4 +99,19 @@ func (w sleepWait) until(running func() string) error {
 		}
 	}
 	return nil
+}
+
+// beforeEnd waits, for a forced close, until no call keeps a tag awake, and then for the work that these calls
+// have queued. The space is closing, so no further call begins. A device that is lost does not come here.
+func (w sleepWait) beforeEnd() error {
+	of := w.space
+	if !of.physical.engine.MayWait() {
+		return of.table.extent.Fault(device.CodeBusy, "close", "%s is in use by a call, and this thread must not wait", of.table.extent.Title())
+	}
+	of.mu.Lock()
+	for len(of.table.keptAwake) > 0 {
+		of.changed.Wait()
+	}
+	of.mu.Unlock()
+	return of.physical.engine.Synchronize(device.Forever)
 }

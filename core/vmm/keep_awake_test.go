@@ -3,6 +3,7 @@ package vmm
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -76,7 +77,39 @@ func TestTagsThatMustStayAwake(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidState)
 }
 
-// A pool that closes does not wait for those who keep a tag awake, and a Sleep that waits for them ends.
+// A forced end waits for those who keep a tag awake: they may access the memory.
+func TestForcedEndsWaitForThoseWhoKeepATagAwake(t *testing.T) {
+	for name, end := range map[string]func(p *party) error{
+		"model": func(p *party) error { return p.shared.Unregister("m", true) },
+		"pool":  func(p *party) error { return p.shared.Close(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newParty(t, devicetest.Config{}, 10)
+				m := p.model(t, "m", 0, 0, 0)
+				get(t, m, 2)
+				release, err := m.KeepAwake("m")
+				require.NoError(t, err)
+				done := make(chan error, 1)
+				go func() { done <- end(p) }()
+				synctest.Wait()
+				require.Empty(t, done, "the end waits")
+				require.Equal(t, 2, p.dev.Pages(), "the memory is still there")
+				_, err = m.KeepAwake("m")
+				require.Error(t, err, "no further call begins")
+				release()
+				require.NoError(t, <-done)
+				if name == "model" {
+					require.NoError(t, p.shared.Close(true))
+				}
+				require.Zero(t, p.dev.Pages())
+				require.NoError(t, p.engine.Close())
+			})
+		})
+	}
+}
+
+// A Sleep that waits for those who keep a tag awake ends with the model.
 func TestClosesWhileATagMustStayAwake(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	m := p.model(t, "m", 0, 0, 0)
@@ -93,9 +126,11 @@ func TestClosesWhileATagMustStayAwake(t *testing.T) {
 		require.ErrorIs(t, err, device.CodeTimeout)
 		return len(done) == 0
 	}, time.Second, time.Millisecond)
-	require.NoError(t, p.shared.Unregister("m", true))
+	ended := make(chan error, 1)
+	go func() { ended <- p.shared.Unregister("m", true) }()
 	require.ErrorIs(t, <-done, device.CodeModelNotFound)
 	release()
+	require.NoError(t, <-ended)
 	_, err = m.KeepAwake("m")
 	require.ErrorIs(t, err, device.CodeModelNotFound)
 	p.quit(t)
