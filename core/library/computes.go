@@ -77,7 +77,7 @@ func (x *Computes) Open(c ComputeConfig) (uint64, error) {
 		return 0, on(err, d.Engine)
 	}
 	made := &Compute{Backend: opened, device: d}
-	made.memory = &Manager{Manager: opened.Manager(), device: d, owner: made}
+	made.memory = &Manager{Manager: opened.Manager(), device: d, owner: made, using: newGate()}
 	managers := x.library.registry.managers
 	held, err := insert(x.library, managers, made.memory)
 	if err == nil {

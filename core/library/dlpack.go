@@ -92,7 +92,7 @@ func (t *Tensor) ToDLPack(versioned bool) (DLPack, error) {
 	// Memory that sleeps is not exported. Afterwards its receiver has to know.
 	release, err := t.tensor.Hold()
 	if err != nil {
-		return DLPack{}, err
+		return DLPack{}, t.outcome(op, 0, err)
 	}
 	defer release()
 	same, err := t.library.Tensors.insert(op, t.home, true, t.tensor.Same)

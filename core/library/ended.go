@@ -55,3 +55,12 @@ func engineOf(m member) *engine.Engine {
 	_, e := m.known()
 	return e
 }
+
+// hold is enter for an access to the memory of an object: a forced end of the object waits until
+// release is called.
+func (g *gate) hold(of member) (release func(), err error) {
+	if !g.enter() {
+		return nil, endedError(of)
+	}
+	return g.leave, nil
+}

@@ -1,11 +1,20 @@
 package library
 
-import "sync"
+import (
+	"errors"
+	"sync"
 
-// gate makes the end of a device or of a strategy exact. The check for remaining
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+)
+
+// gate makes the end of a device, of memory or of a strategy exact. The check for remaining
 // objects of a device sees an object that is being created, or the object is not
-// created. The end of a caller's strategy waits for a call, or the call is not made.
+// created. The end of a caller's strategy waits for a call, or the call is not made. A
+// forced end of memory waits for those who access it, or the access fails.
 type gate struct {
+	// leave is exit, made once.
+	leave   func()
 	mu      sync.Mutex
 	changed *sync.Cond
 	making  int
@@ -14,7 +23,7 @@ type gate struct {
 
 func newGate() *gate {
 	g := &gate{}
-	g.changed = sync.NewCond(&g.mu)
+	g.changed, g.leave = sync.NewCond(&g.mu), g.exit
 	return g
 }
 
@@ -77,4 +86,46 @@ func (g *gate) reopen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = false
+}
+
+// endHolds closes the gate before memory of a device ends by force, and waits for those who hold
+// the memory. It does not wait on a lost device, which never runs the work that holds memory. After
+// an error the gate is open. Errors: CodeBusy on a thread that must not wait; those of the device.
+func (g *gate) endHolds(op string, e *engine.Engine) error {
+	holds := 0
+	_ = g.tryClose(func(making int) error { holds = making; return nil })
+	if holds == 0 {
+		return nil
+	}
+	var err error
+	if e.MayWait() {
+		err = e.Synchronize(device.Forever)
+	} else {
+		err = device.Errorf(device.CodeBusy, op, "%s of the memory in progress, and this thread must not wait", device.Count(uint64(holds), "use")).On(e.ID())
+	}
+	switch {
+	case errors.Is(err, device.CodeDeviceLost):
+		return nil
+	case err != nil:
+		g.reopen()
+		return err
+	}
+	g.close()
+	return nil
+}
+
+// endHeld ends an object with memory: by force after those who hold the memory. After an error the
+// memory can be used again.
+func (g *gate) endHeld(op string, e *engine.Engine, force bool, end func() error) error {
+	if !force {
+		return end()
+	}
+	if err := g.endHolds(op, e); err != nil {
+		return err
+	}
+	err := end()
+	if err != nil {
+		g.reopen()
+	}
+	return err
 }

@@ -7,9 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"ferrum_mem/core/handle"
-
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/handle"
 )
 
 func TestGateIsClosedOnlyIfTheCheckAllowsIt(t *testing.T) {
@@ -59,4 +60,38 @@ func TestBusyErrorListsRemainingObjects(t *testing.T) {
 	require.Equal(t, "2 pools, 1 unfinished call and 5 blocks",
 		leftovers{kinds: []leftKind{{handle.Pool, 2}}, making: 1, blocks: 5}.String())
 	require.Equal(t, "2 unfinished calls", leftovers{making: 2}.String())
+}
+
+// A forced end of memory does not wait for work that never runs, and not on a thread that must not wait.
+func TestForcedEndsThatDoNotWaitForHolds(t *testing.T) {
+	mayNotWait := false
+	driver := devicetest.New(devicetest.Config{TotalBytes: 1 << 20})
+	opened, err := driver.Open(0)
+	require.NoError(t, err)
+	e := engine.New(opened, engine.Options{MayNotWait: func() bool { return mayNotWait }})
+	g := newGate()
+	ended := func() error { return g.endHeld("test", e, true, func() error { return nil }) }
+	isOpen := func() {
+		t.Helper()
+		require.True(t, g.enter())
+		g.exit()
+	}
+	require.True(t, g.enter())
+
+	mayNotWait = true
+	require.Equal(t, device.CodeBusy, device.CodeOf(ended()))
+	isOpen()
+	mayNotWait = false
+	opened.(*devicetest.Device).FailNth(devicetest.DeviceSynchronize, 1, device.CodeDevice)
+	require.Equal(t, device.CodeDevice, device.CodeOf(ended()))
+	isOpen()
+	opened.(*devicetest.Device).FailNth(devicetest.DeviceSynchronize, 1, device.CodeDeviceLost)
+	require.NoError(t, ended())
+	require.False(t, g.enter())
+	g.exit()
+	g.reopen()
+	fail := func() error { return device.CodeDevice }
+	require.ErrorIs(t, g.endHeld("test", e, true, fail), device.CodeDevice)
+	isOpen()
+	require.NoError(t, e.Close())
 }

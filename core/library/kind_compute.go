@@ -36,10 +36,11 @@ func (c *Compute) endByForce(l *Library, id uint64) error {
 
 // end closes the backend, and removes the handle of its manager.
 func (c *Compute) end(force bool) error {
-	if err := c.Backend.Close(force); err != nil {
+	err := c.memory.using.endHeld("compute.close", c.device.Engine, force, func() error { return c.Backend.Close(force) })
+	if err != nil {
 		return err
 	}
-	_, err := c.library.registry.managers.Remove(c.memory.id())
+	_, err = c.library.registry.managers.Remove(c.memory.id())
 	return err
 }
 

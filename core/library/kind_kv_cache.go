@@ -29,6 +29,8 @@ type KVCache struct {
 	offset uint64
 	// held knows the tensors over its planes.
 	held tensorHolder
+	// using counts the accesses to planes by tensors.
+	using *gate
 	// reclaim gives memory to other models; nil: the memory is not in a model.
 	reclaim *vmm.Reclaim
 
@@ -110,7 +112,13 @@ func (c *KVCache) Destroy(force bool) error {
 
 // close ends the cache. The caller holds destroying.
 func (c *KVCache) close(force bool) error {
-	if err := c.cache.Close(force); err != nil && !c.isGone() {
+	end := func() error { return c.cache.Close(force) }
+	if c.device != nil {
+		end = func() error {
+			return c.using.endHeld("kv_cache.destroy", c.device.Engine, force, func() error { return c.cache.Close(force) })
+		}
+	}
+	if err := end(); err != nil && !c.isGone() {
 		return err
 	}
 	if c.reclaim != nil {

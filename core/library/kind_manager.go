@@ -15,6 +15,8 @@ type Manager struct {
 	device *Device
 	// owner is the compute backend to which the manager belongs; nil: the caller has created it.
 	owner *Compute
+	// using counts the accesses to blocks by tensors.
+	using *gate
 }
 
 // mayChange returns an error if the manager belongs to a compute backend.
@@ -31,13 +33,35 @@ func (l *Library) Manager(op string, id uint64) (*Manager, error) {
 	return find(l, l.registry.managers, op, id)
 }
 
-func (m *Manager) hasEnded() bool                  { return m.HasEnded() }
+func (m *Manager) hasEnded() bool                  { return m.HasEnded() || m.using.isClosed() }
 func (m *Manager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
 func (m *Manager) of(d *Device) bool               { return m.device == d }
 func (m *Manager) leak() leak                      { return m.alive("manager", m.device.Engine) }
-func (m *Manager) close(force bool) error          { return m.Close(force) }
 func (m *Manager) endByForce(l *Library, id uint64) error {
 	return dropByForce(l.registry.managers, id, m)
+}
+
+func (m *Manager) close(force bool) error {
+	return m.using.endHeld("manager.destroy", m.device.Engine, force, func() error { return m.Close(force) })
+}
+
+// holdAll keeps managers from a forced end until release is called.
+func holdAll(managers []*Manager) (release func(), err error) {
+	releases := make([]func(), 0, len(managers))
+	release = func() {
+		for _, one := range releases {
+			one()
+		}
+	}
+	for _, m := range managers {
+		leave, err := m.using.hold(m)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		releases = append(releases, leave)
+	}
+	return release, nil
 }
 
 func (m *Manager) addMemory(_ *Library, r *leakReport) {

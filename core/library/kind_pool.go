@@ -18,6 +18,8 @@ type Pool struct {
 	device *Device
 	// held knows the sets with tensors in the pool.
 	held tensorHolder
+	// using counts the accesses to blocks of tensors.
+	using *gate
 }
 
 // Pool finds a pool by its handle. It makes one call less than find, because every
@@ -29,12 +31,15 @@ func (l *Library) Pool(op string, id uint64) (*Pool, error) {
 	return l.registry.pools.Get(id)
 }
 
-func (p *Pool) hasEnded() bool                  { return p.HasEnded() }
+func (p *Pool) hasEnded() bool                  { return p.HasEnded() || p.using.isClosed() }
 func (p *Pool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
 func (p *Pool) of(d *Device) bool               { return p.device == d }
-func (p *Pool) close(force bool) error          { return p.Close(force) }
 func (p *Pool) endByForce(l *Library, id uint64) error {
 	return dropByForce(l.registry.pools, id, p)
+}
+
+func (p *Pool) close(force bool) error {
+	return p.using.endHeld("pool.destroy", p.device.Engine, force, func() error { return p.Close(force) })
 }
 
 func (p *Pool) leak() leak {

@@ -69,7 +69,7 @@ func (x *KVCaches) Create(c KVCacheConfig, memory TensorMemory, hostPool, stream
 	if each > 2 {
 		return 0, device.Errorf(device.CodeUnsupported, op, "elements of %s: a cache has elements of 4 bits or more that need no scale", c.DType)
 	}
-	made := &KVCache{kind: c.DType, tag: memory.Tag}
+	made := &KVCache{kind: c.DType, tag: memory.Tag, using: newGate()}
 	if err := x.open(op, made, home, &c, &memory, hostPool, stream); err != nil {
 		if made.device != nil {
 			err = on(err, made.device.Engine)
@@ -212,10 +212,28 @@ func (c *KVCache) PlaneTensor(layer uint32, values bool) (uint64, error) {
 	if c.hasEnded() {
 		return 0, endedError(c)
 	}
-	home := &tensorHome{device: c.device, place: tensorPlace{holder: &c.held, isGone: c.hasEnded}}
+	isGone := func() bool { return c.hasEnded() || c.using.isClosed() }
+	home := &tensorHome{device: c.device, place: tensorPlace{holder: &c.held, isGone: isGone}}
 	return c.library.Tensors.add(op, home, func() (*tensor.Tensor, error) {
-		return tensor.Wrap(tensor.Foreign{Engine: c.device.Engine, Addr: addr, SizeBytes: size, Hold: c.planes.KeepAwake}, c.kind, layout)
+		return tensor.Wrap(tensor.Foreign{Engine: c.device.Engine, Addr: addr, SizeBytes: size, Hold: c.holdPlanes}, c.kind, layout)
 	})
+}
+
+// holdPlanes keeps the memory of the planes awake, and the cache from a forced end, until release is called.
+func (c *KVCache) holdPlanes() (release func(), err error) {
+	leave, err := c.using.hold(c)
+	if err != nil {
+		return nil, err
+	}
+	awake, err := c.planes.KeepAwake()
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return func() {
+		awake()
+		leave()
+	}, nil
 }
 
 // PressureCallbackAdd registers fn for every change of the level of the cache. token is as for

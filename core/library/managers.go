@@ -43,7 +43,7 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 	}
 	return create(l, l.registry.managers, "manager.create", deviceID, func(d *Device) (*Manager, error) {
 		made, err := l.registry.factory.CreateMemoryManager(d.Engine, config)
-		return &Manager{Manager: made, device: d}, err
+		return &Manager{Manager: made, device: d, using: newGate()}, err
 	}, func(id uint64, m *Manager) {
 		m.SetHandle(id)
 		l.log.printf(LogDebug, "%v: manager created", m.device.Engine.ID())

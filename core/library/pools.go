@@ -13,7 +13,7 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 	}
 	return create(l, l.registry.pools, "pool.create", deviceID, func(d *Device) (*Pool, error) {
 		made, err := pool.New(d.Engine, config)
-		return &Pool{Pool: made, device: d}, err
+		return &Pool{Pool: made, device: d, using: newGate()}, err
 	}, func(id uint64, p *Pool) {
 		l.openCaches(id, p.Pool)
 		if l.options.Lending != nil {

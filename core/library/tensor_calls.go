@@ -59,6 +59,18 @@ func (t *Tensor) on(op string, stream uint64) (device.Stream, error) {
 	return orDefault(found, t.home.device), nil
 }
 
+// outcome is the error of a call that accesses the elements: that of usable if the tensor or its memory has
+// ended during the call.
+func (t *Tensor) outcome(op string, stream uint64, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := t.usable(op); ended != nil {
+		return ended
+	}
+	return t.library.registry.callErrorOn(stream, err, t)
+}
+
 // Copy is tensor.Tensor.Copy.
 func (t *Tensor) Copy(from, stream uint64) error {
 	const op = "tensor.copy"
@@ -73,7 +85,10 @@ func (t *Tensor) Copy(from, stream uint64) error {
 	if err := source.usable(op); err != nil {
 		return err
 	}
-	return t.library.registry.callErrorOn(stream, CallError(t.tensor.Copy(source.tensor, queue), source), t)
+	if err := t.tensor.Copy(source.tensor, queue); err != nil {
+		return t.outcome(op, stream, source.outcome(op, stream, err))
+	}
+	return nil
 }
 
 // To is tensor.Tensor.To.
@@ -87,7 +102,8 @@ func (t *Tensor) To(m TensorMemory, kind int32, stream uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return t.library.Tensors.add(op, r.home, func() (*tensor.Tensor, error) { return t.tensor.To(r.memory, r.kind, queue) })
+	made, err := t.library.Tensors.add(op, r.home, func() (*tensor.Tensor, error) { return t.tensor.To(r.memory, r.kind, queue) })
+	return made, t.outcome(op, stream, err)
 }
 
 // Read is tensor.Tensor.Read.
@@ -112,16 +128,17 @@ func (t *Tensor) exchange(op string, at device.HostAddr, size, stream uint64, ca
 	if size > 0 {
 		bytes = offheap.View(uintptr(at), int(size))
 	}
-	return t.library.registry.callErrorOn(stream, call(t.tensor, bytes, queue), t)
+	return t.outcome(op, stream, call(t.tensor, bytes, queue))
 }
 
 // Fill is tensor.Tensor.Fill.
 func (t *Tensor) Fill(value float64, stream uint64) error {
-	queue, err := t.on("tensor.fill", stream)
+	const op = "tensor.fill"
+	queue, err := t.on(op, stream)
 	if err != nil {
 		return err
 	}
-	return t.library.registry.callErrorOn(stream, t.tensor.Fill(value, queue), t)
+	return t.outcome(op, stream, t.tensor.Fill(value, queue))
 }
 
 // Describe describes the tensor.

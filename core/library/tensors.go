@@ -216,9 +216,13 @@ func (x *Tensors) overBlock(op string, block manager.MemoryHandle, addr device.A
 		return 0, on(err, d.Engine)
 	}
 	factory := x.library.registry.factory
+	holds, err := x.holdersOf(op, info)
+	if err != nil {
+		return 0, err
+	}
 	isGone := func() bool {
 		_, err := factory.HandleInfo(block)
-		return err != nil
+		return err != nil || slices.ContainsFunc(holds, (*Manager).hasEnded)
 	}
 	release := func() error {
 		if err := factory.Unpin(block); err != nil && !isGone() {
@@ -229,8 +233,23 @@ func (x *Tensors) overBlock(op string, block manager.MemoryHandle, addr device.A
 	return x.add(op, &tensorHome{device: d, place: tensorPlace{isGone: isGone}}, func() (*tensor.Tensor, error) {
 		return tensor.Wrap(tensor.Foreign{
 			Engine: d.Engine, Addr: addr, SizeBytes: info.SizeBytes, Release: release, ReadOnly: info.ReadOnly || desc.ReadOnly,
+			Hold: func() (func(), error) { return holdAll(holds) },
 		}, desc.DType, layout)
 	})
+}
+
+// holdersOf lists the managers whose forced end ends a block: its own, and that of the block it is linked to.
+func (x *Tensors) holdersOf(op string, info *HandleInfo) ([]*Manager, error) {
+	own, err := x.library.Manager(op, info.Manager)
+	if err != nil || info.Linked == 0 {
+		return []*Manager{own}, err
+	}
+	linked, err := x.library.MemoryGetHandleInfo(info.Linked)
+	if err != nil {
+		return []*Manager{own}, nil // the other block has ended, and this one keeps the memory
+	}
+	other, err := x.library.Manager(op, linked.Manager)
+	return []*Manager{own, other}, err
 }
 
 // Wrap makes a tensor over memory of the program. release, if it is not nil, is called once after the

@@ -49,9 +49,14 @@ type heldMemory struct {
 	of member
 	// isGone states that the pool, or the model, was destroyed.
 	isGone func() bool
+	// using is that of a pool of blocks; nil for pages, whose forced end waits for those who keep them awake.
+	using *gate
 }
 
 func (m *heldMemory) KeepAwake() (release func(), err error) {
+	if m.using != nil {
+		return m.using.hold(m.of) // blocks do not sleep
+	}
 	release, err = m.Memory.KeepAwake()
 	return release, CallError(err, m.of)
 }
@@ -113,7 +118,7 @@ func (l *Loader) memories(op string, requests []TensorMemory, set *TensorSet) ([
 }
 
 func (l *Loader) memory(op string, r *TensorMemory, set *TensorSet) (weights.Memory, *Device, error) {
-	held := func(m weights.Memory, of member, isGone func() bool, holder *tensorHolder) weights.Memory {
+	held := func(m weights.Memory, of member, isGone func() bool, holder *tensorHolder) *heldMemory {
 		set.places = append(set.places, tensorPlace{holder: holder, model: r.Model, tag: r.Tag, isGone: isGone})
 		return &heldMemory{Memory: m, of: of, isGone: isGone}
 	}
@@ -123,7 +128,9 @@ func (l *Loader) memory(op string, r *TensorMemory, set *TensorSet) (weights.Mem
 		if err != nil {
 			return nil, nil, err
 		}
-		return held(weights.InPool(p.Pool, r.Tag), p, p.HasEnded, &p.held), p.device, nil
+		memory := held(weights.InPool(p.Pool, r.Tag), p, p.hasEnded, &p.held)
+		memory.using = p.using
+		return memory, p.device, nil
 	case r.VPool != 0:
 		p, err := l.library.VPool(op, r.VPool)
 		if err != nil {

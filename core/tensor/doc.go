@@ -8,7 +8,8 @@
 //
 // Elements are ordered by streams, like all memory: a copy is queued, and returns at once. The
 // memory of a sleeping model has no elements, so each use takes a hold on the storage first
-// and fails with CodeBusy while the model sleeps.
+// and fails with CodeBusy while the model sleeps. A forced end of the memory waits for the holds.
+// A tensor that is closed during a call keeps its storage until the call has ended.
 //
 // The bytes of an opaque tensor have an order that only an engine knows. It has no views with
 // other shapes and is not copied, but its memory sleeps and ends like any other.

@@ -50,11 +50,11 @@ func (t *Tensor) exchange(op string, bytes []byte, stream device.Stream, here fu
 	if size := t.SizeBytes(); uint64(len(bytes)) != size {
 		return device.Errorf(device.CodeInvalidSize, op, "%v for the elements, which have %v", device.Size(len(bytes)), device.Size(size)).On(e.ID())
 	}
-	release, err := t.Hold()
+	use, err := t.Use() // the tensor may be closed meanwhile
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer use.End()
 	if len(bytes) == 0 {
 		return nil
 	}

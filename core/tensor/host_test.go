@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -152,4 +153,24 @@ func TestOnDeviceReadOnlyAndHeldMemory(t *testing.T) {
 	require.NoError(t, wrapped.Close())
 	require.NoError(t, r.pool.Free(block.Addr, nil))
 	r.closeAll(layout)
+}
+
+// A tensor that is closed during a read keeps its memory until the read has ended.
+func TestReadsOfATensorThatIsClosedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		a := r.make(dtype.F32, 2)
+		require.NoError(t, a.Write(floats(1, 2), r.stream))
+		goOn, got, done := make(chan bool), make([]byte, 8), make(chan error, 1)
+		require.NoError(t, r.stream.HostFunction(func() { <-goOn }))
+		go func() { done <- a.Read(got, r.stream) }()
+		synctest.Wait() // the read waits for the stream
+		require.NoError(t, a.Close())
+		live := r.pool.Statistics().LiveBlocks.Current
+		close(goOn)
+		require.NoError(t, <-done)
+		require.EqualValues(t, 1, live)
+		require.Equal(t, floats(1, 2), got)
+	})
 }

@@ -144,7 +144,7 @@ func (t *Tensor) SizeBytes() uint64 {
 	return size
 }
 
-// Hold keeps the memory awake until release is called: a Sleep waits for that. Errors: CodeBusy
+// Hold keeps the memory awake until release is called: a Sleep and a forced end of the memory wait for that. Errors: CodeBusy
 // while the memory sleeps; CodeInvalidState for a closed tensor.
 func (t *Tensor) Hold() (release func(), err error) {
 	if t.closed.Load() {

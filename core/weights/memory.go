@@ -12,8 +12,8 @@ import (
 type Memory interface {
 	// Engine returns the device of the memory.
 	Engine() *engine.Engine
-	// KeepAwake is called before the first Alloc of a load. A Sleep of the memory waits until release is
-	// called, which is after the last access and the last Free of the load.
+	// KeepAwake is called before the first Alloc of a load, and before an access. A Sleep of the memory waits
+	// until release is called, which is after the last access and the last Free of a load.
 	KeepAwake() (release func(), err error)
 	// Sleeper identifies what KeepAwake keeps awake: one call serves all memories with an equal
 	// Sleeper. It is comparable.

@@ -29,7 +29,12 @@ extern "C" {
  *
  * Calls on a tensor return FERRUM_ERROR_BUSY while its memory sleeps, and
  * FERRUM_ERROR_INVALID_STATE after the memory has ended by FERRUM_FORCE: with its pool, its
- * model, its manager, or its set of weights. Such a tensor must still be destroyed.
+ * model, its manager, its cache, its backend, or its set of weights. Such a tensor must still
+ * be destroyed.
+ *
+ * A forced end waits for calls and queued work that read or write the elements. It does not
+ * wait for a program that uses an address: that of a description, or of an array that another
+ * package has made over the memory with DLPack. Nothing may use these after the end.
  */
 
 /** A tensor.
