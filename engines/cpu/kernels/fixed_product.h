@@ -22,6 +22,8 @@
 #include "vector_product.h"
 
 #if FK_LANES == 16
+#include <cpuid.h>
+
 #define FK_FIXED __attribute__((target("avx512vnni")))
 #define FK_DIGITS 4
 typedef int8_t fk_digit;
@@ -148,13 +150,31 @@ FK_FIXED static int fk_fix_row(const float *a, int64_t k, int offset,
     return element == 0 || element >= FK_FIXED_LEAST;
 }
 
+#if FK_LANES == 16
+/* Whether the processor has AVX-512 VNNI. It is asked once, because the answer takes
+ * long in a virtual machine. The compiler's own function for this is not in each
+ * linker's library. */
+static int fk_has_vnni(void) {
+    static int answer; /* 0: not asked yet; 1: no; 2: yes */
+    int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+    if (known == 0) {
+        unsigned a, b, c = 0, d;
+        known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI)
+                    ? 2
+                    : 1;
+        __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+    }
+    return known == 2;
+}
+#endif
+
 /* The row in fixed point in the workspace, or NULL if it has no such form. */
 static const struct fk_fixed *fk_fixed_row(const struct fk_matmul *r,
                                            const float *a, void *space) {
     if (fk_fixed_bytes(r) == 0)
         return NULL;
 #if FK_LANES == 16
-    if (!__builtin_cpu_supports("avx512vnni"))
+    if (!fk_has_vnni())
         return NULL;
 #endif
     const int offset = r->b_type == FK_Q8_0 ? 128 : 8;
