@@ -48,7 +48,8 @@ class KvCaches:
             return [nothing(name, "ratio", str(error), OURS) for name in names]
         command = self.python.command("kv_cache.py", 1, 1, trace)
         answer = self.python.answer(command)
-        text = shlex.join(command)
+        # Where the trace lies is of this machine.
+        text = shlex.join([each if each != str(trace) else trace.name for each in command])
         return [
             result(name, "ratio", summary([answer[key]]), None, ours_name=OURS, command=text)
             for name, key in names.items()
