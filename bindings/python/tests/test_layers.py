@@ -317,6 +317,25 @@ def test_a_layer_may_not_end_its_model(engine):
     assert found == [fm.InvalidStateError] * 3 + [fm.BusyError]
 
 
+def test_a_thread_of_the_library_keeps_its_state():
+    """Python makes the state of a thread only once: what is local to the thread stays."""
+    local = threading.local()
+    calls: dict[int, list[int]] = {}
+
+    @fm.models.layer("test.local")
+    def count(x: Any) -> Any:
+        local.calls = getattr(local, "calls", 0) + 1
+        calls.setdefault(threading.get_native_id(), []).append(local.calls)
+        return x
+
+    with count, fm.models.build(definition=definition({"layer_type": "test.local"})) as model:
+        for _ in range(50):
+            model(x=X)["r"].close()
+    for each in calls.values():
+        assert each == list(range(1, len(each) + 1))
+    assert max(map(len, calls.values())) > 1
+
+
 def test_several_threads_run_a_layer():
     running, most = [], []
 

@@ -309,7 +309,20 @@ def _run_compute_plan(call: Any, plan: Any, key: int) -> int:
     return _compute_status(call, lambda: functions[0](call.contents, plan.contents))
 
 
+_kept = threading.local()
+
+
+def _keep_thread_state() -> None:
+    """Keeps what Python has of a thread of the library until Python ends. Otherwise each call makes
+    it and frees it, which takes longer than a small layer. The library has few such threads, and
+    uses them again.
+    """
+    if not hasattr(_kept, "state"):
+        _kept.state = ctypes.pythonapi.PyGILState_Ensure()
+
+
 def _run_compute(call: Any, key: int) -> int:
+    _keep_thread_state()
     functions = _compute_functions.get(key)
     if functions is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
@@ -381,6 +394,7 @@ def _run_layer_forward(call: int, key: int) -> int:
     """Runs a layer. Models have many small ones, so the call is an address, and nothing that only a
     failure needs is read before it.
     """
+    _keep_thread_state()
     forward = _layer_forwards.get(key)
     if forward is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
