@@ -192,6 +192,9 @@ fn test_an_operation_of_a_layer_infers_another_shape() {
 fn test_errors_and_panics_are_carried_back() {
     let rig = rig();
     let compute = rig.compute();
+    // The failure of queued work is that of the next wait for its stream, and other tests wait for
+    // the default stream.
+    let stream = rig.device.create_stream().unwrap();
     for (layer, kind, says) in [
         (
             scale(|it| {
@@ -211,7 +214,8 @@ fn test_errors_and_panics_are_carried_back() {
         let registered = registered.unwrap();
         {
             let op = compute.prepare("mine.fails", "", None).unwrap();
-            let failed = op.run_one(&[&rig.x()], None).unwrap_err();
+            let ran = op.run_one(&[&rig.x()], Some(&stream));
+            let failed = ran.and_then(|_| stream.synchronize(None)).unwrap_err();
             assert_eq!(failed.kind, kind, "{failed}");
             assert!(failed.message.contains(says), "{failed}");
             assert!(failed.message.contains("mine.fails"), "{failed}");
