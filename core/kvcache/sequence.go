@@ -199,7 +199,8 @@ func (c *Cache) Lengths(ids []Sequence, lengths []uint32) error {
 }
 
 // Tables copies the block tables of sequences: width entries for each, one sequence after the other. An entry
-// without a block is -1. Errors: CodeInvalidHandle; CodeInvalidState for a sequence that is swapped out; CodeBufferTooSmall for a table with more blocks.
+// without a block is -1. Errors: CodeInvalidHandle; CodeInvalidState for a sequence that is swapped out;
+// CodeBufferTooSmall for a table with more blocks.
 func (c *Cache) Tables(ids []Sequence, width int, tables []int32) error {
 	const op = "kv_cache.block_tables"
 	c.mu.Lock()

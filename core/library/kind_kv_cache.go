@@ -113,12 +113,13 @@ func (c *KVCache) Destroy(force bool) error {
 // close ends the cache. The caller holds destroying.
 func (c *KVCache) close(force bool) error {
 	end := func() error { return c.cache.Close(force) }
-	if c.device != nil {
-		end = func() error {
-			return c.using.endHeld("kv_cache.destroy", c.device.Engine, force, func() error { return c.cache.Close(force) })
-		}
+	var err error
+	if c.device == nil {
+		err = end()
+	} else {
+		err = c.using.endHeld("kv_cache.destroy", c.device.Engine, force, end)
 	}
-	if err := end(); err != nil && !c.isGone() {
+	if err != nil && !c.isGone() {
 		return err
 	}
 	if c.reclaim != nil {

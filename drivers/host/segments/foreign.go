@@ -2,6 +2,7 @@ package segments
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -180,8 +181,6 @@ func (t *sharedTable) remove(op string, addr device.Addr, size uint64) error {
 	case found < 0:
 		return device.Errorf(device.CodeInvalidAddress, op, "address %#x, size %d: no shared range is there", uint64(addr), size)
 	}
-	last := len(t.list) - 1
-	t.list[found], t.list[last] = t.list[last], nil
-	t.list = t.list[:last]
+	t.list = slices.Delete(t.list, found, found+1)
 	return nil
 }

@@ -140,9 +140,7 @@ func (t *Table[O]) Unshare(base, size uint64) bool {
 	if found < 0 {
 		return false
 	}
-	last := len(t.shared) - 1
-	t.shared[found] = t.shared[last]
-	t.shared = slices.Delete(t.shared, last, last+1)
+	t.shared = slices.Delete(t.shared, found, found+1)
 	return true
 }
 
